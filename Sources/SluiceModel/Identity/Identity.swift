@@ -1,0 +1,34 @@
+/// An object's class and key: how it is named wherever it travels.
+public struct Identity: Hashable, Sendable {
+    /// The name of the object's class.
+    public let className: String
+    /// The object's primary key, or its id in a keyless class.
+    public let key: ObjectKey
+
+    public init(className: String, key: ObjectKey) {
+        self.className = className
+        self.key = key
+    }
+
+    /// The object's global id.
+    ///
+    /// For a keyed object the first 128 bits of SHA-256 over the class name in UTF-8, a zero byte, the kind of the key
+    /// (`i`, `s` or `u`) and the key: a big-endian 64-bit integer, UTF-8 text, or the 16 bytes of a UUID.
+    public var objectID: ObjectID {
+        var bytes = Array(className.utf8)
+        bytes.append(0)
+        switch key {
+        case .id(let id): return id
+        case .int(let key):
+            bytes.append(UInt8(ascii: "i"))
+            withUnsafeBytes(of: key.bigEndian) { bytes.append(contentsOf: $0) }
+        case .string(let key):
+            bytes.append(UInt8(ascii: "s"))
+            bytes.append(contentsOf: key.utf8)
+        case .uuid(let key):
+            bytes.append(UInt8(ascii: "u"))
+            bytes.append(contentsOf: key.bytes)
+        }
+        return SHA256.truncatedID(of: bytes)
+    }
+}

@@ -1,0 +1,18 @@
+/// An object within one schema: the position of its class and its key. The engines' name for an object.
+package struct ObjectRef: Hashable, Sendable {
+    /// The position of the class in ``Schema/classes``.
+    package var classIndex: Int
+    package var key: ObjectKey
+
+    @inlinable
+    package init(_ classIndex: Int, _ key: ObjectKey) {
+        self.classIndex = classIndex
+        self.key = key
+    }
+}
+
+extension ObjectRef: Comparable {
+    package static func < (left: ObjectRef, right: ObjectRef) -> Bool {
+        left.classIndex != right.classIndex ? left.classIndex < right.classIndex : left.key < right.key
+    }
+}

@@ -1,0 +1,85 @@
+/// An object without a Swift type: its class, its key and its values by property name.
+///
+/// The command line, the server's tools and code that learns its schema at run time work with records; they can do
+/// everything that typed models can.
+public struct Record: Sendable {
+    /// The object's class, as its store declares it.
+    public let classSchema: ClassSchema
+    package private(set) var row: Row
+
+    package init(classSchema: ClassSchema, row: Row) {
+        self.classSchema = classSchema
+        self.row = row
+    }
+
+    /// A new object with the given values, defaults elsewhere.
+    ///
+    /// - Parameters:
+    ///   - classSchema: the object's class.
+    ///   - values: by property name; the primary key must be among them in a class that has one.
+    ///   - ids: draws the id of an object of a keyless class.
+    /// - Throws: ``RecordError`` when a name is unknown, a value does not fit, or the primary key is missing.
+    public init(
+        _ classSchema: ClassSchema, _ values: [String: Value], ids: ObjectIDGenerator = .process
+    ) throws(RecordError) {
+        let key: ObjectKey
+        if let name = classSchema.primaryKey {
+            guard let value = values[name], let primaryKey = ObjectKey(primaryKey: value) else {
+                throw RecordError(.missingPrimaryKey, "\(classSchema.name) needs a value for its primary key '\(name)'")
+            }
+            key = primaryKey
+        } else {
+            key = .id(ids.next())
+        }
+        self.classSchema = classSchema
+        row = Row(key: key, values: classSchema.defaultValues(for: key))
+        for (name, value) in values {
+            guard let index = classSchema.index(of: name) else { throw .unknownProperty(name, of: classSchema) }
+            guard classSchema.properties[index].type.accepts(value) else {
+                throw .mismatch(value, property: classSchema.properties[index], of: classSchema)
+            }
+            row.values[index] = value
+        }
+    }
+
+    /// The object's key in its class.
+    public var key: ObjectKey { row.key }
+
+    /// The object's class and key.
+    public var identity: Identity { Identity(className: classSchema.name, key: row.key) }
+
+    /// The object's global id.
+    public var objectID: ObjectID { identity.objectID }
+
+    /// Whether the property's value is here; false for an unknown name and for what a query excluded.
+    public func isPresent(_ property: String) -> Bool {
+        classSchema.index(of: property).map { !row.absent.contains($0) } ?? false
+    }
+
+    /// The value of a property, the default when a query excluded it; nil for an unknown name.
+    public subscript(property: String) -> Value? { classSchema.index(of: property).map { row.values[$0] } }
+
+    /// The value of a property that must be here.
+    ///
+    /// - Throws: ``RecordError`` when the name is unknown, or when a query excluded the property and neither null, nor
+    ///   an empty collection, nor a declared default can stand for it.
+    public func value(_ property: String) throws(RecordError) -> Value {
+        guard let index = classSchema.index(of: property) else { throw .unknownProperty(property, of: classSchema) }
+        let declared = classSchema.properties[index]
+        if row.absent.contains(index), !declared.canBeAbsent {
+            throw RecordError(
+                .excluded,
+                "\(classSchema.name).\(property) was excluded by the query that brought this object, and it has no default"
+            )
+        }
+        return row.values[index]
+    }
+}
+
+extension Property {
+    /// Whether something sensible stands for the property when a query excludes it: null, the empty collection, or a
+    /// default that differs from the type's zero and so was declared.
+    package var canBeAbsent: Bool {
+        type.isOptional || type.isCollection || type.element.isLink || defaultValue != type.zero
+    }
+}

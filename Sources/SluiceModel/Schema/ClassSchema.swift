@@ -1,0 +1,93 @@
+/// One class: its name, properties and how its objects are identified.
+public struct ClassSchema: Hashable, Sendable {
+    public let name: String
+    /// In the order of declaration; evolution only appends.
+    public private(set) var properties: [Property]
+    /// The name of the primary-key property; nil in a keyless class, whose objects are named by their ids.
+    public let primaryKey: String?
+    /// The position of the primary key in `properties`.
+    public let primaryKeyIndex: Int?
+    private var indexByName: [String: Int]
+
+    /// - Throws: ``SchemaError`` when a name is malformed or repeated, a default does not fit its type, or the primary
+    ///   key is missing, optional or of a type that cannot be a key (`int`, `string` and `uuid` can).
+    public init(_ name: String, primaryKey: String? = nil, properties: [Property]) throws(SchemaError) {
+        try Self.check(name: name, of: "class")
+        self.name = name
+        self.primaryKey = primaryKey
+        self.properties = []
+        self.indexByName = [:]
+        self.primaryKeyIndex = properties.firstIndex { $0.name == primaryKey }
+        for property in properties { try append(property) }
+        if let primaryKey {
+            guard let primaryKeyIndex else {
+                throw SchemaError(.invalidPrimaryKey, "\(name) has no property '\(primaryKey)' to be its primary key")
+            }
+            let type = properties[primaryKeyIndex].type
+            guard [.scalar(.int), .scalar(.string), .scalar(.uuid)].contains(type) else {
+                throw SchemaError(
+                    .invalidPrimaryKey,
+                    "\(name).\(primaryKey) is \(type), and a primary key must be a non-optional int, string or uuid")
+            }
+        }
+    }
+
+    /// The position of a property; nil if there is none of that name.
+    public func index(of property: String) -> Int? { indexByName[property] }
+
+    /// The property of that name.
+    public func property(named name: String) -> Property? { indexByName[name].map { properties[$0] } }
+
+    /// The key type that objects of this class have.
+    package var keyType: ScalarType {
+        guard let primaryKeyIndex, case .scalar(let type) = properties[primaryKeyIndex].type.element else {
+            return .objectID
+        }
+        return type
+    }
+
+    /// Whether `key` is of the kind that names objects of this class.
+    package func accepts(_ key: ObjectKey) -> Bool {
+        switch (key, keyType) {
+        case (.id, .objectID), (.int, .int), (.string, .string), (.uuid, .uuid): true
+        default: false
+        }
+    }
+
+    /// A full row of defaults, with the primary key in its place.
+    package func defaultValues(for key: ObjectKey) -> [Value] {
+        var values = properties.map(\.defaultValue)
+        if let primaryKeyIndex { values[primaryKeyIndex] = key.value }
+        return values
+    }
+
+    mutating func append(_ property: Property) throws(SchemaError) {
+        try Self.check(name: property.name, of: "property")
+        guard indexByName[property.name] == nil else {
+            throw SchemaError(.duplicateName, "\(name) declares the property '\(property.name)' twice")
+        }
+        guard property.type.accepts(property.defaultValue) else {
+            throw SchemaError(
+                .invalidDefault, "the default of \(name).\(property.name) is not a value of its type, \(property.type)")
+        }
+        indexByName[property.name] = properties.count
+        properties.append(property)
+    }
+
+    mutating func setIndexed(_ index: Int) { properties[index].isIndexed = true }
+
+    static func check(name: String, of what: String) throws(SchemaError) {
+        let isWellFormed = name.utf8.enumerated().allSatisfy { position, byte in
+            switch byte {
+            case 0x41...0x5A, 0x61...0x7A, 0x5F: true
+            case 0x30...0x39: position > 0
+            default: false
+            }
+        }
+        guard isWellFormed, (1...63).contains(name.utf8.count) else {
+            throw SchemaError(
+                .invalidName,
+                "'\(name)' cannot name a \(what): use 1 to 63 letters, digits and '_', not starting with a digit")
+        }
+    }
+}

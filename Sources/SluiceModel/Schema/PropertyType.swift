@@ -1,0 +1,81 @@
+/// The type of a single value.
+public enum ScalarType: String, Sendable, Hashable, CaseIterable {
+    case bool, int, float, double, string, data, date, uuid
+    case objectID = "objectId"
+    case decimal
+}
+
+/// The type of a property: a scalar, a link or a collection of either.
+public struct PropertyType: Hashable, Sendable {
+    /// What one element is.
+    public enum Element: Hashable, Sendable {
+        case scalar(ScalarType)
+        /// A link to an object of the named class.
+        case link(String)
+    }
+
+    /// How many elements there are.
+    public enum Container: String, Hashable, Sendable {
+        /// One value.
+        case single
+        /// Any number, in order, repeats allowed.
+        case list
+        /// Any number, each once.
+        case set
+        /// Any number, each under a string key.
+        case map
+    }
+
+    public var element: Element
+    public var container: Container
+    /// Whether the value, or an element of the collection, may be null. Single links always may.
+    public var isOptional: Bool
+
+    public init(_ element: Element, container: Container = .single, isOptional: Bool = false) {
+        self.element = element
+        self.container = container
+        self.isOptional = isOptional || element.isLink && container == .single
+    }
+
+    /// A single scalar.
+    public static func scalar(_ type: ScalarType, isOptional: Bool = false) -> PropertyType {
+        PropertyType(.scalar(type), isOptional: isOptional)
+    }
+
+    /// A to-one link.
+    public static func link(_ className: String) -> PropertyType { PropertyType(.link(className)) }
+
+    /// An ordered to-many link.
+    public static func links(_ className: String) -> PropertyType { PropertyType(.link(className), container: .list) }
+
+    /// The class that links of this property lead to; nil for scalars.
+    public var targetClass: String? {
+        if case .link(let name) = element { name } else { nil }
+    }
+
+    public var isCollection: Bool { container != .single }
+}
+
+extension PropertyType.Element {
+    public var isLink: Bool {
+        if case .link = self { true } else { false }
+    }
+}
+
+extension PropertyType: CustomStringConvertible {
+    /// As in Swift source: `int`, `string?`, `[double]`, `Set<uuid>`, `[string: int]`, `Link<Plane>`, `Links<User>`.
+    public var description: String {
+        let name =
+            switch element {
+            case .scalar(let type): type.rawValue + (isOptional ? "?" : "")
+            case .link(let target): container == .single ? "Link<\(target)>" : target
+            }
+        return switch (container, element) {
+        case (.single, _): name
+        case (.list, .link): "Links<\(name)>"
+        case (.list, .scalar): "[\(name)]"
+        case (.set, _): "Set<\(name)>"
+        case (.map, _): "[string: \(name)]"
+        }
+    }
+}

@@ -1,0 +1,82 @@
+/// The classes of a store or database, as data.
+///
+/// Classes and properties are only ever appended, so a position, once given, keeps its meaning for the life of a store.
+public struct Schema: Hashable, Sendable {
+    /// The most classes a schema may have.
+    public static let classCountMax = 1_000
+    /// The most properties a class may have.
+    public static let propertyCountMax = 500
+
+    public private(set) var classes: [ClassSchema]
+    private var indexByName: [String: Int]
+
+    /// The schema with no class.
+    public init() {
+        classes = []
+        indexByName = [:]
+    }
+
+    /// - Throws: ``SchemaError`` when a class is declared twice or a link leads to a class that is not declared.
+    public init(_ classes: [ClassSchema]) throws(SchemaError) {
+        self.init()
+        for declared in classes {
+            guard indexByName[declared.name] == nil else {
+                throw SchemaError(.duplicateName, "the class '\(declared.name)' is declared twice")
+            }
+            add(declared)
+        }
+        try check()
+    }
+
+    /// The position of a class; nil if there is none of that name.
+    public func index(of className: String) -> Int? { indexByName[className] }
+
+    /// The class of that name.
+    public func classSchema(named name: String) -> ClassSchema? { indexByName[name].map { classes[$0] } }
+
+    public subscript(index: Int) -> ClassSchema { classes[index] }
+
+    mutating func add(_ declared: ClassSchema) {
+        indexByName[declared.name] = classes.count
+        classes.append(declared)
+    }
+
+    mutating func append(_ property: Property, toClass index: Int) throws(SchemaError) {
+        try classes[index].append(property)
+    }
+
+    mutating func setIndexed(property: Int, ofClass index: Int) { classes[index].setIndexed(property) }
+
+    func check() throws(SchemaError) {
+        guard classes.count <= Self.classCountMax else {
+            throw SchemaError(.limitExceeded, "\(classes.count) classes; the limit is \(Self.classCountMax)")
+        }
+        for declared in classes {
+            guard declared.properties.count <= Self.propertyCountMax else {
+                throw SchemaError(
+                    .limitExceeded,
+                    "\(declared.name) has \(declared.properties.count) properties; the limit is \(Self.propertyCountMax)"
+                )
+            }
+            for property in declared.properties {
+                if let target = property.type.targetClass, indexByName[target] == nil {
+                    throw SchemaError(
+                        .unknownClass,
+                        "\(declared.name).\(property.name) links to '\(target)', which is not in the schema")
+                }
+            }
+        }
+    }
+}
+
+extension Schema {
+    /// Every link property that leads to a class: the positions of its class and of itself.
+    package func backlinks(to classIndex: Int) -> [(classIndex: Int, property: Int)] {
+        let target = classes[classIndex].name
+        return classes.indices.flatMap { index in
+            classes[index].properties.indices.compactMap { property in
+                classes[index].properties[property].type.targetClass == target ? (index, property) : nil
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+internal import COpenSSL
+
+/// SHA-256 (FIPS 180-4), by OpenSSL.
+package enum SHA256 {
+    /// The 32-byte digest of `bytes`.
+    package static func digest(_ bytes: [UInt8]) -> [UInt8] {
+        var result = [UInt8](repeating: 0, count: 32)
+        let succeeded = EVP_Digest(bytes, bytes.count, &result, nil, algorithm.pointer, nil)
+        precondition(succeeded == 1, "SHA-256 is not available in this OpenSSL")
+        return result
+    }
+
+    /// The first 128 bits of the digest of `bytes`, as an id.
+    package static func truncatedID(of bytes: [UInt8]) -> ObjectID {
+        let digest = digest(bytes)
+        func word(_ offset: Int) -> UInt64 {
+            digest[offset..<offset + 8].reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        return ObjectID(high: word(0), low: word(8))
+    }
+
+    /// Fetched once: looking an algorithm up by name costs more than hashing a key.
+    private static let algorithm = Algorithm()
+
+    private struct Algorithm: @unchecked Sendable {
+        // OpenSSL method tables are immutable after the fetch and may be used from any thread.
+        let pointer = EVP_MD_fetch(nil, "SHA256", nil)
+    }
+}

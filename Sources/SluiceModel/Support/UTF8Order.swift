@@ -1,0 +1,43 @@
+/// Strings as data: equality, order and hash by UTF-8 bytes.
+///
+/// Swift's own operators compare by canonical equivalence ("é" composed equals "é" decomposed) and order by Unicode
+/// scalars after normalisation. Stores, servers and SQL must agree on bytes, so data never goes through them.
+package enum UTF8Order {
+    @inlinable
+    package static func equal(_ left: String, _ right: String) -> Bool {
+        var left = left
+        var right = right
+        return left.withUTF8 { left in
+            right.withUTF8 { right in left.count == right.count && left.elementsEqual(right) }
+        }
+    }
+
+    @inlinable
+    package static func less(_ left: String, _ right: String) -> Bool {
+        compare(left, right) < 0
+    }
+
+    /// Negative, zero or positive, as `memcmp` with the shorter string first on a common prefix.
+    @inlinable
+    package static func compare(_ left: String, _ right: String) -> Int {
+        var left = left
+        var right = right
+        return left.withUTF8 { left in right.withUTF8 { right in compareBytes(left, right) } }
+    }
+
+    @inlinable
+    package static func compareBytes(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Int {
+        let count = Swift.min(left.count, right.count)
+        for index in 0..<count where left[index] != right[index] {
+            return left[index] < right[index] ? -1 : 1
+        }
+        return left.count - right.count
+    }
+
+    @inlinable
+    package static func hash(_ string: String, into hasher: inout Hasher) {
+        var string = string
+        string.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        hasher.combine(0xFF as UInt8)
+    }
+}
