@@ -1,4 +1,4 @@
-public import FoundationEssentials
+internal import FoundationEssentials
 public import SluiceModel
 
 /// How a store is opened.
@@ -30,10 +30,7 @@ public struct StoreConfiguration: Sendable {
     /// Where log lines go; nil for nowhere.
     public var log: LogSink?
 
-    /// The wall clock; tests inject their own.
-    package var now: @Sendable () -> Timestamp = { Timestamp(Date()) }
-    /// Randomness for back-off and nonces; tests inject their own.
-    package var random: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
+    package var environment = StoreEnvironment.system
 
     /// - Parameters:
     ///   - path: the store's file; nil for a private store in memory.
