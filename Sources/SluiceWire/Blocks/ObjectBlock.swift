@@ -59,6 +59,9 @@ package struct ObjectBlock: Hashable, Sendable {
     /// The number of rows in all groups.
     package var count: Int { groups.reduce(0) { $0 + $1.count } }
 
+    /// What the rows would take in full, about, in bytes; by column they take less.
+    package var estimatedSize: Int { groups.reduce(0) { $0 + $1.estimatedSize } }
+
     /// Every row, group after group.
     package var rows: [BlockRow] {
         groups.flatMap { group in (0..<group.count).map { group.row(at: $0) } }
