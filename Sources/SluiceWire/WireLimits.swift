@@ -4,7 +4,7 @@ package struct WireLimits: Hashable, Sendable {
     package var frameLengthMax: Int
     /// The most bytes that one frame may expand to, the frame itself and all blocks within it together.
     package var expandedLengthMax: Int
-    /// The most array elements (values, keys, operations …) that one frame may decode to.
+    /// The most array elements that one frame may decode to; those that are larger than a value (24 bytes) count for more.
     package var elementCountMax: Int
     /// The deepest nesting of values within values.
     package var nestingDepthMax: Int

@@ -7,7 +7,7 @@ extension ObjectBlock: WireCodable {
 
     package init(from reader: inout ByteReader) throws(WireError) {
         self.init(
-            groups: try reader.array(minimumSize: 6) { reader throws(WireError) in try ObjectGroup(from: &reader) })
+            groups: try reader.array(minimumSize: 4) { reader throws(WireError) in try ObjectGroup(from: &reader) })
     }
 }
 

@@ -1,3 +1,5 @@
+internal import SluiceModel
+
 extension ByteReader {
     package mutating func bool() throws(WireError) -> Bool {
         switch try byte() {
@@ -15,12 +17,15 @@ extension ByteReader {
     }
 
     /// The count of elements that follow, each of at least `size` bytes. Takes them off the budget.
-    package mutating func count(minimumSize size: Int = 1) throws(WireError) -> Int {
+    ///
+    /// - Parameter weight: how many elements' worth of memory one takes.
+    package mutating func count(minimumSize size: Int = 1, weight: Int = 1) throws(WireError) -> Int {
         let value = try varint()
         guard value <= UInt64(remaining / size) else {
             throw WireError(.truncated, "\(value) elements announced, \(remaining) bytes left", offset: offset)
         }
-        try spend(elements: Int(value))
+        let (elements, overflow) = Int(value).multipliedReportingOverflow(by: weight)
+        try spend(elements: overflow ? .max : elements)
         return Int(value)
     }
 
@@ -93,7 +98,8 @@ extension ByteReader {
     package mutating func array<Element>(
         minimumSize size: Int = 1, _ read: (inout ByteReader) throws(WireError) -> Element
     ) throws(WireError) -> [Element] {
-        let count = try count(minimumSize: size)
+        let weight = max(1, MemoryLayout<Element>.stride / MemoryLayout<Value>.stride)
+        let count = try count(minimumSize: size, weight: weight)
         var elements: [Element] = []
         elements.reserveCapacity(count)
         for _ in 0..<count { elements.append(try read(&self)) }
