@@ -44,10 +44,10 @@ final class Statement {
     }
 
     func bind(_ index: Int32, _ value: [UInt8]) {
-        value.withUnsafeBytes { bind(index, $0) }
+        value.withUnsafeBytes { bindBytes(index, $0) }
     }
 
-    func bind(_ index: Int32, _ bytes: UnsafeRawBufferPointer) {
+    func bindBytes(_ index: Int32, _ bytes: UnsafeRawBufferPointer) {
         guard bytes.count > 0 else {
             sqlite3_bind_zeroblob(handle, index, 0)
             return

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import SluiceModel
 internal import SluiceQuery
 
@@ -110,7 +111,7 @@ final class ClassTable {
             statement.bind(index + 1, TableLayout.word(id.low))
         case .int(let key): statement.bind(index, key)
         case .string(let key): statement.bind(index, key)
-        case .uuid(let key): withUnsafeBytes(of: key.uuid) { statement.bind(index, $0) }
+        case .uuid(let key): withUnsafeBytes(of: key.uuid) { statement.bindBytes(index, $0) }
         }
     }
 

@@ -39,10 +39,10 @@ enum ColumnCodec {
         case (.string, .string(let value)): statement.bind(index, value)
         case (.double, .double(let value)): Self.bind(value, to: index, of: statement)
         case (.float, .float(let value)): Self.bind(Double(value), to: index, of: statement)
-        case (.bool, .bool(let value)): statement.bind(index, value ? 1 : 0)
+        case (.bool, .bool(let value)): statement.bind(index, Int64(value ? 1 : 0))
         case (.date, .date(let value)): statement.bind(index, value.microseconds)
         case (.data, .data(let value)): statement.bind(index, value)
-        case (.uuid, .uuid(let value)): withUnsafeBytes(of: value.uuid) { statement.bind(index, $0) }
+        case (.uuid, .uuid(let value)): withUnsafeBytes(of: value.uuid) { statement.bindBytes(index, $0) }
         case (.objectID, .objectID(let value)): statement.bind(index, value)
         case (.decimal, .decimal(let value)): statement.bind(index, DecimalKey.encode(value))
         default: return false
@@ -76,7 +76,7 @@ enum ColumnCodec {
 extension Statement {
     /// Binds an id as 16 bytes, big-endian.
     func bind(_ index: Int32, _ id: ObjectID) {
-        withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) { bind(index, $0) }
+        withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) { bindBytes(index, $0) }
     }
 
     /// The id of 16 bytes; nil for any other length.
