@@ -1,0 +1,21 @@
+package import SluiceModel
+
+/// What links read through: the store, as its values know it.
+///
+/// Values hold their resolver strongly, and bindings do, so it should not own a cache of bindings that outlives it.
+@usableFromInline
+package protocol LinkResolving: AnyObject, Sendable {
+    /// The binding of a type and class in this store.
+    func binding(of element: any ResultElement.Type, className: String) throws -> ElementBinding
+
+    /// The object's row; nil when it is not here. Reads the disk, contacts nobody.
+    func fetch(_ object: Identity) throws -> Row?
+
+    /// Whether the object is here. Reads the disk, contacts nobody.
+    func isPresent(_ object: Identity) throws -> Bool
+
+    /// Brings the object from the server, whole, and returns its row.
+    ///
+    /// - Throws: ``ModelError`` with `notFound` when there is no such object for this user.
+    func resolve(_ object: Identity) async throws -> Row
+}
