@@ -1,4 +1,5 @@
 internal import SwiftDiagnostics
+internal import SwiftParser
 internal import SwiftSyntax
 
 /// One stored property of a model, as its source declares it.

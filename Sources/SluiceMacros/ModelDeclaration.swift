@@ -1,4 +1,5 @@
 internal import SwiftDiagnostics
+internal import SwiftParser
 internal import SwiftSyntax
 internal import SwiftSyntaxMacros
 

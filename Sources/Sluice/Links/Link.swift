@@ -6,7 +6,7 @@ public import SluiceModel
 /// link without target reads better than an optional.
 public struct Link<Target: Model>: Sendable {
     @usableFromInline let state: State
-    @usableFromInline package let links: (any LinkResolving)?
+    @usableFromInline package let links: LinkSource?
 
     @usableFromInline
     enum State: Sendable {
@@ -16,7 +16,7 @@ public struct Link<Target: Model>: Sendable {
     }
 
     @inlinable
-    init(state: State, links: (any LinkResolving)? = nil) {
+    init(state: State, links: LinkSource? = nil) {
         self.state = state
         self.links = links
     }
@@ -36,7 +36,7 @@ public struct Link<Target: Model>: Sendable {
         self.init(state: .key(.id(id)))
     }
 
-    package init(_ key: ObjectKey, links: (any LinkResolving)? = nil) {
+    package init(_ key: ObjectKey, links: LinkSource? = nil) {
         self.init(state: .key(key), links: links)
     }
 
@@ -59,7 +59,7 @@ public struct Link<Target: Model>: Sendable {
     /// Whether the target is on this device now. False for a link that was not read from a store.
     public var isPresent: Bool {
         guard let identity, let links else { return false }
-        return (try? links.isPresent(identity)) ?? false
+        return (try? links.resolver.isPresent(identity)) ?? false
     }
 
     /// The target as it is on this device now; nil without a target, when it is not here, and when a query excluded
@@ -68,10 +68,9 @@ public struct Link<Target: Model>: Sendable {
     /// - Throws: ``ModelError`` when the link was made by hand, or the target cannot be read as its type.
     public func fetch() throws -> Target? {
         if case .excluded(let property) = state { property.touch() }
-        guard let identity else { return nil }
+        guard let key else { return nil }
         guard let links else { throw ModelError.detached(Target.className) }
-        guard let row = try links.fetch(identity) else { return nil }
-        return try Target.decode(row, links.binding(of: Target.self, className: Target.className))
+        return try links.fetch(key, as: Target.self)
     }
 
     /// The target, brought from the server when it is not here, or when a query excluded the link.
@@ -84,9 +83,8 @@ public struct Link<Target: Model>: Sendable {
             guard case .link(let key) = try await property.resolve() else { throw Self.withoutTarget }
             return try await Link(key, links: property.binding.links).resolve()
         }
-        guard let identity, let links else { throw Self.withoutTarget }
-        let row = try await links.resolve(identity)
-        return try Target.decode(row, links.binding(of: Target.self, className: Target.className))
+        guard let key, let links else { throw Self.withoutTarget }
+        return try await links.resolve(key, as: Target.self)
     }
 
     private static var withoutTarget: ModelError {

@@ -6,12 +6,12 @@ public import SluiceModel
 /// changing its elements is refused when the object is written.
 public struct Links<Target: Model>: Sendable {
     var keys: [ObjectKey]
-    var links: (any LinkResolving)?
+    var links: LinkSource?
     let excludedProperty: ExcludedProperty?
     /// Why the value cannot be stored any more.
     var fault: ModelError?
 
-    init(keys: [ObjectKey], links: (any LinkResolving)?, excluded: ExcludedProperty? = nil) {
+    init(keys: [ObjectKey], links: LinkSource?, excluded: ExcludedProperty? = nil) {
         self.keys = keys
         self.links = links
         self.excludedProperty = excluded
@@ -38,10 +38,7 @@ public struct Links<Target: Model>: Sendable {
         excludedProperty?.touch()
         guard !keys.isEmpty else { return [] }
         guard let links else { throw ModelError.detached(Target.className) }
-        let binding = try links.binding(of: Target.self, className: Target.className)
-        return try keys.compactMap { key in
-            try links.fetch(Identity(className: Target.className, key: key)).map { try Target.decode($0, binding) }
-        }
+        return try keys.compactMap { try links.fetch($0, as: Target.self) }
     }
 
     /// Adds a link to the object at the end.
@@ -91,10 +88,27 @@ extension Links: RandomAccessCollection, RangeReplaceableCollection, MutableColl
 }
 
 extension Links: ExpressibleByArrayLiteral {
-    public init(arrayLiteral elements: Link<Target>...) {
+    /// Links to the given objects, or the given links.
+    public init(arrayLiteral elements: any LinkElement<Target>...) {
         self.init()
-        append(contentsOf: elements)
+        for element in elements { append(element.typedLink) }
     }
+}
+
+/// What a literal of ``Links`` can list: objects, and links to them.
+public protocol LinkElement<LinkTarget>: Sendable {
+    associatedtype LinkTarget: Model
+
+    /// The link itself, or a link to the object.
+    var typedLink: Link<LinkTarget> { get }
+}
+
+extension Link: LinkElement {
+    public var typedLink: Link<Target> { self }
+}
+
+extension Model {
+    public var typedLink: Link<Self> { Link(self) }
 }
 
 extension Links: Hashable {

@@ -13,7 +13,7 @@ package final class ElementBinding: Sendable {
     /// The columns for which something stands when they are excluded.
     let replaceable: PropertySet
     /// What links of decoded values are followed through.
-    @usableFromInline let links: (any LinkResolving)?
+    @usableFromInline let links: LinkSource?
     /// Called when something excluded is read; set only while the store logs verbosely.
     let onExcludedAccess: (@Sendable (ExcludedAccess) -> Void)?
 
@@ -24,7 +24,7 @@ package final class ElementBinding: Sendable {
     /// - Throws: ``ModelError`` when the schema lacks the class or one of the type's properties, `SchemaError` when the
     ///   type's own declaration is malformed.
     package init(
-        _ element: any ResultElement.Type, className: String, schema: Schema, links: (any LinkResolving)? = nil,
+        _ element: any ResultElement.Type, className: String, schema: Schema, links: LinkSource? = nil,
         onExcludedAccess: (@Sendable (ExcludedAccess) -> Void)? = nil
     ) throws {
         guard let classIndex = schema.index(of: className) else {

@@ -1,4 +1,4 @@
-public import SluiceModel
+internal import SluiceModel
 
 /// Collects the properties of a model, see ``ModelDefinition``.
 public struct ModelBuilder<Root: Model>: Sendable {
@@ -13,7 +13,7 @@ public struct ModelBuilder<Root: Model>: Sendable {
 
     /// Adds the property that names objects within their class.
     public mutating func primaryKey<Key: PrimaryKeyValue>(
-        _ name: String, _ keyPath: KeyPath<Root, Key> & Sendable
+        _ name: String, _ keyPath: any KeyPath<Root, Key> & Sendable
     ) {
         add(name, keyPath, default: nil, isDefaulted: false, isIndexed: false)
         primaryKeyName = name
@@ -28,7 +28,7 @@ public struct ModelBuilder<Root: Model>: Sendable {
     ///   - defaultValue: what objects have that were made without it. A ``KeyPathModel`` has it in its empty value.
     ///   - isIndexed: whether queries by this property should find an index.
     public mutating func property<Property: PropertyValue>(
-        _ name: String, _ keyPath: KeyPath<Root, Property> & Sendable, default defaultValue: Property? = nil,
+        _ name: String, _ keyPath: any KeyPath<Root, Property> & Sendable, default defaultValue: Property? = nil,
         isIndexed: Bool = false
     ) {
         let value = (defaultValue ?? prototype?[keyPath: keyPath])?.propertyValue
@@ -36,10 +36,11 @@ public struct ModelBuilder<Root: Model>: Sendable {
     }
 
     private mutating func add<Value: PropertyValue>(
-        _ name: String, _ keyPath: KeyPath<Root, Value> & Sendable, default defaultValue: SluiceModel.Value?,
+        _ name: String, _ keyPath: any KeyPath<Root, Value> & Sendable, default defaultValue: SluiceModel.Value?,
         isDefaulted: Bool, isIndexed: Bool
     ) {
-        let writable = keyPath as? WritableKeyPath<Root, Value> & Sendable
+        // The same key path, which is Sendable; a cast cannot say so.
+        nonisolated(unsafe) let writable = keyPath as? WritableKeyPath<Root, Value>
         columns.append(
             ModelColumn(
                 property: Property(name, Value.propertyType, default: defaultValue, isIndexed: isIndexed),

@@ -70,7 +70,7 @@ extension ModelDefinition where Root: KeyPathModel {
 /// One property of a model.
 struct ModelColumn<Root: Model>: Sendable {
     let property: Property
-    let keyPath: PartialKeyPath<Root> & Sendable
+    let keyPath: any PartialKeyPath<Root> & Sendable
     /// Whether the declaration gives a default, even one that is the type's zero.
     let isDefaulted: Bool
     let encode: @Sendable (Root, Int, inout RowEncoder) throws -> Void

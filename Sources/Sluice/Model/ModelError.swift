@@ -1,5 +1,3 @@
-public import SluiceModel
-
 /// Why a typed value could not be read, written or followed.
 public struct ModelError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What kind of thing was wrong. More codes may come.

@@ -1,4 +1,4 @@
-public import SluiceModel
+package import SluiceModel
 
 /// What a model's value carries besides its properties: its id, the version it was read at, and what a query excluded.
 ///

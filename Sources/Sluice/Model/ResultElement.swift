@@ -1,4 +1,4 @@
-public import SluiceModel
+package import SluiceModel
 
 /// What a query's results can consist of: models, and `Record` for objects without a Swift type.
 public protocol ResultElement: Sendable {
@@ -22,7 +22,6 @@ public protocol ResultElement: Sendable {
 
 extension ResultElement {
     /// The value of a row of the bound class.
-    @inlinable
     package static func decode(_ row: Row, _ binding: ElementBinding) throws -> Self {
         try Self(from: RowDecoder(row, binding))
     }

@@ -7,7 +7,6 @@ public struct RowDecoder: Sendable {
     @usableFromInline let isPartial: Bool
     package let row: Row
 
-    @usableFromInline
     package init(_ row: Row, _ binding: ElementBinding) {
         self.row = row
         self.binding = binding

@@ -1,4 +1,4 @@
-public import SluiceModel
+package import SluiceModel
 
 /// A Swift value on its way into a row: takes the values by column of the type that writes it.
 public struct RowEncoder: Sendable {
