@@ -1,4 +1,5 @@
 public import SluiceModel
+internal import Synchronization
 
 /// A property whose value is not here because every query that brought its object excludes it.
 public final class ExcludedProperty: Sendable {
@@ -7,6 +8,7 @@ public final class ExcludedProperty: Sendable {
     /// The property's name.
     public let name: String
     let binding: ElementBinding
+    private let isReported = Atomic(false)
 
     init(of object: Identity, named name: String, binding: ElementBinding) {
         self.object = object
@@ -14,8 +16,9 @@ public final class ExcludedProperty: Sendable {
         self.binding = binding
     }
 
-    /// Reports a read to the store's log, when it logs verbosely.
+    /// Reports the value's first read to the store's log, when it logs verbosely.
     func touch(isLink: Bool = true) {
+        guard binding.onExcludedAccess != nil, !isReported.exchange(true, ordering: .relaxed) else { return }
         binding.onExcludedAccess?(ExcludedAccess(object: object, property: name, isLink: isLink))
     }
 

@@ -95,22 +95,6 @@ extension Links: ExpressibleByArrayLiteral {
     }
 }
 
-/// What a literal of ``Links`` can list: objects, and links to them.
-public protocol LinkElement<LinkTarget>: Sendable {
-    associatedtype LinkTarget: Model
-
-    /// The link itself, or a link to the object.
-    var typedLink: Link<LinkTarget> { get }
-}
-
-extension Link: LinkElement {
-    public var typedLink: Link<Target> { self }
-}
-
-extension Model {
-    public var typedLink: Link<Self> { Link(self) }
-}
-
 extension Links: Hashable {
     public static func == (left: Links, right: Links) -> Bool {
         left.keys == right.keys && left.isExcluded == right.isExcluded
