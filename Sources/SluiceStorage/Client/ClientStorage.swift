@@ -1,7 +1,7 @@
 package import SluiceModel
 
 /// A client's store as a reader sees it: objects, subscriptions, memberships, of one commit.
-package protocol ClientReading: ObjectReading {
+package protocol ClientReading: ObjectQuerying {
     /// The subscriptions, dormant ones included, by ascending id.
     var subscriptions: [SubscriptionRecord] { get }
 
@@ -16,6 +16,9 @@ package protocol ClientReading: ObjectReading {
 
     /// Whether an operation on the object waits in the outbox.
     func hasPending(_ object: ObjectRef) throws -> Bool
+
+    /// The objects with operations in the outbox, in no particular order.
+    var pendingObjects: [ObjectRef] { get }
 }
 
 /// A client's store: the visible objects, the server's images of those with pending operations, the outbox, and the
@@ -72,9 +75,6 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
 
     /// The number of changesets in the outbox.
     var outboxCount: Int { get }
-
-    /// The objects with operations in the outbox, in no particular order.
-    var pendingObjects: [ObjectRef] { get }
 
     /// The operations on an object in the outbox, oldest first.
     func pendingOperations(of object: ObjectRef) throws -> [PendingOperation]

@@ -3,7 +3,7 @@ package import SluiceModel
 /// One database of a server: objects, the log of accepted uploads, and the clients.
 ///
 /// Everything is synchronous and belongs to one thread. Reads see the open transaction.
-package protocol ServerStorage: ObjectWriting {
+package protocol ServerStorage: ObjectWriting, ObjectQuerying {
     /// Drawn when the database was made.
     var databaseID: ObjectID { get }
 
@@ -51,7 +51,7 @@ package protocol ServerStorage: ObjectWriting {
     func trimLog(keepingVersions: UInt64, keepingBytes: Int, entriesMax: Int) throws -> Int
 
     /// Makes a client, with the next free id.
-    func makeClient(userID: String?, nonce: UInt64, createdAt: Timestamp) throws -> ClientRecord
+    func makeClient(userID: String?, nonce: ObjectID, createdAt: Timestamp) throws -> ClientRecord
 
     /// A client by id; nil if there is none.
     func client(_ id: UInt64) throws -> ClientRecord?

@@ -5,6 +5,7 @@ extension ServerMessage.Page {
         writer.array(subscriptions) { $0.varint($1) }
         writer.varint(version)
         writer.progress(progress)
+        writer.byte(kind.rawValue)
         SharedBlock(content).encode(into: &writer)
     }
 
@@ -13,9 +14,13 @@ extension ServerMessage.Page {
         let version = try reader.varint()
         let thousandths = try reader.varint()
         guard thousandths <= 1000 else { throw reader.malformed("\(thousandths) thousandths done") }
+        let kind = try reader.byte()
+        guard let kind = ServerMessage.Complete.Kind(rawValue: kind) else {
+            throw reader.malformed("the kind of page \(kind)")
+        }
         self.init(
             session: session, subscriptions: subscriptions, version: version, progress: Double(thousandths) / 1000,
-            content: try SharedBlock.content(from: &reader))
+            kind: kind, content: try SharedBlock.content(from: &reader))
     }
 }
 
