@@ -48,7 +48,8 @@ extension SampleGenerator {
         switch below(9) {
         case 0:
             return .hello(
-                .init(versionMin: number(), versionMax: number(), features: Features(rawValue: number()), agent: text()))
+                .init(versionMin: number(), versionMax: number(), features: Features(rawValue: number()), agent: text())
+            )
         case 1:
             return .open(
                 .init(
@@ -86,7 +87,8 @@ extension SampleGenerator {
         case 1:
             return .opened(
                 .init(
-                    session: session, identity: maybe { $0.identity() }, outcome: pick(ServerMessage.OpenOutcome.allCases),
+                    session: session, identity: maybe { $0.identity() },
+                    outcome: pick(ServerMessage.OpenOutcome.allCases),
                     version: number(), acknowledged: number(), userID: maybe { $0.text() }, schema: schema()))
         case 2: return .schema(session: session, schema: schema())
         case 3:
