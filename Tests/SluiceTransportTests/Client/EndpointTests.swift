@@ -3,14 +3,18 @@ import Testing
 @testable import SluiceTransport
 
 @Suite struct EndpointTests {
-    @Test(arguments: [
-        ("ws://example.com", false, "example.com", 80, "/", "example.com"),
-        ("WSS://example.com", true, "example.com", 443, "/", "example.com"),
-        ("wss://example.com:8443/cars?token=a%20b", true, "example.com", 8443, "/cars?token=a%20b", "example.com:8443"),
-        ("ws://[::1]:9000/a/b", false, "::1", 9000, "/a/b", "[::1]:9000"),
-        ("ws://[fe80::1]", false, "fe80::1", 80, "/", "[fe80::1]"),
-        ("ws://host?x", false, "host", 80, "/?x", "host"),
-    ] as [(String, Bool, String, UInt16, String, String)])
+    @Test(
+        arguments: [
+            ("ws://example.com", false, "example.com", 80, "/", "example.com"),
+            ("WSS://example.com", true, "example.com", 443, "/", "example.com"),
+            (
+                "wss://example.com:8443/cars?token=a%20b", true, "example.com", 8443, "/cars?token=a%20b",
+                "example.com:8443"
+            ),
+            ("ws://[::1]:9000/a/b", false, "::1", 9000, "/a/b", "[::1]:9000"),
+            ("ws://[fe80::1]", false, "fe80::1", 80, "/", "[fe80::1]"),
+            ("ws://host?x", false, "host", 80, "/?x", "host"),
+        ] as [(String, Bool, String, UInt16, String, String)])
     func url_isTakenApart(
         url: String, usesTLS: Bool, host: String, port: UInt16, target: String, authority: String
     ) throws {

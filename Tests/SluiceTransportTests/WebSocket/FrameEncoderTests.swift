@@ -3,10 +3,12 @@ import Testing
 @testable import SluiceTransport
 
 @Suite struct FrameEncoderTests {
-    @Test(arguments: [
-        (0, [0x82, 0x00]), (125, [0x82, 0x7D]), (126, [0x82, 0x7E, 0x00, 0x7E]), (65_535, [0x82, 0x7E, 0xFF, 0xFF]),
-        (65_536, [0x82, 0x7F, 0, 0, 0, 0, 0, 1, 0, 0]),
-    ] as [(Int, [UInt8])])
+    @Test(
+        arguments: [
+            (0, [0x82, 0x00]), (125, [0x82, 0x7D]), (126, [0x82, 0x7E, 0x00, 0x7E]),
+            (65_535, [0x82, 0x7E, 0xFF, 0xFF]),
+            (65_536, [0x82, 0x7F, 0, 0, 0, 0, 0, 1, 0, 0]),
+        ] as [(Int, [UInt8])])
     func sharedBuffer_hasTheShortestHeaderBeforeItsBytes(count: Int, header: [UInt8]) {
         let payload = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
         let buffer = SharedBuffer(payload)
