@@ -9,6 +9,7 @@ enum Rendering {
         switch message {
         case .page(let page):
             "page \(page.session) \(page.subscriptions) \(page.version) \(Int((page.progress * 1000).rounded())) "
+                + "\(page.kind.rawValue) "
                 + content(page.content)
         case .commit(let commit):
             "commit \(commit.header.session) \(commit.header.version) \(commit.header.acceptedAt.microseconds) "

@@ -95,7 +95,8 @@ extension SampleGenerator {
             return .page(
                 .init(
                     session: session, subscriptions: many(upTo: 3) { $0.number() }, version: number(),
-                    progress: Double(below(1001)) / 1000, content: viewBlock()))
+                    progress: Double(below(1001)) / 1000, kind: pick(ServerMessage.Complete.Kind.allCases),
+                    content: viewBlock()))
         case 4:
             let header = CommitHeader(
                 session: session, version: number(), acceptedAt: time, acknowledged: maybe { $0.number() },

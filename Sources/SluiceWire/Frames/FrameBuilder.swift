@@ -32,8 +32,8 @@ package struct FrameBuilder: Sendable {
 
     /// Adds a page whose content was encoded before.
     package mutating func appendPage(
-        session: UInt64, subscriptions: [UInt64], version: UInt64, progress: Double, kind: ServerMessage.Complete.Kind,
-        content: SharedBlock
+        session: UInt64, subscriptions: [UInt64], version: UInt64, progress: Double,
+        kind: ServerMessage.Complete.Kind = .bootstrap, content: SharedBlock
     ) {
         writer.lengthPrefixed {
             $0.byte(ServerMessage.Code.page)

@@ -14,13 +14,17 @@ extension ServerMessage.Page {
         let version = try reader.varint()
         let thousandths = try reader.varint()
         guard thousandths <= 1000 else { throw reader.malformed("\(thousandths) thousandths done") }
-        let kind = try reader.byte()
-        guard let kind = ServerMessage.Complete.Kind(rawValue: kind) else {
-            throw reader.malformed("the kind of page \(kind)")
-        }
         self.init(
             session: session, subscriptions: subscriptions, version: version, progress: Double(thousandths) / 1000,
-            kind: kind, content: try SharedBlock.content(from: &reader))
+            kind: try ServerMessage.Complete.Kind(from: &reader), content: try SharedBlock.content(from: &reader))
+    }
+}
+
+extension ServerMessage.Complete.Kind {
+    init(from reader: inout ByteReader) throws(WireError) {
+        let code = try reader.byte()
+        guard let kind = Self(rawValue: code) else { throw reader.malformed("\(code) is no kind of completion") }
+        self = kind
     }
 }
 

@@ -492,7 +492,8 @@ def read_message(reader):
         message |= {"type": "schema", "schema": read_schema(reader)}
     elif code == 0x84:
         message |= {"type": "page", "subscriptions": reader.array(reader.varint)}
-        message |= {"version": reader.varint(), "progress": reader.varint(), "content": read_view_block(reader)}
+        message |= {"version": reader.varint(), "progress": reader.varint(), "kind": reader.byte()}
+        message |= {"content": read_view_block(reader)}
     elif code == 0x85:
         message |= {"type": "commit", "version": reader.varint(), "acceptedAt": reader.zigzag()}
         message |= {"acknowledged": reader.optional(reader.varint), "continued": reader.bool()}
@@ -732,7 +733,7 @@ def render_message(message):
     kind = message["type"]
     text = f"{kind} {message['session']}"
     if kind == "page":
-        return f"{text} {message['subscriptions']} {message['version']} {message['progress']} " + render_content(
+        return f"{text} {message['subscriptions']} {message['version']} {message['progress']} {message['kind']} " + render_content(
             message["content"]
         )
     if kind == "commit":
