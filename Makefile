@@ -1,0 +1,60 @@
+# Everything a newcomer needs: `make demo` and `make test` install what is missing, build and run.
+
+SWIFT ?= swift
+PACKAGES := libsqlite3-dev libssl-dev liblz4-dev pkg-config
+STRICT := -Xswiftc -warnings-as-errors
+SOURCES := Package.swift Sources Tests Playground Benchmarks
+
+.PHONY: all deps build release demo test soak fuzz bench lint fmt docs clean
+
+all: build
+
+# Installs the missing Debian packages; says plainly what to do where that is impossible.
+deps:
+	@command -v $(SWIFT) >/dev/null 2>&1 || { \
+	  echo "make: no Swift toolchain found. Install Swift 6.2 or later from https://swift.org/install and put 'swift' on PATH." >&2; exit 1; }
+	@missing=""; for package in $(PACKAGES); do \
+	  dpkg-query -W -f='$${Status}' $$package 2>/dev/null | grep -q "install ok installed" || missing="$$missing $$package"; done; \
+	if [ -n "$$missing" ]; then \
+	  if ! command -v apt-get >/dev/null 2>&1; then \
+	    echo "make: this system has no apt-get. Install the headers of SQLite 3, OpenSSL 3 and LZ4, and pkg-config, by hand ($$missing on Debian)." >&2; exit 1; fi; \
+	  if [ "$$(id -u)" = 0 ]; then as_root=""; elif command -v sudo >/dev/null 2>&1; then as_root="sudo"; else \
+	    echo "make: these Debian packages are missing:$$missing. Run as root: apt-get install$$missing" >&2; exit 1; fi; \
+	  echo "Installing$$missing"; \
+	  $$as_root apt-get update -qq && $$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null || { \
+	    echo "make: apt-get could not install$$missing; the lines above say why." >&2; exit 1; }; \
+	fi
+
+build: deps
+	$(SWIFT) build $(STRICT)
+
+release: deps
+	$(SWIFT) build -c release
+
+demo: release
+	@$(SWIFT) run -c release --skip-build DepartureBoard
+
+test: deps
+	$(SWIFT) build --build-tests $(STRICT)
+	$(SWIFT) test --skip-build $(STRICT)
+
+# The simulator over many more seeds: make soak SEEDS=5000
+SEEDS ?= 1000
+soak: deps
+	SLUICE_SOAK_SEEDS=$(SEEDS) $(SWIFT) test $(STRICT) --filter Soak
+
+bench: release
+	$(SWIFT) run -c release --skip-build Benchmarks $(ARGS)
+
+lint:
+	$(SWIFT) format lint --strict --recursive --parallel $(SOURCES)
+
+fmt:
+	$(SWIFT) format --in-place --recursive --parallel $(SOURCES)
+
+# Reference pages as a static site in .build/docs.
+docs: deps
+	Tools/build-docs
+
+clean:
+	$(SWIFT) package clean

@@ -1,0 +1,43 @@
+/// The changes of results, as they come. Each iteration is an observation of its own.
+public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
+    fileprivate let results: Results<Element>
+
+    init(results: Results<Element>) { self.results = results }
+
+    public func makeAsyncIterator() -> Iterator { Iterator(results) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        private struct Delivery: Sendable {
+            let change: Change<Element>
+            let ready: @Sendable () -> Void
+        }
+
+        private let deliveries: AsyncThrowingStream<Delivery, any Error>
+        private let token: NotificationToken?
+
+        init(_ results: Results<Element>) {
+            let (stream, continuation) = AsyncThrowingStream<Delivery, any Error>.makeStream()
+            let core = results.core
+            do {
+                token = try results.begin { event, ready, _ in
+                    continuation.yield(Delivery(change: Change(event, core: core), ready: ready))
+                }
+            } catch {
+                token = nil
+                continuation.finish(throwing: error)
+            }
+            deliveries = stream
+        }
+
+        /// The next change; nil when the task was cancelled.
+        ///
+        /// - Throws: `QueryError` or ``StoreError`` when the query could not be observed.
+        public mutating func next() async throws -> Change<Element>? {
+            for try await delivery in deliveries {
+                delivery.ready()
+                return delivery.change
+            }
+            return nil
+        }
+    }
+}

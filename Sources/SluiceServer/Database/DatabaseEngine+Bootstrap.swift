@@ -1,0 +1,103 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
+
+extension DatabaseEngine {
+    func makeBootstrap(of live: LiveView) throws -> Bootstrap {
+        var linked: [ObjectRef] = []
+        try live.forEachLinked(in: source) { object, _ in linked.append(object) }
+        let listed = try live.currentRoots ?? (live.query.sort.isEmpty ? nil : storage.objects(matching: live.query))
+        if let roots = listed {
+            return Bootstrap(linked: linked, roots: .listed(roots, next: 0), expectedCount: linked.count + roots.count)
+        }
+        let count = try storage.count(matching: live.query)
+        return Bootstrap(linked: linked, roots: .scan(after: nil), expectedCount: linked.count + count)
+    }
+
+    /// Sends one page; after the last, what changed meanwhile, and that the subscription is complete.
+    func sendPage(of subscription: ViewSubscription, now: Timestamp) throws {
+        guard var bootstrap = subscription.bootstrap else { return }
+        let live = subscription.view.live
+        var builder = ViewBlockBuilder(rowCountMax: .max)
+        try addLinked(&bootstrap, live, to: &builder)
+        if bootstrap.linked.isEmpty { try addRoots(&bootstrap, live, to: &builder) }
+        var messages: [ServerMessage] = []
+        let isLast = if case .done = bootstrap.roots { true } else { false }
+        if isLast {
+            try addTouched(bootstrap, live, to: &builder)
+            subscription.bootstrap = nil
+        } else {
+            subscription.bootstrap = bootstrap
+        }
+        let session = subscription.session.id.session
+        let page = ServerMessage.Page(
+            session: session, subscriptions: [subscription.id], version: storage.version,
+            progress: isLast ? 1 : bootstrap.progress, content: builder.blocks[0])
+        messages.append(.page(page))
+        if isLast {
+            messages.append(
+                .complete(
+                    .init(
+                        session: session, subscription: subscription.id, version: storage.version, acceptedAt: now,
+                        kind: .bootstrap)))
+        }
+        subscription.session.pageCredit -= 1
+        statistics.sentPageCount += 1
+        send(messages, to: subscription.session.id)
+    }
+
+    private func addLinked(_ bootstrap: inout Bootstrap, _ live: LiveView, to builder: inout ViewBlockBuilder) throws {
+        var room = limits.pageRowCount
+        while room > 0, let object = bootstrap.linked.popLast() {
+            room -= 1
+            bootstrap.sentCount += 1
+            guard let member = try live.member(object, in: source), member.role == .linked,
+                let row = try storage.row(object)
+            else { continue }
+            builder.add(row, of: object.classIndex, properties: member.included, role: .linked)
+        }
+    }
+
+    private func addRoots(_ bootstrap: inout Bootstrap, _ live: LiveView, to builder: inout ViewBlockBuilder) throws {
+        switch bootstrap.roots {
+        case .done:
+            return
+        case .scan(let cursor):
+            let classIndex = live.query.classIndex
+            var count = 0
+            let next = try storage.scan(live.query, after: cursor, limit: limits.pageRowCount) { row in
+                let included = live.includedOfRoot(ObjectRef(classIndex, row.key))
+                builder.add(row, of: classIndex, properties: included, role: .root)
+                count += 1
+            }
+            bootstrap.sentCount += count
+            bootstrap.roots = next.map { .scan(after: $0) } ?? .done
+        case .listed(let roots, let next):
+            let end = min(roots.count, next + limits.pageRowCount)
+            for object in roots[next..<end] {
+                guard let member = try live.member(object, in: source), member.role == .root,
+                    let row = try storage.row(object)
+                else { continue }
+                builder.add(row, of: object.classIndex, properties: member.included, role: .root)
+            }
+            bootstrap.sentCount += end - next
+            bootstrap.roots = end < roots.count ? .listed(roots, next: end) : .done
+        }
+    }
+
+    /// The state, or the departure, of everything that commits touched behind the pages.
+    private func addTouched(_ bootstrap: Bootstrap, _ live: LiveView, to builder: inout ViewBlockBuilder) throws {
+        for object in bootstrap.touched.sorted() {
+            let row = try storage.row(object)
+            guard let row, let member = try live.member(object, in: source) else {
+                builder.add(object, role: .member, reason: row == nil ? .deleted : .filter)
+                continue
+            }
+            let role: RowRole = member.role == .root ? .root : .linked
+            if role == .linked { builder.add(object, role: .root, reason: .filter) }
+            builder.add(row, of: object.classIndex, properties: member.included, role: role)
+        }
+    }
+}
