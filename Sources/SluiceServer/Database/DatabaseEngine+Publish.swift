@@ -1,4 +1,5 @@
 internal import SluiceModel
+internal import SluiceQuery
 internal import SluiceStorage
 internal import SluiceViews
 internal import SluiceWire

@@ -95,7 +95,7 @@ extension ServerMessage {
         package var version: UInt64
         /// How much of the bootstrap is done with this page, 0 to 1.
         package var progress: Double
-        /// Whether the pages name every member, or only what a resumed subscription missed.
+        /// Whether the page builds a membership anew or changes the one that the client presented.
         package var kind: Complete.Kind
         package var content: ViewBlock
 
