@@ -140,8 +140,8 @@ extension Link: PropertyElement {
     @inlinable
     public static func decode(_ value: Value, from row: borrowing RowDecoder) -> Link? {
         switch value {
-        case .link(let key): Link(state: .key(key), links: row.binding.links)
-        case .null: Link(state: .none, links: row.binding.links)
+        case .link(let key): Link(state: .key(key), links: row.linkSource)
+        case .null: Link(state: .none, links: row.linkSource)
         default: nil
         }
     }

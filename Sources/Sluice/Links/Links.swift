@@ -134,7 +134,7 @@ extension Links: PropertyValue {
             guard case .link(let key) = value else { return nil }
             keys.append(key)
         }
-        return Links(keys: keys, links: row.binding.links)
+        return Links(keys: keys, links: row.linkSource)
     }
 
     public static func excluded(_ property: ExcludedProperty) -> Links? {
