@@ -60,7 +60,7 @@ let package = Package(
         library("SluiceViews", ["SluiceModel", "SluiceQuery"]),
         library("SluiceWire", ["SluiceModel", "CLZ4"]),
         library("SluiceTransport", ["COpenSSL", "CEpoll"]),
-        library("SluiceStorage", ["SluiceModel", "SluiceQuery", "SluiceWire", "CSQLite"]),
+        library("SluiceStorage", ["SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "CSQLite"]),
         .target(
             name: "Sluice",
             dependencies: [

@@ -70,4 +70,7 @@ package protocol ServerStorage: ObjectWriting, ObjectQuerying {
     ///
     /// - Parameter truncating: whether to cut the write-ahead log to nothing too.
     func checkpoint(truncating: Bool) throws
+
+    /// Writes a copy of the database to a new file, which appears whole or not at all. Between transactions only.
+    func copy(toFile path: String) throws
 }
