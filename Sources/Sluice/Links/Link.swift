@@ -156,6 +156,7 @@ extension Link: PropertyElement {
     }
 
     static var wrongKey: ModelError {
-        ModelError(.invalidLink, "a key that no \(Target.className) can have; a link needs its primary key's type, or its id")
+        ModelError(
+            .invalidLink, "a key that no \(Target.className) can have; a link needs its primary key's type, or its id")
     }
 }

@@ -79,7 +79,8 @@ extension Links: RandomAccessCollection, RangeReplaceableCollection, MutableColl
         }
         for element in elements {
             if element.key == nil {
-                fault = ModelError(.invalidLink, "a link without target cannot be an element of Links<\(Target.className)>")
+                fault = ModelError(
+                    .invalidLink, "a link without target cannot be an element of Links<\(Target.className)>")
             }
             if links == nil { links = element.links }
         }

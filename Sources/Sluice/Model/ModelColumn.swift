@@ -45,9 +45,13 @@ final class ModelColumn<Root: Model>: Sendable {
             decode: { row, column, root in
                 let value: Value = try row.value(column)
                 guard let writable else { throw constantProperty(name) }
-                guard let offset else { return root[keyPath: writable] = value }
+                guard let offset else {
+                    root[keyPath: writable] = value
+                    return
+                }
                 withUnsafeMutablePointer(to: &root) { root in
-                    UnsafeMutableRawPointer(root).advanced(by: offset).assumingMemoryBound(to: Value.self).pointee = value
+                    UnsafeMutableRawPointer(root).advanced(by: offset).assumingMemoryBound(to: Value.self).pointee =
+                        value
                 }
             })
     }

@@ -117,9 +117,10 @@ extension ObjectTables {
             let binding = SQLBinding(value)
         else { return nil }
         let name = "\(SQLCompiler.rootAlias).\(column.name)"
-        if value.isNull { return key.isAscending ? nil : SQLStatement("\(name) IS NULL") }
+        if value.isNull { return key.isAscending ? nil : SQLStatement(name + " IS NULL") }
         return key.isAscending
-            ? SQLStatement("\(name) >= ?", [binding]) : SQLStatement("(\(name) <= ? OR \(name) IS NULL)", [binding])
+            ? SQLStatement(name + " >= ?", [binding])
+            : SQLStatement("(" + name + " <= ? OR " + name + " IS NULL)", [binding])
     }
 }
 

@@ -3,7 +3,7 @@ package import SluiceModel
 /// One database of a server: objects, the log of accepted uploads, and the clients.
 ///
 /// Everything is synchronous and belongs to one thread. Reads see the open transaction.
-package protocol ServerStorage: ObjectWriting, ObjectQuerying {
+package protocol ServerStorage: ObjectWriting {
     /// Drawn when the database was made.
     var databaseID: ObjectID { get }
 
