@@ -75,7 +75,7 @@ struct Show {
         guard let whole = try await detail.synced(timeout: .seconds(30)).first else { return }
         let plane = try whole.plane?.fetch()
         let described = plane.map { "\($0.manufacturer) \($0.type), \($0.seats) seats" } ?? "a plane that the data does not have"
-        screen.say("A tap on \(whole.airline.map { "\($0.key)" } ?? "") \(whole.number) fetches its plane: \(described).")
+        screen.say("A tap on \(whole.airlineCode) \(whole.number) fetches its plane: \(described).")
     }
 
     /// Operations reports delays and departures as the real day brought them.
@@ -102,6 +102,6 @@ struct Show {
         }
         try await concourse.uploaded(timeout: .seconds(30))
         try await tally.untilGateSaw(next.objectID, timeout: .seconds(10))
-        screen.say("An agent at the concourse delays \(next.airline.map { "\($0.key)" } ?? "") \(next.number) by 25 minutes: ● here, ◆ at the gate.")
+        screen.say("An agent at the concourse delays \(next.airlineCode) \(next.number) by 25 minutes: ● here, ◆ at the gate.")
     }
 }
