@@ -1,4 +1,6 @@
 // swift-tools-version: 6.2
+import CompilerPluginSupport
+import Foundation
 import PackageDescription
 
 let settings: [SwiftSetting] = [
@@ -8,6 +10,23 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
+
+/// The folder of the toolchain's own SwiftSyntax modules, found beside the library that this manifest runs with.
+/// Nil where they are missing: the package then builds without the `@Model` macro.
+let syntaxModules: String? = {
+    guard let file = FileHandle(forReadingAtPath: "/proc/self/maps"), let data = try? file.readToEnd() else { return nil }
+    let manifestLibrary = "/pm/ManifestAPI/libPackageDescription.so"
+    let line = String(decoding: data, as: UTF8.self).split(separator: "\n").first { $0.hasSuffix(manifestLibrary) }
+    guard let line, let start = line.firstIndex(of: "/") else { return nil }
+    let folder = line[start...].dropLast(manifestLibrary.count) + "/host"
+    let module = folder + "/SwiftCompilerPluginMessageHandling.swiftmodule"
+    return FileManager.default.fileExists(atPath: String(module)) ? String(folder) : nil
+}()
+let hasMacros = syntaxModules != nil
+let macroSettings: [SwiftSetting] = hasMacros ? [.define("SLUICE_MACROS")] : []
+let syntaxSettings: [SwiftSetting] = syntaxModules.map { [.unsafeFlags(["-I", $0])] } ?? []
+let syntaxLinking: [LinkerSetting] =
+    syntaxModules.map { [.unsafeFlags(["-L", $0, "-Xlinker", "-rpath", "-Xlinker", $0])] } ?? []
 
 func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
@@ -30,20 +49,22 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CEpoll"),
         .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
 
         library("SluiceModel", ["COpenSSL"]),
         library("SluiceQuery", ["SluiceModel"]),
         library("SluiceViews", ["SluiceModel", "SluiceQuery"]),
         library("SluiceWire", ["SluiceModel", "CLZ4"]),
-        library("SluiceTransport", ["COpenSSL"]),
+        library("SluiceTransport", ["COpenSSL", "CEpoll"]),
         library("SluiceStorage", ["SluiceModel", "SluiceQuery", "SluiceWire", "CSQLite"]),
-        library(
-            "Sluice",
-            [
+        .target(
+            name: "Sluice",
+            dependencies: [
                 "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "SluiceTransport",
                 "SluiceStorage",
-            ]),
+            ] + (hasMacros ? ["SluiceMacros"] : []),
+            swiftSettings: settings + macroSettings),
         library(
             "SluiceServer",
             [
@@ -60,9 +81,20 @@ let package = Package(
         tests("SluiceWire", ["SluiceModel"]),
         tests("SluiceTransport"),
         tests("SluiceStorage", ["SluiceModel", "SluiceQuery", "SluiceWire", "CSQLite"]),
-        tests("Sluice", ["SluiceModel", "SluiceTesting"]),
+        .testTarget(
+            name: "SluiceTests", dependencies: ["Sluice", "SluiceModel", "SluiceQuery", "SluiceTesting"],
+            swiftSettings: settings + macroSettings),
         tests("SluiceServer", ["SluiceModel", "SluiceTesting"]),
         tests("SluiceTesting"),
         tests("SluiceCLI"),
     ]
 )
+
+if hasMacros {
+    package.targets += [
+        .macro(name: "SluiceMacros", swiftSettings: settings + syntaxSettings, linkerSettings: syntaxLinking),
+        .testTarget(
+            name: "SluiceMacrosTests", dependencies: ["SluiceMacros"], swiftSettings: settings + syntaxSettings,
+            linkerSettings: syntaxLinking),
+    ]
+}

@@ -51,6 +51,24 @@ package struct PropertySet: Hashable, Sendable {
         for index in other.rest.indices { rest[index] |= other.rest[index] }
     }
 
+    package func union(_ other: PropertySet) -> PropertySet {
+        var result = self
+        result.formUnion(other)
+        return result
+    }
+
+    package func intersection(_ other: PropertySet) -> PropertySet {
+        var result = self
+        result.formIntersection(other)
+        return result
+    }
+
+    package func subtracting(_ other: PropertySet) -> PropertySet {
+        var result = self
+        result.subtract(other)
+        return result
+    }
+
     package mutating func subtract(_ other: PropertySet) {
         first &= ~other.first
         for index in rest.indices where index < other.rest.count { rest[index] &= ~other.rest[index] }

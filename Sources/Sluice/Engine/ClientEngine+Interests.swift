@@ -1,0 +1,125 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
+
+extension ClientEngine {
+    /// Adds to the interest in a query; the first asks the server for it.
+    func addInterest(_ query: Query) throws -> Interest {
+        if let interest = interests[query.hash] {
+            interest.holderCount += 1
+            return interest
+        }
+        var record = storage.subscriptions.first { $0.hash == query.hash }
+        try transaction(.local) { _ in
+            if var dormant = record {
+                dormant.isDormant = false
+                // What it named is judged anew by the server before it counts as complete again.
+                dormant.state = .pending
+                try storage.updateSubscription(dormant)
+                record = dormant
+            } else {
+                record = try storage.addSubscription(
+                    SubscriptionRecord(
+                        id: 0, canonicalText: query.canonicalText, hash: query.hash, className: query.className,
+                        createdAt: now(), updatedAt: now()))
+            }
+        }
+        guard let record else { throw StoreError(.storage, "the subscription could not be stored") }
+        let interest = Interest(query: query, schema: schema, record: record)
+        interest.holderCount = 1
+        interests[query.hash] = interest
+        if session.isActive { send([try subscribeMessage(interest)]) }
+        return interest
+    }
+
+    /// Takes one holder from an interest; with the last, unless it is kept, syncing ends.
+    ///
+    /// - Parameters:
+    ///   - keeping: whether syncing goes on without holders.
+    ///   - purging: whether the query's objects leave this store when syncing ends.
+    func releaseInterest(_ interest: Interest, keeping: Bool, purging: Bool) throws {
+        interest.holderCount -= 1
+        if keeping { interest.isKept = true } else if interest.holderCount == 0 { interest.isKept = false }
+        guard interest.holderCount == 0, !interest.isKept else { return }
+        try endInterest(interest, purging: purging)
+    }
+
+    /// Ends syncing of a query that was kept without holders; does nothing while somebody observes it.
+    package func stopSyncing(_ query: Query, purging: Bool) throws {
+        guard let interest = interests[query.hash] else { return }
+        interest.isKept = false
+        if interest.holderCount == 0 { try endInterest(interest, purging: purging) }
+    }
+
+    private func endInterest(_ interest: Interest, purging: Bool) throws {
+        interests[interest.query.hash] = nil
+        if let wireID = interest.wireID {
+            session.catchingUp.remove(wireID)
+            if session.isActive { send([.unsubscribe(session: SyncSession.number, subscription: wireID)]) }
+        }
+        try transaction(.local) { transaction in
+            let id = interest.record.id
+            if purging {
+                for object in try storage.exclusiveMembers(of: id) where try !storage.hasPending(object) {
+                    try transaction.evict(object, reason: .purged)
+                }
+                try storage.removeSubscription(id)
+                return
+            }
+            if interest.record.state == .bootstrapping { try storage.discardStaging(id) }
+            interest.record.isDormant = true
+            // The membership stays right as of the version that the store stands at now.
+            if interest.record.state == .complete {
+                interest.record.version = storage.syncState?.version ?? interest.record.version
+            } else {
+                interest.record.state = .pending
+            }
+            try storage.updateSubscription(interest.record)
+        }
+    }
+
+    /// The message that starts or resumes an interest's subscription; a bootstrap begins to be staged.
+    func subscribeMessage(_ interest: Interest) throws -> ClientMessage {
+        let wireID = session.nextSubscription
+        session.nextSubscription += 1
+        interest.wireID = wireID
+        interest.error = nil
+        // The store may have moved on while the subscription was complete; then all of it stands where the store does.
+        let version = interest.isComplete ? storage.syncState?.version ?? 0 : interest.record.version
+        let canResume = version > 0 && !interest.record.hasHoles
+        if !canResume, !storage.isStaging(interest.record.id) {
+            try transaction(.local) { transaction in
+                interest.record.state = .pending
+                interest.record.version = 0
+                try storage.updateSubscription(interest.record)
+                transaction.noteRebuild(interest.record.id)
+                try storage.beginStaging(interest.record.id)
+            }
+        }
+        return .subscribe(
+            .init(
+                session: SyncSession.number, subscription: wireID, query: interest.query.canonicalText,
+                resume: canResume ? .init(version: version, queryHash: interest.query.hash) : nil))
+    }
+
+    /// Removes every object that no interest holds and that is uploaded.
+    ///
+    /// - Returns: how many objects went.
+    @discardableResult
+    package func purgeUnsubscribed() throws -> Int {
+        try transaction(.local) { transaction in
+            var count = 0
+            for classIndex in schema.classes.indices {
+                for object in try storage.unheldObjects(ofClass: classIndex) {
+                    try transaction.evict(object, reason: .purged)
+                    count += 1
+                }
+            }
+            return count
+        }
+    }
+
+    func notifyStatus(of interest: Interest) { interest.notifyWaiters() }
+}

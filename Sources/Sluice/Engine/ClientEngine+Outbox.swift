@@ -1,0 +1,178 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceWire
+
+extension ClientEngine {
+    /// Sends what the outbox holds beyond what was sent, as far as the limit of unacknowledged operations allows.
+    func pumpUploads() {
+        guard session.isActive, let map = session.map, schemaIsAgreed else { return }
+        var travelling = session.inFlight.reduce(0) { $0 + $1.operationCount }
+        var batch: [Changeset] = []
+        var batchOperations = 0
+        recording("the outbox could not be read") {
+            try storage.forEachOutboxChangeset(after: session.sentSequence) { changeset in
+                guard travelling < options.inFlightOperationCountMax else { return false }
+                var translated = changeset
+                translated.operations = changeset.operations.compactMap(map.toServer)
+                batch.append(translated)
+                session.sentSequence = changeset.sequence
+                session.inFlight.append((changeset.sequence, changeset.operations.count))
+                travelling += changeset.operations.count
+                batchOperations += changeset.operations.count
+                if batchOperations >= 2_000 {
+                    send([.upload(session: SyncSession.number, changesets: batch)])
+                    batch = []
+                    batchOperations = 0
+                }
+                return true
+            }
+        }
+        if !batch.isEmpty { send([.upload(session: SyncSession.number, changesets: batch)]) }
+    }
+
+    func noteAcknowledged(_ sequence: UInt64) {
+        session.acknowledged = max(session.acknowledged, sequence)
+        session.inFlight.removeAll { $0.sequence <= sequence }
+    }
+
+    /// Notes the server version that this store now stands at, inside a transaction or on its own.
+    func standAt(_ version: UInt64) throws {
+        guard var state = storage.syncState, state.version < version else { return }
+        state.version = version
+        if storage.isInTransaction {
+            try storage.setSyncState(state)
+        } else {
+            try transaction(.local) { _ in try storage.setSyncState(state) }
+        }
+    }
+
+    /// Drops acknowledged changesets, once every subscription has what they led to.
+    func retireOutbox(at version: UInt64) throws {
+        guard session.catchingUp.isEmpty, storage.outboxCount > 0, session.acknowledged > 0 else { return }
+        try transaction(.remote([.snapshot(acceptedAt: now())])) { try retireOutbox(at: version, in: $0) }
+        notifyUploaded()
+    }
+
+    func retireOutbox(at version: UInt64, in transaction: StoreTransaction) throws {
+        guard session.catchingUp.isEmpty, storage.outboxCount > 0, session.acknowledged > 0 else { return }
+        for object in try storage.removeFromOutbox(through: session.acknowledged) {
+            try settle(object, version: version, transaction)
+        }
+    }
+
+    /// Shows what an object is, now that the server has taken operations on it.
+    private func settle(_ object: ObjectRef, version: UInt64, _ transaction: StoreTransaction) throws {
+        let base = try storage.baseImage(of: object)
+        let isHeld = try storage.isHeld(object, excluding: nil)
+        if try storage.hasPending(object) {
+            guard case .row(let image)? = base, isHeld else { return }
+            return try transaction.show(replayed(image, of: object), of: object)
+        }
+        try storage.setBaseImage(nil, of: object)
+        if isHeld, case .row(let image)? = base {
+            try transaction.show(image, of: object)
+        } else if var row = try storage.row(object), row.version == 0 || isHeld == false {
+            // Nobody asks the server for it: what was written stays, as the server has it.
+            row.version = max(row.version, version)
+            try transaction.update(row, of: object, changed: [])
+        }
+    }
+
+    /// The server's image of an object with the outbox's operations on it applied again; nil if they delete it.
+    func replayed(_ image: Row?, of object: ObjectRef) throws -> Row? {
+        var row = image
+        for pending in try storage.pendingOperations(of: object) {
+            switch pending.operation.action {
+            case .delete:
+                row = nil
+            case .create(let fields):
+                row = row ?? Row(key: object.key, values: schema[object.classIndex].defaultValues(for: object.key))
+                row?.apply(fields)
+            case .update(let fields):
+                row?.apply(fields)
+            }
+        }
+        return row
+    }
+
+    /// Takes back a transaction that the server refused.
+    func revert(
+        _ rejected: ServerMessage.Rejected, map: SchemaMap, in transaction: StoreTransaction
+    ) throws -> [WriteRejection] {
+        var operations: [ObjectOperation] = []
+        try storage.forEachOutboxChangeset(after: rejected.sequence - 1) { changeset in
+            if changeset.sequence == rejected.sequence { operations = changeset.operations }
+            return false
+        }
+        for operation in operations {
+            let object = operation.object
+            let base: Row? = if case .row(let row)? = try storage.baseImage(of: object) { row } else { nil }
+            try transaction.show(base, of: object)
+            if base == nil { try storage.setBaseImage(BaseImage.none, of: object) }
+        }
+        return rejected.reasons.map { reason in
+            let object = reason.object.flatMap(map.fromServer)
+            var values: [String: Value] = [:]
+            for operation in operations where operation.object == object {
+                for case .init(let property, .set(let value)) in operation.fields.map({ ($0.property, $0.change) }) {
+                    values[schema[operation.object.classIndex].properties[property].name] = value
+                }
+            }
+            return WriteRejection(
+                object: object.map { Identity(className: schema[$0.classIndex].name, key: $0.key) },
+                reason: SyncError(SyncError.Code(reason.code), reason.message), refusedValues: values)
+        }
+    }
+
+    // MARK: Waiting
+
+    /// Calls back once nothing local is unacknowledged, or with why that cannot be known. Return true to be done.
+    package func whenUploaded(_ waiter: @escaping (Result<Bool, SyncError>) -> Bool) -> UInt64? {
+        if case .failed(let error) = session.phase, waiter(.failure(error)) { return nil }
+        if waiter(.success(storage.outboxCount == 0)) { return nil }
+        let number = nextNumber()
+        uploadWaiters[number] = waiter
+        return number
+    }
+
+    /// Calls back when the session is open, or with why it cannot be. Return true to be done.
+    package func whenConnected(_ waiter: @escaping (Result<Bool, SyncError>) -> Bool) -> UInt64? {
+        if case .failed(let error) = session.phase, waiter(.failure(error)) { return nil }
+        if waiter(.success(session.isActive)) { return nil }
+        let number = nextNumber()
+        connectionWaiters[number] = waiter
+        return number
+    }
+
+    package func cancelWaiter(_ number: UInt64) {
+        uploadWaiters[number] = nil
+        connectionWaiters[number] = nil
+        for interest in interests.values { interest.waiters[number] = nil }
+    }
+
+    func notifyUploaded() {
+        guard !uploadWaiters.isEmpty else { return }
+        let isDone = storage.outboxCount == 0
+        for (id, waiter) in uploadWaiters where waiter(.success(isDone)) { uploadWaiters[id] = nil }
+    }
+
+    /// Asks the server for a report.
+    package func requestReport(
+        _ topic: ClientMessage.ReportTopic, argument: String = "", reply: @escaping (Result<[UInt8], SyncError>) -> Void
+    ) {
+        guard session.isActive else { return reply(.failure(SyncError(.unreachable, "there is no open session"))) }
+        let request = nextNumber()
+        reportWaiters[request] = reply
+        send([.reportRequest(.init(session: SyncSession.number, request: request, topic: topic, argument: argument))])
+    }
+}
+
+extension Row {
+    /// Applies field operations; what they set is here from then on.
+    mutating func apply(_ fields: [FieldOperation]) {
+        for field in fields {
+            values[field.property] = field.change.applied(to: values[field.property])
+            absent.remove(field.property)
+        }
+    }
+}

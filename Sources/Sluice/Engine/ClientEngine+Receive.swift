@@ -1,0 +1,163 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceWire
+
+extension ClientEngine {
+    /// Takes a frame from the server. What it says of objects is applied in one transaction.
+    func receive(_ frame: [UInt8]) {
+        guard session.phase == .opening || session.isActive else { return }
+        do {
+            let messages = try Frame.decode(frame, as: ServerMessage.self)
+            var content: [ServerMessage] = []
+            for message in messages {
+                switch message {
+                case .page, .complete, .commit, .rejected:
+                    content.append(message)
+                default:
+                    try apply(&content)
+                    try receive(message)
+                }
+            }
+            try apply(&content)
+        } catch let error as WireError {
+            abandonConnection("the server sent a frame that cannot be read: \(error.message)")
+        } catch let error as SchemaError {
+            fail(SyncError(.schema, error.message))
+        } catch {
+            abandonConnection("what the server sent could not be stored: \(error)")
+        }
+    }
+
+    private func receive(_ message: ServerMessage) throws {
+        switch message {
+        case .hello(let reply):
+            session.limits = reply.limits
+        case .opened(let opened):
+            try self.opened(opened)
+        case .schema(_, let schema):
+            try schemaGrew(schema)
+        case .subscriptionError(let refusal):
+            try refused(refusal)
+        case .error(let failure):
+            failed(failure)
+        case .report(_, let request, let json):
+            reportWaiters.removeValue(forKey: request)?(.success(json))
+        case .page, .complete, .commit, .rejected:
+            break
+        }
+    }
+
+    private func failed(_ failure: ServerMessage.Failure) {
+        let error = SyncError(SyncError.Code(failure.code), failure.message)
+        switch failure.action {
+        case .report:
+            log?(.warning, "the server reports a problem", [("code", failure.code.rawValue), ("message", failure.message)])
+            let waiters = reportWaiters
+            reportWaiters = [:]
+            for waiter in waiters.values { waiter(.failure(error)) }
+        case .retry:
+            actions.append(.disconnect)
+            log?(.info, "the server asks to come again", [("message", failure.message)])
+            leaveForRetry(atLeast: .milliseconds(Int64(clamping: failure.retryAfter)))
+        case .stop, .reset:
+            fail(error)
+        }
+    }
+
+    private func refused(_ refusal: ServerMessage.SubscriptionError) throws {
+        guard let interest = interests.values.first(where: { $0.wireID == refusal.subscription }) else { return }
+        interest.error = SyncError(SyncError.Code(refusal.code), refusal.message)
+        interest.record.state = .failed
+        session.catchingUp.remove(refusal.subscription)
+        try transaction(.local) { transaction in
+            try storage.updateSubscription(interest.record)
+            transaction.noteRebuild(interest.record.id)
+        }
+        interest.notifyWaiters()
+        try retireOutbox(at: storage.syncState?.version ?? 0)
+    }
+
+    /// Applies what a frame said of objects, in one transaction; a commit whose parts go on waits for the rest.
+    private func apply(_ content: inout [ServerMessage]) throws {
+        defer { content = [] }
+        guard !content.isEmpty else { return }
+        if case .commit(let commit) = content.last, commit.header.isContinued {
+            session.parts += content
+            return
+        }
+        let messages = session.parts + content
+        session.parts = []
+        try apply(messages)
+    }
+
+    private func apply(_ messages: [ServerMessage]) throws {
+        guard let map = session.map else { throw WireError.unexpected("objects before the session is open") }
+        var rejections: [WriteRejection] = []
+        var concerned: Set<UInt64> = []
+        var pages: UInt64 = 0
+        let origin = ChangeOrigin(messages, now: now())
+        try transaction(origin) { transaction in
+            let applier = FrameApplier(self, map: map, transaction)
+            for message in messages {
+                switch message {
+                case .page(let page):
+                    pages += 1
+                    try applier.apply(page)
+                case .complete(let complete):
+                    try applier.apply(complete)
+                case .commit(let commit):
+                    try applier.apply(commit)
+                case .rejected(let rejected):
+                    rejections += try applier.apply(rejected)
+                default: break
+                }
+            }
+            concerned = applier.concerned
+            try retireOutbox(at: storage.syncState?.version ?? 0, in: transaction)
+        }
+        for interest in interests.values where concerned.contains(interest.record.id) { interest.notifyWaiters() }
+        for rejection in rejections { onRejection?(rejection) }
+        if pages > 0 { send([.credit(session: SyncSession.number, pages: pages)]) }
+        pumpUploads()
+        notifyUploaded()
+    }
+}
+
+extension ChangeOrigin {
+    /// The authors of everything in a frame; rows without one count as a snapshot.
+    init(_ messages: [ServerMessage], now: Timestamp) {
+        var authors: [Remote.Author] = []
+        var seen: Set<UInt64> = []
+        var snapshotAt: Timestamp?
+        for message in messages {
+            switch message {
+            case .commit(let commit):
+                for author in commit.blocks.flatMap(\.content.authors) where seen.insert(author.version).inserted {
+                    authors.append(Remote.Author(author))
+                }
+                if authors.isEmpty { snapshotAt = snapshotAt ?? commit.header.acceptedAt }
+            case .page: snapshotAt = snapshotAt ?? now
+            case .complete(let complete): snapshotAt = complete.acceptedAt
+            default: break
+            }
+        }
+        self = .remote(authors.isEmpty ? [.snapshot(acceptedAt: snapshotAt ?? now)] : authors)
+    }
+}
+
+extension SyncError.Code {
+    init(_ code: ErrorCode) {
+        self =
+            switch code {
+            case .invalidQuery: .invalidQuery
+            case .unknownName: .unknownName
+            case .incompatibleSchema: .schema
+            case .authenticationFailed, .credentialsExpired: .notAuthenticated
+            case .permissionDenied: .notPermitted
+            case .protocolViolation, .unsupportedVersion: .protocolViolation
+            case .invalidOperation: .writeRejected
+            case .internalError, .overloaded, .shuttingDown: .server
+            default: SyncError.Code(description: code.rawValue)
+            }
+    }
+}

@@ -1,0 +1,245 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceTransport
+internal import SluiceWire
+
+extension ClientEngine {
+    /// Handles what happened outside. Errors of the store end the connection; it is tried again later.
+    package func handle(_ event: ClientEvent) {
+        switch event {
+        case .start: if session.phase == .stopped { connect() }
+        case .stop: stop()
+        case .opened: greet()
+        case .closed(let reason, let isTransient): disconnected(reason, isTransient: isTransient)
+        case .received(let frame): receive(frame)
+        case .reconnect: if session.phase == .waiting { connect() }
+        }
+    }
+
+    private func connect() {
+        guard syncs else { return }
+        session.reset(to: .connecting)
+        actions.append(.connect)
+    }
+
+    private func stop() {
+        guard session.phase != .stopped else { return }
+        leaveSession()
+        session.reset(to: .stopped)
+        backoff.reset()
+        actions.append(.disconnect)
+        failWaiters(SyncError(.stopped, "syncing was stopped"))
+    }
+
+    private func greet() {
+        guard session.phase == .connecting, let name = options.databaseName else { return }
+        session.phase = .opening
+        let state = storage.syncState
+        let identity = state.map {
+            ClientIdentity(databaseID: $0.databaseID, epoch: $0.epoch, clientID: $0.clientID, nonce: $0.nonce)
+        }
+        send([
+            .hello(.init(features: [.resume, .reports], agent: options.agent)),
+            .open(
+                .init(
+                    session: SyncSession.number, path: name, credentials: options.credentials, identity: identity,
+                    version: state?.version ?? 0, schema: schema)),
+        ])
+    }
+
+    private func disconnected(_ reason: String, isTransient: Bool) {
+        switch session.phase {
+        case .stopped, .waiting, .failed: return
+        case .connecting, .opening, .active: break
+        }
+        log?(.info, "disconnected", [("reason", reason)])
+        leaveSession()
+        if isTransient {
+            retryLater(atLeast: .zero)
+        } else {
+            fail(SyncError(.unreachable, reason))
+        }
+    }
+
+    private func leaveSession() {
+        for interest in interests.values {
+            interest.wireID = nil
+            if interest.record.state == .bootstrapping { pause(interest) }
+        }
+        for waiter in reportWaiters.values { waiter(.failure(SyncError(.unreachable, "the connection was lost"))) }
+        reportWaiters = [:]
+    }
+
+    /// A bootstrap that was cut off starts anew with the next session.
+    private func pause(_ interest: Interest) {
+        interest.record.state = .pending
+        interest.progress = 0
+        recording("a bootstrap could not be put off") {
+            try transaction(.local) { _ in
+                try storage.discardStaging(interest.record.id)
+                try storage.updateSubscription(interest.record)
+            }
+        }
+        notifyStatus(of: interest)
+    }
+
+    func retryLater(atLeast minimum: Duration) {
+        var generator = RandomSource(random)
+        let delay = backoff.delay(using: &generator)
+        session.reset(to: .waiting)
+        actions.append(.reconnect(after: max(delay, minimum)))
+    }
+
+    func fail(_ error: SyncError) {
+        log?(.error, "syncing stopped", [("error", error.message)])
+        leaveSession()
+        session.reset(to: .failed(error))
+        actions.append(.disconnect)
+        failWaiters(error)
+    }
+
+    /// The server broke the protocol, or the store failed: leave the connection and try again.
+    func abandonConnection(_ reason: String) {
+        log?(.warning, "leaving the connection", [("reason", reason)])
+        actions.append(.disconnect)
+        leaveSession()
+        retryLater(atLeast: .seconds(1))
+    }
+
+    /// Leaves the session, to come back no sooner than the server asked.
+    func leaveForRetry(atLeast minimum: Duration) {
+        leaveSession()
+        retryLater(atLeast: minimum)
+    }
+
+    func send(_ messages: [ClientMessage]) {
+        var frame = FrameBuilder()
+        for message in messages { frame.append(message) }
+        actions.append(.send(frame.finish()))
+    }
+
+    func recording(_ what: String, _ body: () throws -> Void) {
+        do { try body() } catch { log?(.error, what, [("error", "\(error)")]) }
+    }
+
+    // MARK: Opening
+
+    func opened(_ opened: ServerMessage.Opened) throws {
+        guard session.phase == .opening, let identity = opened.identity else {
+            return abandonConnection("the server opened a session that was not asked for")
+        }
+        if opened.outcome == .reset { try forgetServer() }
+        try transaction(.local) { _ in
+            try adopt(opened.schema)
+            let version = opened.outcome == .reset ? 0 : storage.syncState?.version ?? 0
+            try storage.setSyncState(
+                SyncState(
+                    databaseID: identity.databaseID, epoch: identity.epoch, clientID: identity.clientID,
+                    nonce: identity.nonce, version: version))
+        }
+        session.phase = .active
+        backoff.reset()
+        session.userID = opened.userID
+        session.acknowledged = opened.outcome == .resumed ? opened.acknowledged : 0
+        session.sentSequence = session.acknowledged
+        let subscriptions = try interests.values.sorted { $0.record.id < $1.record.id }.map { interest in
+            let message = try subscribeMessage(interest)
+            if let wireID = interest.wireID { session.catchingUp.insert(wireID) }
+            return message
+        }
+        // In one frame, so that the server answers all of them at one version.
+        if !subscriptions.isEmpty { send(subscriptions) }
+        try retireOutbox(at: opened.version)
+        if interests.isEmpty { try standAt(opened.version) }
+        pumpUploads()
+        log?(.info, "session opened", [("outcome", "\(opened.outcome)"), ("version", "\(opened.version)")])
+        for (id, waiter) in connectionWaiters where waiter(.success(true)) { connectionWaiters[id] = nil }
+    }
+
+    /// Takes in the server's schema, inside a transaction.
+    private func adopt(_ schema: Schema) throws {
+        _ = try storage.merge(schema, sides: ("this store", "the server"))
+        session.serverSchema = schema
+        session.map = SchemaMap(server: schema, store: storage.schema)
+    }
+
+    func schemaGrew(_ schema: Schema) throws {
+        try transaction(.local) { _ in try adopt(schema) }
+        for interest in interests.values {
+            if let query = try? interest.query.rebound(to: self.schema) { interest.rebind(query, schema: self.schema) }
+        }
+        hub.rebind(engine: self)
+        for (id, waiter) in connectionWaiters where waiter(.success(true)) { connectionWaiters[id] = nil }
+        pumpUploads()
+    }
+
+    /// Extends the schema of this store, and of the server as soon as it is reached.
+    package func declare(_ classes: [ClassSchema]) throws {
+        let additions = try Self.closedSchema(of: classes, within: schema)
+        _ = try transaction(.local) { _ in try storage.merge(additions, sides: ("this store", "the declaration")) }
+        if session.isActive { send([.declare(session: SyncSession.number, schema: storage.schema)]) }
+    }
+
+    /// A schema of the given classes and of those of the store that they link to.
+    private static func closedSchema(of classes: [ClassSchema], within schema: Schema) throws -> Schema {
+        let names = Set(classes.map(\.name))
+        return try Schema(classes + schema.classes.filter { !names.contains($0.name) })
+    }
+
+    /// Whether the server knows every class and property of this store.
+    package var schemaIsAgreed: Bool {
+        guard session.isActive else { return false }
+        var server = session.serverSchema
+        return (try? server.merge(schema).isEmpty) ?? false
+    }
+
+    /// The database is another one than this file belonged to: what came from the server is void, the outbox is kept.
+    private func forgetServer() throws {
+        log?(.warning, "the server's database is not the one this store belonged to; its objects are fetched anew")
+        try transaction(.local) { transaction in
+            for interest in interests.values {
+                interest.record.state = .pending
+                interest.record.version = 0
+                try storage.updateSubscription(interest.record)
+                transaction.noteRebuild(interest.record.id)
+            }
+            for record in storage.subscriptions where record.isDormant { try storage.removeSubscription(record.id) }
+            for classIndex in schema.classes.indices {
+                var objects: [ObjectRef] = []
+                try storage.forEachRow(ofClass: classIndex) { row in
+                    objects.append(ObjectRef(classIndex, row.key))
+                    return true
+                }
+                for object in objects {
+                    if try storage.hasPending(object) {
+                        guard var row = try storage.row(object) else { continue }
+                        row.version = 0
+                        try transaction.show(row, of: object)
+                        try storage.setBaseImage(BaseImage.none, of: object)
+                    } else {
+                        try transaction.evict(object, reason: .unknown)
+                    }
+                }
+            }
+        }
+    }
+
+    func failWaiters(_ error: SyncError) {
+        for (id, waiter) in connectionWaiters where waiter(.failure(error)) { connectionWaiters[id] = nil }
+        for (id, waiter) in uploadWaiters where waiter(.failure(error)) { uploadWaiters[id] = nil }
+        for interest in interests.values where interest.error == nil {
+            interest.error = error
+            interest.notifyWaiters()
+            interest.error = nil
+        }
+    }
+}
+
+/// The injected randomness as a generator.
+private struct RandomSource: RandomNumberGenerator {
+    private let random: () -> UInt64
+
+    init(_ random: @escaping () -> UInt64) { self.random = random }
+
+    func next() -> UInt64 { random() }
+}

@@ -1,0 +1,33 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceWire
+
+extension ClientEngine {
+    /// Runs a local write transaction: all of it is stored and queued for upload, or nothing.
+    package func write<Result>(_ body: (LocalWriter) throws -> Result) throws -> Result {
+        let result = try transaction(.local) { transaction in
+            let writer = LocalWriter(transaction, schema: schema)
+            let result = try body(writer)
+            try enqueue(writer, transaction)
+            return result
+        }
+        pumpUploads()
+        return result
+    }
+
+    /// Puts what the writer did into the outbox, and keeps the server's image of every object it touched first.
+    private func enqueue(_ writer: LocalWriter, _ transaction: StoreTransaction) throws {
+        guard syncs, !writer.operations.isEmpty else { return }
+        for (object, old) in writer.firstImages where try !storage.hasPending(object) {
+            // What no server has seen has no image there.
+            let image = old.flatMap { $0.version > 0 ? BaseImage.row($0) : nil } ?? BaseImage.none
+            try storage.setBaseImage(image, of: object)
+        }
+        let timestamp = clock.tick(now: now())
+        try storage.setClock(timestamp)
+        try storage.appendToOutbox(
+            Changeset(
+                sequence: storage.lastSequence + 1, baseVersion: storage.syncState?.version ?? 0, timestamp: timestamp,
+                operations: writer.operations))
+    }
+}

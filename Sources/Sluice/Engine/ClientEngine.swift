@@ -1,0 +1,113 @@
+package import SluiceModel
+internal import SluiceQuery
+package import SluiceStorage
+internal import SluiceTransport
+internal import SluiceViews
+package import SluiceWire
+
+/// A store's logic without threads, sockets or clocks: local writes, the session with the server, interests, observers.
+///
+/// One thread at a time. The shell carries out the actions, and the simulator drives this very type.
+package final class ClientEngine {
+    package struct Options: Sendable {
+        /// The database's name on the server; nil when the store syncs with nothing.
+        package var databaseName: String?
+        package var credentials: [SluiceWire.Credentials] = []
+        package var agent = "sluice-swift"
+        package var reconnectDelay: Duration = .seconds(1)
+        package var reconnectDelayMax: Duration = .seconds(300)
+        /// The most operations that may travel unacknowledged.
+        package var inFlightOperationCountMax = 50_000
+
+        package init() {}
+    }
+
+    let storage: any ClientStorage
+    let options: Options
+    let now: () -> Timestamp
+    let random: () -> UInt64
+    let log: LogSink?
+    var clock: HybridClock
+    var backoff: ReconnectBackoff
+
+    var session = SyncSession()
+    var interests: [ObjectID: Interest] = [:]
+    let hub = ObserverHub()
+    var actions: [ClientAction] = []
+    var uploadWaiters: [UInt64: (Result<Bool, SyncError>) -> Bool] = [:]
+    var connectionWaiters: [UInt64: (Result<Bool, SyncError>) -> Bool] = [:]
+    var reportWaiters: [UInt64: (Result<[UInt8], SyncError>) -> Void] = [:]
+    /// Tells about writes that the server refused.
+    package var onRejection: ((WriteRejection) -> Void)?
+    private var lastNumber: UInt64 = 0
+
+    /// - Parameters:
+    ///   - storage: opened, with the application's schema merged in.
+    ///   - now: the wall clock.
+    ///   - random: for the jitter of reconnecting.
+    package init(
+        storage: any ClientStorage, options: Options = Options(), now: @escaping () -> Timestamp,
+        random: @escaping () -> UInt64, log: LogSink? = nil
+    ) throws {
+        self.storage = storage
+        self.options = options
+        self.now = now
+        self.random = random
+        self.log = log
+        clock = HybridClock(last: storage.clock)
+        backoff = ReconnectBackoff(initial: options.reconnectDelay, maximum: options.reconnectDelayMax)
+        try sleepAllSubscriptions()
+    }
+
+    package var schema: Schema { storage.schema }
+
+    /// Whether this store has a server.
+    package var syncs: Bool { options.databaseName != nil }
+
+    /// A number that this engine has not given before.
+    func nextNumber() -> UInt64 {
+        lastNumber += 1
+        return lastNumber
+    }
+
+    /// The actions since the last call, for the shell to carry out.
+    package func takeActions() -> [ClientAction] {
+        defer { actions = [] }
+        return actions
+    }
+
+    /// Interests end with the process: what an earlier one left is dormant.
+    private func sleepAllSubscriptions() throws {
+        let awake = storage.subscriptions.filter { !$0.isDormant }
+        guard !awake.isEmpty else { return }
+        try transaction(.local) { _ in
+            for var record in awake {
+                record.isDormant = true
+                if record.state == .bootstrapping {
+                    record.state = .pending
+                    try storage.discardStaging(record.id)
+                }
+                try storage.updateSubscription(record)
+            }
+        }
+    }
+
+    /// Runs `body` in one storage transaction, then tells observers what it changed.
+    @discardableResult
+    func transaction<Result>(_ origin: ChangeOrigin, _ body: (StoreTransaction) throws -> Result) throws -> Result {
+        let transaction = StoreTransaction(storage)
+        try storage.begin()
+        let result: Result
+        do {
+            result = try body(transaction)
+            try storage.commit()
+        } catch {
+            storage.rollback()
+            throw error
+        }
+        try hub.publish(transaction, origin: origin, engine: self)
+        return result
+    }
+
+    func subscriptionInterest(_ id: UInt64) -> Interest? { interests.values.first { $0.record.id == id } }
+}

@@ -1,0 +1,214 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
+
+/// Applies one frame's pages, commits and completions to the store, inside one transaction.
+final class FrameApplier {
+    private let engine: ClientEngine
+    private let storage: any ClientStorage
+    private let map: SchemaMap
+    private let transaction: StoreTransaction
+    /// Subscriptions whose state or progress the frame changed, by stored id.
+    private(set) var concerned: Set<UInt64> = []
+
+    init(_ engine: ClientEngine, map: SchemaMap, _ transaction: StoreTransaction) {
+        self.engine = engine
+        self.storage = engine.storage
+        self.map = map
+        self.transaction = transaction
+    }
+
+    // MARK: Pages and completion
+
+    func apply(_ page: ServerMessage.Page) throws {
+        let interests = interests(page.subscriptions)
+        for interest in interests {
+            concerned.insert(interest.record.id)
+            if page.kind == .bootstrap { try bootstrap(interest, progress: page.progress) }
+        }
+        try apply(page.content, to: interests)
+    }
+
+    /// The server names the members from the start, whether that was asked for or it could not resume.
+    private func bootstrap(_ interest: Interest, progress: Double) throws {
+        interest.progress = progress
+        guard interest.record.state != .bootstrapping else { return }
+        if interest.isComplete { transaction.noteRebuild(interest.record.id) }
+        interest.record.state = .bootstrapping
+        try storage.updateSubscription(interest.record)
+        if !storage.isStaging(interest.record.id) { try storage.beginStaging(interest.record.id) }
+    }
+
+    func apply(_ complete: ServerMessage.Complete) throws {
+        guard let interest = interests([complete.subscription]).first else { return }
+        concerned.insert(interest.record.id)
+        engine.session.catchingUp.remove(complete.subscription)
+        let id = interest.record.id
+        if complete.kind == .bootstrap {
+            for object in try storage.finishStaging(id) {
+                transaction.noteMembership(object, of: id, reason: .unknown)
+                try dropIfUnheld(object, reason: .unknown)
+            }
+            try dropStale(interest)
+        }
+        let wasComplete = interest.record.state == .complete
+        interest.record.state = .complete
+        interest.record.version = complete.version
+        interest.record.hasHoles = false
+        interest.record.updatedAt = engine.now()
+        interest.progress = 1
+        try storage.updateSubscription(interest.record)
+        if !wasComplete { transaction.noteRebuild(id) }
+        try engine.standAt(complete.version)
+    }
+
+    /// Rows on disk that match the query, which the server did not name, and that nothing else protects: they are stale.
+    private func dropStale(_ interest: Interest) throws {
+        for object in try storage.refs(matching: interest.query) {
+            guard try !storage.isMember(object, of: interest.record.id, role: nil) else { continue }
+            try dropIfUnheld(object, reason: .unknown)
+        }
+    }
+
+    // MARK: Commits
+
+    func apply(_ commit: ServerMessage.Commit) throws {
+        for block in commit.blocks { try apply(block.content, to: interests(block.subscriptions)) }
+        if let acknowledged = commit.header.acknowledged { engine.noteAcknowledged(acknowledged) }
+        if !commit.header.isContinued { try engine.standAt(commit.header.version) }
+    }
+
+    func apply(_ rejected: ServerMessage.Rejected) throws -> [WriteRejection] {
+        engine.noteAcknowledged(rejected.sequence)
+        return try engine.revert(rejected, map: map, in: transaction)
+    }
+
+    // MARK: Blocks
+
+    private func interests(_ subscriptions: [UInt64]) -> [Interest] {
+        engine.interests.values.filter { interest in interest.wireID.map(subscriptions.contains) ?? false }
+    }
+
+    private func apply(_ block: ViewBlock, to interests: [Interest]) throws {
+        for departure in block.departures {
+            guard let object = map.fromServer(departure.object) else { throw WireError.unexpected("an unknown class") }
+            for interest in interests { try leave(object, departure, interest) }
+            try dropIfUnheld(object, reason: RemovalReason(departure.reason))
+        }
+        for group in block.objects.groups {
+            guard let classIndex = map.classIndex(fromServer: group.classIndex),
+                let properties = map.properties(fromServer: group.properties, ofClass: group.classIndex)
+            else { throw WireError.unexpected("a class or property that was not announced") }
+            let images = ServerImages(
+                classSchema: engine.schema[classIndex], classIndex: classIndex, properties: properties)
+            for row in 0..<group.count {
+                let object = ObjectRef(classIndex, group.keys[row])
+                try apply(images, object, version: group.versions[row], values: group.values(at: row))
+                if group.role == .member { continue }
+                for interest in interests { try join(object, group.role == .root ? .root : .linked, interest) }
+            }
+        }
+    }
+
+    private func join(_ object: ObjectRef, _ role: MemberRole, _ interest: Interest) throws {
+        let id = interest.record.id
+        if storage.isStaging(id) {
+            try storage.stageMember(object, role: role, in: id)
+        } else {
+            // One role at a time: a root that is linked too counts as a root.
+            try storage.removeMember(object, role: role == .root ? .linked : .root, from: id)
+            if try storage.addMember(object, role: role, to: id) { transaction.noteMembership(object, of: id) }
+        }
+    }
+
+    private func leave(_ object: ObjectRef, _ departure: ViewBlock.Departure, _ interest: Interest) throws {
+        let id = interest.record.id
+        let roles: [MemberRole] =
+            switch departure.role {
+            case .root: [.root]
+            case .linked: [.linked]
+            case .member: [.root, .linked]
+            }
+        for role in roles {
+            if storage.isStaging(id) {
+                try storage.unstageMember(object, role: role, in: id)
+            } else if try storage.removeMember(object, role: role, from: id) {
+                transaction.noteMembership(object, of: id, reason: RemovalReason(departure.reason))
+            }
+        }
+        if departure.reason == .deleted, try storage.hasPending(object) {
+            try storage.setBaseImage(BaseImage.none, of: object)
+        }
+    }
+
+    /// Removes an object that nobody asks for any more, unless the server does not yet know what was done to it here.
+    private func dropIfUnheld(_ object: ObjectRef, reason: RemovalReason) throws {
+        guard try !storage.hasPending(object), try !storage.isHeld(object, excluding: nil) else { return }
+        guard try storage.isPresent(object) else { return }
+        try transaction.evict(object, reason: reason)
+    }
+
+    private func apply(
+        _ images: ServerImages, _ object: ObjectRef, version: UInt64, values: ArraySlice<Value>
+    ) throws {
+        if try storage.hasPending(object) {
+            let base: Row? = if case .row(let row)? = try storage.baseImage(of: object) { row } else { nil }
+            if let base, base.version > version { return }
+            let image = images.overlay(base, key: object.key, version: version, values: values)
+            try storage.setBaseImage(.row(image), of: object)
+            try transaction.show(engine.replayed(image, of: object), of: object)
+            return
+        }
+        guard let current = try storage.row(object) else {
+            let row = images.overlay(nil, key: object.key, version: version, values: values)
+            return try transaction.insert(row, of: object)
+        }
+        guard current.version <= version else { return }
+        let row = images.overlay(current, key: object.key, version: version, values: values)
+        try transaction.update(row, of: object, changed: images.carried)
+    }
+}
+
+/// How rows of one group become rows of this store.
+private struct ServerImages {
+    let classSchema: ClassSchema
+    let classIndex: Int
+    /// The store's positions of the values that the rows carry.
+    let properties: [Int]
+    let carried: PropertySet
+    private let others: PropertySet
+
+    init(classSchema: ClassSchema, classIndex: Int, properties: [Int]) {
+        self.classSchema = classSchema
+        self.classIndex = classIndex
+        self.properties = properties
+        carried = PropertySet(properties)
+        var others = PropertySet(all: classSchema.properties.count).subtracting(carried)
+        if let primaryKey = classSchema.primaryKeyIndex { others.remove(primaryKey) }
+        self.others = others
+    }
+
+    /// `row`, or an object that was not here, with the carried values.
+    func overlay(_ row: Row?, key: ObjectKey, version: UInt64, values: ArraySlice<Value>) -> Row {
+        var result = row ?? Row(key: key, values: classSchema.defaultValues(for: key), absent: others)
+        result.version = version
+        for (property, value) in zip(properties, values) { result.values[property] = value }
+        result.absent.subtract(carried)
+        return result
+    }
+}
+
+extension RemovalReason {
+    init(_ reason: DepartureReason) {
+        self =
+            switch reason {
+            case .deleted: .deleted
+            case .filter: .filter
+            case .window: .window
+            case .permission: .permission
+            case .expired: .expired
+            case .unknown: .unknown
+            }
+    }
+}

@@ -1,0 +1,50 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+
+/// Everybody's interest in one canonical query: counted, and kept in sync while the count is above zero.
+final class Interest {
+    private(set) var query: Query
+    private(set) var evaluator: Evaluator
+    /// The subscription as stored.
+    var record: SubscriptionRecord
+    /// Observers and waiters.
+    var holderCount = 0
+    /// Whether syncing goes on without holders, until it is stopped explicitly.
+    var isKept = false
+    /// The subscription's number in the open session; nil while there is none.
+    var wireID: UInt64?
+    /// What the server said about how far the bootstrap is.
+    var progress = 0.0
+    var error: SyncError?
+    var waiters: [UInt64: (SubscriptionStatus) -> Bool] = [:]
+
+    init(query: Query, schema: Schema, record: SubscriptionRecord) {
+        self.query = query
+        self.record = record
+        evaluator = Evaluator(query, schema: schema)
+    }
+
+    /// Adjusts to a schema that has grown.
+    func rebind(_ query: Query, schema: Schema) {
+        self.query = query
+        evaluator = Evaluator(query, schema: schema)
+    }
+
+    var isComplete: Bool { record.state == .complete }
+
+    var status: SubscriptionStatus {
+        if let error { return SubscriptionStatus(state: .error, error: error) }
+        return switch record.state {
+        case .complete: SubscriptionStatus(state: .complete, progress: 1)
+        case .bootstrapping: SubscriptionStatus(state: .bootstrapping, progress: progress)
+        case .pending, .failed: SubscriptionStatus(state: .pending)
+        }
+    }
+
+    /// Tells the waiters the status; those that return true have what they waited for.
+    func notifyWaiters() {
+        let status = status
+        for (id, waiter) in waiters where waiter(status) { waiters[id] = nil }
+    }
+}

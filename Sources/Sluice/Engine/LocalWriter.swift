@@ -1,0 +1,124 @@
+package import SluiceModel
+
+/// The operations of one local transaction, applied as they are made.
+package final class LocalWriter {
+    private let transaction: StoreTransaction
+    package let schema: Schema
+    /// What was done, object by object, in order; changes of one object are folded together.
+    private(set) var operations: [ObjectOperation] = []
+    private var positions: [ObjectRef: Int] = [:]
+    /// Every object touched, with what it was before.
+    private(set) var firstImages: [(object: ObjectRef, old: Row?)] = []
+    private var touched: Set<ObjectRef> = []
+
+    init(_ transaction: StoreTransaction, schema: Schema) {
+        self.transaction = transaction
+        self.schema = schema
+    }
+
+    /// The object as this transaction sees it; nil if it is not here.
+    package func row(_ object: ObjectRef) throws -> Row? { try transaction.row(object) }
+
+    /// Makes an object.
+    ///
+    /// - Throws: ``StoreError/Code/objectExists`` if it is here already.
+    package func insert(_ row: Row, ofClass classIndex: Int) throws {
+        let object = ObjectRef(classIndex, row.key)
+        guard try note(object) == nil else {
+            throw StoreError(
+                .objectExists,
+                "\(schema[classIndex].name) has an object with this key already; upsert replaces it, update changes it")
+        }
+        try create(row, object, named: PropertySet(all: row.values.count))
+    }
+
+    /// Makes an object, or sets the properties of one that is here.
+    ///
+    /// - Parameter present: the properties to write.
+    package func upsert(_ row: Row, ofClass classIndex: Int, present: PropertySet) throws {
+        let object = ObjectRef(classIndex, row.key)
+        guard let current = try note(object) else { return try create(row, object, named: present) }
+        let fields = present.filter { $0 != schema[classIndex].primaryKeyIndex && row.values[$0] != current.values[$0] }
+        // Others may have this object although it differs nowhere here; naming the values makes the writer's word count.
+        try update(object, fields.map { FieldOperation($0, .set(row.values[$0])) })
+    }
+
+    /// Changes properties of an object.
+    ///
+    /// - Throws: ``StoreError/Code/objectMissing`` if it is not here.
+    package func update(_ object: ObjectRef, _ fields: [FieldOperation]) throws {
+        guard var row = try note(object) else {
+            throw StoreError(
+                .objectMissing, "\(schema[object.classIndex].name) has no object with this key here to be changed")
+        }
+        guard !fields.isEmpty else { return }
+        var changed = PropertySet()
+        for field in fields {
+            row.values[field.property] = field.change.applied(to: row.values[field.property])
+            row.absent.remove(field.property)
+            changed.insert(field.property)
+        }
+        try transaction.update(row, of: object, changed: changed)
+        record(object, fields)
+    }
+
+    /// Deletes an object, here and on the server. One that is not here is deleted on the server all the same.
+    package func delete(_ object: ObjectRef) throws {
+        try note(object)
+        try transaction.show(nil, of: object)
+        append(ObjectOperation(object, .delete))
+    }
+
+    private func create(_ row: Row, _ object: ObjectRef, named: PropertySet) throws {
+        var row = row
+        row.version = 0
+        row.absent = []
+        try transaction.insert(row, of: object)
+        // Defaults are named too: the server may have been told others first.
+        let fields = named.filter { $0 != schema[object.classIndex].primaryKeyIndex }
+        append(ObjectOperation(object, .create(fields.map { FieldOperation($0, .set(row.values[$0])) })))
+    }
+
+    @discardableResult
+    private func note(_ object: ObjectRef) throws -> Row? {
+        let current = try transaction.row(object)
+        if touched.insert(object).inserted { firstImages.append((object, current)) }
+        return current
+    }
+
+    private func record(_ object: ObjectRef, _ fields: [FieldOperation]) {
+        guard let position = positions[object] else { return append(ObjectOperation(object, .update(fields))) }
+        switch operations[position].action {
+        case .create(let earlier): operations[position].action = .create(earlier.folding(fields))
+        case .update(let earlier): operations[position].action = .update(earlier.folding(fields))
+        case .delete: append(ObjectOperation(object, .update(fields)))
+        }
+    }
+
+    private func append(_ operation: ObjectOperation) {
+        positions[operation.object] = operations.count
+        operations.append(operation)
+    }
+}
+
+extension [FieldOperation] {
+    /// These operations followed by others, as few as say the same.
+    fileprivate func folding(_ later: [FieldOperation]) -> [FieldOperation] {
+        var folded = self
+        for field in later {
+            let earlier = folded.lastIndex { $0.property == field.property }
+            switch (field.change, earlier.map { folded[$0].change }) {
+            case (.set, _?):
+                folded.removeAll { $0.property == field.property }
+                folded.append(field)
+            case (.add, .set(let value)?):
+                folded[earlier ?? 0].change = .set(field.change.applied(to: value))
+            case (.add, .add(let amount)?):
+                folded[earlier ?? 0].change = .add(field.change.applied(to: amount))
+            case (_, nil):
+                folded.append(field)
+            }
+        }
+        return folded
+    }
+}

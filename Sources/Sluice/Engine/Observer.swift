@@ -1,0 +1,87 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceViews
+
+/// One observation of a query's results: keeps them current in memory and reports how they change.
+///
+/// While the consumer is busy with an event, edits of one origin gather and become one event; edits of another origin
+/// never join them.
+final class Observer {
+    let id: UInt64
+    let interest: Interest
+    var deep: DeepDependency?
+    private var list: ResultList
+    private let deliver: (ResultEvent) -> Void
+    private var isBusy = false
+    private var backlog: [ResultEdit] = []
+    private var backlogOrigin = ChangeOrigin.local
+    private var backlogHasStatus = false
+    private var reportedStatus: SubscriptionStatus?
+
+    init(id: UInt64, interest: Interest, deliver: @escaping (ResultEvent) -> Void) {
+        self.id = id
+        self.interest = interest
+        self.deliver = deliver
+        list = ResultList(order: SortOrder(interest.query.sort), limit: interest.query.limit)
+    }
+
+    /// Whether the object may be among the results held here.
+    func mayContain(_ object: ObjectRef) -> Bool { list.contains(object) || !backlog.isEmpty }
+
+    /// Every object held, beyond the limit too.
+    var objects: [ObjectRef] { list.entries.map(\.object) + backlog.map(\.object) }
+
+    /// Reports the results as they are, as the first event.
+    func start(with entries: [ResultEntry]) {
+        let change = list.replace(with: entries, reason: .unknown)
+        report(change, removed: [], remote: nil, isInitial: true)
+    }
+
+    /// Takes edits, and reports them at once or when the consumer is ready.
+    func take(_ edits: [ResultEdit], origin: ChangeOrigin, now: Timestamp) {
+        let statusChanged = interest.status != reportedStatus
+        guard !edits.isEmpty || statusChanged else { return }
+        if !backlog.isEmpty || backlogHasStatus, backlogOrigin.isRemote != origin.isRemote { flush(now: now) }
+        if backlog.isEmpty {
+            backlogOrigin = origin
+        } else if case .remote(let earlier) = backlogOrigin, case .remote(let later) = origin {
+            backlogOrigin = .remote(earlier + later.filter { !earlier.contains($0) })
+        }
+        backlog += edits
+        backlogHasStatus = backlogHasStatus || statusChanged
+        if !isBusy { flush(now: now) }
+    }
+
+    /// The consumer has taken the last event.
+    func consumerIsReady(now: Timestamp) {
+        isBusy = false
+        if !backlog.isEmpty || backlogHasStatus { flush(now: now) }
+    }
+
+    private func flush(now: Timestamp) {
+        let edits = backlog
+        let origin = backlogOrigin
+        backlog = []
+        backlogHasStatus = false
+        backlogOrigin = .local
+        let before = list
+        let change = list.apply(edits)
+        guard !change.isEmpty || interest.status != reportedStatus else { return }
+        var remote: Remote?
+        // An event that only changes the state has no author.
+        if !change.isEmpty, case .remote(let authors) = origin {
+            remote = Remote(authors: authors, receivedAt: now.date)
+        }
+        let removed = change.deletions.map { before.entries[$0.index].object }
+        report(change, removed: removed, remote: remote, isInitial: false)
+    }
+
+    private func report(_ change: ResultChange, removed: [ObjectRef], remote: Remote?, isInitial: Bool) {
+        let status = interest.status
+        reportedStatus = status
+        isBusy = true
+        deliver(
+            ResultEvent(
+                list: list, change: change, removed: removed, status: status, remote: remote, isInitial: isInitial))
+    }
+}

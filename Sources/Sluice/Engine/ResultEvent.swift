@@ -1,0 +1,14 @@
+package import SluiceModel
+package import SluiceViews
+
+/// One change of observed results, before it meets a Swift type.
+package struct ResultEvent: Sendable {
+    /// The results at the commit.
+    package let list: ResultList
+    package let change: ResultChange
+    /// The objects that the change's deletions took away, in their order.
+    package let removed: [ObjectRef]
+    package let status: SubscriptionStatus
+    package let remote: Remote?
+    package let isInitial: Bool
+}

@@ -1,0 +1,100 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceViews
+
+/// What a query's results are in one state of the store.
+///
+/// A complete subscription shows the members that the server named, except those that a pending write here deletes or
+/// makes unmatching, plus objects with pending writes that match. Anything else shows what matches on disk. Where a
+/// path reads something that is not here, nothing is judged locally: the server's word stands.
+struct ResultReader {
+    let query: Query
+    private let evaluator: Evaluator
+    private let reader: any ClientReading
+    private let subscription: SubscriptionRecord?
+
+    /// - Parameters:
+    ///   - reader: the state.
+    ///   - subscription: the query's subscription in that state, if there is one.
+    init(_ query: Query, evaluator: Evaluator, in reader: any ClientReading, subscription: SubscriptionRecord?) {
+        self.query = query
+        self.evaluator = evaluator
+        self.reader = reader
+        self.subscription = subscription
+    }
+
+    private var isComplete: Bool { subscription.map { !$0.isDormant && $0.state == .complete } ?? false }
+
+    /// Whether an object that is here is among the results, limit aside.
+    func includes(_ row: Row, _ object: ObjectRef) throws -> Bool {
+        if let id = query.object { return Identity(className: className(of: object), key: object.key).objectID == id }
+        guard object.classIndex == query.classIndex else { return false }
+        if isComplete, try !reader.hasPending(object) { return try isNamed(object) }
+        guard try evaluator.isJudgeable(row, in: reader) else { return try isNamed(object) }
+        return try evaluator.matches(row, in: reader)
+    }
+
+    private func isNamed(_ object: ObjectRef) throws -> Bool {
+        guard let subscription else { return false }
+        return try reader.isMember(object, of: subscription.id, role: .root)
+    }
+
+    /// Calls `body` with every result, limit aside, in no particular order.
+    func forEachResult(_ body: (ObjectRef, Row) throws -> Void) throws {
+        if let id = query.object {
+            guard let object = try reader.findObject(id), let row = try reader.row(object) else { return }
+            return try body(object, row)
+        }
+        func visit(_ object: ObjectRef) throws {
+            guard let row = try reader.row(object), try includes(row, object) else { return }
+            try body(object, row)
+        }
+        if isComplete, let subscription {
+            try reader.forEachMember(of: subscription.id, role: .root) { object in
+                try visit(object)
+                return true
+            }
+            for object in reader.pendingObjects where object.classIndex == query.classIndex {
+                if try !isNamed(object) { try visit(object) }
+            }
+            return
+        }
+        var seen: Set<ObjectRef> = []
+        try reader.forEachRow(matching: query) { row in
+            let object = ObjectRef(query.classIndex, row.key)
+            guard try includes(row, object) else { return true }
+            if subscription != nil { seen.insert(object) }
+            try body(object, row)
+            return true
+        }
+        guard let subscription, reader.memberCount(of: subscription.id, role: .root) > 0 else { return }
+        try reader.forEachMember(of: subscription.id, role: .root) { object in
+            if !seen.contains(object) { try visit(object) }
+            return true
+        }
+    }
+
+    /// All results in order, cut at the limit.
+    func results() throws -> ResultList {
+        var list = ResultList(order: SortOrder(query.sort), limit: query.limit)
+        _ = list.replace(with: try entries(), reason: .unknown)
+        return list
+    }
+
+    /// All results, limit aside.
+    func entries() throws -> [ResultEntry] {
+        var entries: [ResultEntry] = []
+        try forEachResult { object, row in entries.append(try entry(object, row)) }
+        return entries
+    }
+
+    func entry(_ object: ObjectRef, _ row: Row) throws -> ResultEntry {
+        let position = SortPosition(
+            values: try evaluator.sortValues(of: row, in: reader),
+            id: Identity(className: className(of: object), key: object.key).objectID)
+        return ResultEntry(object: object, position: position, row: row)
+    }
+
+    private func className(of object: ObjectRef) -> String { reader.schema[object.classIndex].name }
+}

@@ -1,0 +1,74 @@
+internal import SluiceModel
+
+/// Translates positions between the server's schema, which messages use, and this store's, which grew in another order.
+struct SchemaMap {
+    private struct ClassMap {
+        var index: Int
+        var properties: [Int?]
+        var isIdentity: Bool
+    }
+
+    private let fromServer: [ClassMap]
+    private let toServer: [ClassMap?]
+
+    /// - Precondition: the store has merged the server's schema, so that nothing of it is unknown here.
+    init(server: Schema, store: Schema) {
+        fromServer = server.classes.map { Self.map($0, to: store) ?? ClassMap(index: -1, properties: [], isIdentity: false) }
+        toServer = store.classes.map { Self.map($0, to: server) }
+    }
+
+    private static func map(_ classSchema: ClassSchema, to other: Schema) -> ClassMap? {
+        guard let index = other.index(of: classSchema.name) else { return nil }
+        let properties = classSchema.properties.map { other[index].index(of: $0.name) }
+        return ClassMap(
+            index: index, properties: properties, isIdentity: properties == Array(0..<properties.count).map(Optional.some))
+    }
+
+    /// The store's position of a class of the server; nil for one that the server never announced.
+    func classIndex(fromServer classIndex: Int) -> Int? {
+        guard fromServer.indices.contains(classIndex), fromServer[classIndex].index >= 0 else { return nil }
+        return fromServer[classIndex].index
+    }
+
+    /// The store's positions of a set of the server's, in the set's order; nil if one was never announced.
+    func properties(fromServer properties: PropertySet, ofClass classIndex: Int) -> [Int]? {
+        guard fromServer.indices.contains(classIndex) else { return nil }
+        var mapped: [Int] = []
+        for property in properties {
+            guard property < fromServer[classIndex].properties.count,
+                let own = fromServer[classIndex].properties[property]
+            else { return nil }
+            mapped.append(own)
+        }
+        return mapped
+    }
+
+    /// An object as the server numbers its class; nil if the server does not have the class.
+    func toServer(_ object: ObjectRef) -> ObjectRef? {
+        toServer[object.classIndex].map { ObjectRef($0.index, object.key) }
+    }
+
+    func fromServer(_ object: ObjectRef) -> ObjectRef? {
+        classIndex(fromServer: object.classIndex).map { ObjectRef($0, object.key) }
+    }
+
+    /// An operation as the server numbers it; nil if the server lacks the class or a property.
+    func toServer(_ operation: ObjectOperation) -> ObjectOperation? {
+        guard let map = toServer[operation.object.classIndex] else { return nil }
+        let object = ObjectRef(map.index, operation.object.key)
+        func mapped(_ fields: [FieldOperation]) -> [FieldOperation]? {
+            if map.isIdentity { return fields }
+            var result: [FieldOperation] = []
+            for field in fields {
+                guard let property = map.properties[field.property] else { return nil }
+                result.append(FieldOperation(property, field.change))
+            }
+            return result
+        }
+        switch operation.action {
+        case .create(let fields): return mapped(fields).map { ObjectOperation(object, .create($0)) }
+        case .update(let fields): return mapped(fields).map { ObjectOperation(object, .update($0)) }
+        case .delete: return ObjectOperation(object, .delete)
+        }
+    }
+}

@@ -1,0 +1,84 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceViews
+
+/// One transaction on the store: writes through to the storage, and remembers what every object was before.
+final class StoreTransaction {
+    private let storage: any ClientStorage
+    private var olds: [ObjectRef: Row?] = [:]
+    private var order: [ObjectRef] = []
+    /// Why objects went, where more is known than that they did.
+    private(set) var reasons: [ObjectRef: RemovalReason] = [:]
+    /// Objects whose membership changed, by subscription.
+    private(set) var membershipChanges: [UInt64: Set<ObjectRef>] = [:]
+    /// Why members left, by subscription.
+    private(set) var departureReasons: [UInt64: [ObjectRef: RemovalReason]] = [:]
+    /// Subscriptions whose results must be made anew, since they became complete or ceased to be.
+    private(set) var rebuilt: Set<UInt64> = []
+
+    init(_ storage: any ClientStorage) { self.storage = storage }
+
+    /// The object as the transaction sees it.
+    func row(_ object: ObjectRef) throws -> Row? { try storage.row(object) }
+
+    /// Stores an object's new visible state, or its absence.
+    func show(_ row: Row?, of object: ObjectRef) throws {
+        let current = try remember(object)
+        switch (current, row) {
+        case (nil, nil): break
+        case (_, let row?): try storage.put(row, ofClass: object.classIndex)
+        case (_?, nil): try storage.delete(object, version: 0)
+        }
+    }
+
+    /// Stores some properties of an object that is here.
+    func update(_ row: Row, of object: ObjectRef, changed: PropertySet) throws {
+        try remember(object)
+        try storage.update(row, ofClass: object.classIndex, changed: changed)
+    }
+
+    /// Stores an object that is not here; `show` without the look.
+    func insert(_ row: Row, of object: ObjectRef) throws {
+        if olds[object] == nil {
+            olds[object] = .some(nil)
+            order.append(object)
+        }
+        try storage.insert(row, ofClass: object.classIndex)
+    }
+
+    /// Removes an object from this store only.
+    func evict(_ object: ObjectRef, reason: RemovalReason) throws {
+        try remember(object)
+        reasons[object] = reason
+        try storage.evict(object)
+    }
+
+    func noteMembership(_ object: ObjectRef, of subscription: UInt64, reason: RemovalReason? = nil) {
+        membershipChanges[subscription, default: []].insert(object)
+        if let reason { departureReasons[subscription, default: [:]][object] = reason }
+    }
+
+    func noteRebuild(_ subscription: UInt64) { rebuilt.insert(subscription) }
+
+    /// What the transaction changed, object by object; to be asked after the commit.
+    func changes() throws -> CommitDelta {
+        let deltas = try order.compactMap { object -> ObjectDelta? in
+            let old = olds[object] ?? nil
+            let new = try storage.row(object)
+            if old == new { return nil }
+            return ObjectDelta(object: object, old: old, new: new, authors: [])
+        }
+        return CommitDelta(changes: deltas, version: 0)
+    }
+
+    @discardableResult
+    private func remember(_ object: ObjectRef) throws -> Row? {
+        let current = try storage.row(object)
+        if olds[object] == nil {
+            olds[object] = .some(current)
+            order.append(object)
+        }
+        return current
+    }
+}

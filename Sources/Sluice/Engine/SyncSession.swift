@@ -1,0 +1,48 @@
+internal import SluiceModel
+internal import SluiceWire
+
+/// Where the session with the server stands, and what is under way in it.
+struct SyncSession {
+    enum Phase: Sendable, Equatable {
+        /// Not wanted.
+        case stopped
+        /// Between attempts.
+        case waiting
+        /// The shell is connecting.
+        case connecting
+        /// Hello and open are sent.
+        case opening
+        /// Open: subscriptions and uploads flow.
+        case active
+        /// The server refused in a way that trying again would not change.
+        case failed(SyncError)
+    }
+
+    /// The number of the only session of the connection.
+    static let number: UInt64 = 1
+
+    var phase = Phase.stopped
+    var map: SchemaMap?
+    var serverSchema = Schema()
+    var limits = ServerLimits()
+    var userID: String?
+    var nextSubscription: UInt64 = 1
+    /// Subscriptions of this session that the server has not completed since it was opened.
+    var catchingUp: Set<UInt64> = []
+    /// The highest sequence that was sent in this session.
+    var sentSequence: UInt64 = 0
+    /// By sequence, operations that travel unacknowledged.
+    var inFlight: [(sequence: UInt64, operationCount: Int)] = []
+    /// The highest sequence that the server has taken; the outbox keeps it until the server's state is here too.
+    var acknowledged: UInt64 = 0
+    /// Parts of a commit that goes on in the next frame.
+    var parts: [ServerMessage] = []
+
+    var isActive: Bool { phase == .active }
+
+    /// Forgets what belonged to the last connection.
+    mutating func reset(to phase: Phase) {
+        self = SyncSession()
+        self.phase = phase
+    }
+}

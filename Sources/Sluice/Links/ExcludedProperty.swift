@@ -1,0 +1,41 @@
+public import SluiceModel
+internal import Synchronization
+
+/// A property whose value is not here because every query that brought its object excludes it.
+public final class ExcludedProperty: Sendable {
+    /// The object that has the property.
+    public let object: Identity
+    /// The property's name.
+    public let name: String
+    let binding: ElementBinding
+    private let isReported = Atomic(false)
+
+    init(of object: Identity, named name: String, binding: ElementBinding) {
+        self.object = object
+        self.name = name
+        self.binding = binding
+    }
+
+    /// Reports the value's first read to the store's log, when it logs verbosely.
+    func touch(isLink: Bool = true) {
+        guard binding.onExcludedAccess != nil, !isReported.exchange(true, ordering: .relaxed) else { return }
+        binding.onExcludedAccess?(ExcludedAccess(object: object, property: name, isLink: isLink))
+    }
+
+    /// Brings the object without the exclusion and returns the property's value.
+    func resolve() async throws -> Value {
+        guard let links = binding.links else { throw ModelError.detached(object.className) }
+        let row = try await links.resolver.resolve(object)
+        guard let position = binding.classSchema.index(of: name), !row.absent.contains(position) else {
+            throw ModelError(.excluded, "\(object.className).\(name) did not come with its object")
+        }
+        return row.values[position]
+    }
+}
+
+extension ModelError {
+    static func detached(_ className: String) -> ModelError {
+        ModelError(
+            .detached, "this link to \(className) was made by hand; only links of objects read from a store lead to one")
+    }
+}

@@ -1,0 +1,161 @@
+public import SluiceModel
+
+/// A typed reference to one object: it knows its target's identity, whether or not the target is here.
+///
+/// Links are equal when their targets' identities are. A link property is `Link<Dealer>?`, or `Link<Dealer>` where a
+/// link without target reads better than an optional.
+public struct Link<Target: Model>: Sendable {
+    @usableFromInline let state: State
+    @usableFromInline package let links: LinkSource?
+
+    @usableFromInline
+    enum State: Sendable {
+        case none
+        case key(ObjectKey)
+        case excluded(ExcludedProperty)
+    }
+
+    @inlinable
+    init(state: State, links: LinkSource? = nil) {
+        self.state = state
+        self.links = links
+    }
+
+    /// A link to the object, whether it is stored yet or not.
+    public init(_ target: Target) {
+        self.init(state: .key(target.objectKey), links: target.objectMetadata.origin?.links)
+    }
+
+    /// A link to the object with this primary key, whether or not it is here.
+    public init(key: some PrimaryKeyValue) {
+        self.init(state: ObjectKey(primaryKey: key.propertyValue).map(State.key) ?? .none)
+    }
+
+    /// A link to an object of a keyless class by its id, whether or not it is here.
+    public init(id: ObjectID) {
+        self.init(state: .key(.id(id)))
+    }
+
+    package init(_ key: ObjectKey, links: LinkSource? = nil) {
+        self.init(state: .key(key), links: links)
+    }
+
+    /// The target's primary key or id; nil without a target, and when a query excluded the link.
+    public var key: ObjectKey? {
+        if case .key(let key) = state { key } else { nil }
+    }
+
+    /// The target's class and key; nil without a target, and when a query excluded the link.
+    public var identity: Identity? { key.map { Identity(className: Target.className, key: $0) } }
+
+    /// The target's global id; nil without a target, and when a query excluded the link.
+    public var objectID: ObjectID? { identity?.objectID }
+
+    /// Whether the link's value is not here because a query excluded it.
+    public var isExcluded: Bool {
+        if case .excluded = state { true } else { false }
+    }
+
+    /// Whether the target is on this device now. False for a link that was not read from a store.
+    public var isPresent: Bool {
+        guard let identity, let links else { return false }
+        return (try? links.resolver.isPresent(identity)) ?? false
+    }
+
+    /// The target as it is on this device now; nil without a target, when it is not here, and when a query excluded
+    /// the link. Reads the disk, contacts nobody.
+    ///
+    /// - Throws: ``ModelError`` when the link was made by hand, or the target cannot be read as its type.
+    public func fetch() throws -> Target? {
+        if case .excluded(let property) = state { property.touch() }
+        guard let key else { return nil }
+        guard let links else { throw ModelError.detached(Target.className) }
+        return try links.fetch(key, as: Target.self)
+    }
+
+    /// The target, brought from the server when it is not here, or when a query excluded the link.
+    ///
+    /// - Throws: ``ModelError`` when there is no target, the server has no such object for this user, or the link was
+    ///   made by hand; and what stops a connection.
+    public func resolve() async throws -> Target {
+        if let target = try fetch() { return target }
+        if case .excluded(let property) = state {
+            guard case .link(let key) = try await property.resolve() else { throw Self.withoutTarget }
+            return try await Link(key, links: property.binding.links).resolve()
+        }
+        guard let key, let links else { throw Self.withoutTarget }
+        return try await links.resolve(key, as: Target.self)
+    }
+
+    private static var withoutTarget: ModelError {
+        ModelError(.invalidLink, "this link to \(Target.className) has no target")
+    }
+}
+
+extension Link: Hashable {
+    public static func == (left: Link, right: Link) -> Bool {
+        left.key == right.key && left.isExcluded == right.isExcluded
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(key)
+        hasher.combine(isExcluded)
+    }
+}
+
+extension Link: ExpressibleByNilLiteral {
+    /// A link without target.
+    public init(nilLiteral: ()) {
+        self.init(state: .none)
+    }
+}
+
+extension Link: CustomStringConvertible {
+    /// The class and the target's key.
+    public var description: String {
+        switch state {
+        case .none: "\(Target.className)(none)"
+        case .key(let key): "\(Target.className)(\(key))"
+        case .excluded: "\(Target.className)(excluded)"
+        }
+    }
+}
+
+extension Link: PropertyElement {
+    public static var propertyType: PropertyType { .link(Target.className) }
+
+    @inlinable
+    public static var tracksExclusion: Bool { true }
+
+    public var propertyValue: Value { key.map(Value.link) ?? .null }
+
+    public var presence: PropertyPresence {
+        switch state {
+        case .none: .present
+        case .excluded: .excluded
+        case .key(let key): Self.accepts(key) ? .present : .invalid(Self.wrongKey)
+        }
+    }
+
+    @inlinable
+    public static func decode(_ value: Value, from row: borrowing RowDecoder) -> Link? {
+        switch value {
+        case .link(let key): Link(state: .key(key), links: row.binding.links)
+        case .null: Link(state: .none, links: row.binding.links)
+        default: nil
+        }
+    }
+
+    public static func excluded(_ property: ExcludedProperty) -> Link? {
+        Link(state: .excluded(property), links: property.binding.links)
+    }
+
+    static func accepts(_ key: ObjectKey) -> Bool {
+        guard case .success(let schema) = Target.model.declared.schema else { return true }
+        return schema.accepts(key)
+    }
+
+    static var wrongKey: ModelError {
+        ModelError(.invalidLink, "a key that no \(Target.className) can have; a link needs its primary key's type, or its id")
+    }
+}

@@ -1,0 +1,45 @@
+package import SluiceModel
+
+/// What links read through: the store, as its values know it.
+///
+/// Values hold their resolver strongly, and bindings do, so it should not own a cache of bindings that outlives it.
+package protocol LinkResolving: AnyObject, Sendable {
+    /// The binding of a type and class in this store.
+    func binding(of element: any ResultElement.Type, className: String) throws -> ElementBinding
+
+    /// The object's row; nil when it is not here. Reads the disk, contacts nobody.
+    func fetch(_ object: Identity) throws -> Row?
+
+    /// Whether the object is here. Reads the disk, contacts nobody.
+    func isPresent(_ object: Identity) throws -> Bool
+
+    /// Brings the object from the server, whole, and returns its row.
+    ///
+    /// - Throws: ``ModelError`` with `notFound` when there is no such object for this user.
+    func resolve(_ object: Identity) async throws -> Row
+}
+
+/// A resolver in one word, which every link of a store shares.
+@usableFromInline
+package final class LinkSource: Sendable {
+    package let resolver: any LinkResolving
+
+    package init(_ resolver: any LinkResolving) {
+        self.resolver = resolver
+    }
+}
+
+extension LinkSource {
+    func fetch<Target: Model>(_ key: ObjectKey, as type: Target.Type) throws -> Target? {
+        guard let row = try resolver.fetch(Identity(className: Target.className, key: key)) else { return nil }
+        return try decode(row)
+    }
+
+    func resolve<Target: Model>(_ key: ObjectKey, as type: Target.Type) async throws -> Target {
+        try decode(await resolver.resolve(Identity(className: Target.className, key: key)))
+    }
+
+    private func decode<Target: Model>(_ row: Row) throws -> Target {
+        try Target.decode(row, resolver.binding(of: Target.self, className: Target.className))
+    }
+}

@@ -1,0 +1,73 @@
+package import SluiceModel
+
+/// How the values of one Swift type meet the rows of one class in one store. Made once a type and store, and again
+/// when the store's schema grows.
+@usableFromInline
+package final class ElementBinding: Sendable {
+    /// The position of the class in the store's schema.
+    package let classIndex: Int
+    /// The class as the store has it, which may have more properties than the type.
+    package let classSchema: ClassSchema
+    /// Where each column of the type is in the store's class.
+    @usableFromInline let positions: [Int]
+    /// The columns for which something stands when they are excluded.
+    let replaceable: PropertySet
+    /// What links of decoded values are followed through.
+    @usableFromInline let links: LinkSource?
+    /// Called when something excluded is read; set only while the store logs verbosely.
+    let onExcludedAccess: (@Sendable (ExcludedAccess) -> Void)?
+
+    /// - Parameters:
+    ///   - element: the type.
+    ///   - className: the class; for a model its own.
+    ///   - schema: the store's schema.
+    /// - Throws: ``ModelError`` when the schema lacks the class or one of the type's properties, `SchemaError` when the
+    ///   type's own declaration is malformed.
+    package init(
+        _ element: any ResultElement.Type, className: String, schema: Schema, links: LinkSource? = nil,
+        onExcludedAccess: (@Sendable (ExcludedAccess) -> Void)? = nil
+    ) throws {
+        guard let classIndex = schema.index(of: className) else {
+            throw ModelError(.notInSchema, "the store has no class '\(className)'")
+        }
+        self.classIndex = classIndex
+        classSchema = schema[classIndex]
+        self.links = links
+        self.onExcludedAccess = onExcludedAccess
+        var positions: [Int] = []
+        var replaceable = PropertySet()
+        if let declared = element.declaredClass {
+            for (column, property) in try declared.schema.get().properties.enumerated() {
+                guard let position = classSchema.index(of: property.name) else {
+                    throw ModelError(
+                        .notInSchema, "the store's class '\(className)' has no property '\(property.name)'")
+                }
+                positions.append(position)
+                if declared.defaulted.contains(column) || property.canBeAbsent { replaceable.insert(column) }
+            }
+        }
+        self.positions = positions
+        self.replaceable = replaceable
+    }
+
+    /// The columns of the type among positions of the store's class.
+    func columns(of absent: PropertySet) -> PropertySet {
+        absent.isEmpty ? [] : PropertySet(positions.indices.filter { absent.contains(positions[$0]) })
+    }
+}
+
+/// A read of something that a query excluded, for the log.
+package struct ExcludedAccess: Hashable, Sendable {
+    package let object: Identity
+    package let property: String
+    /// Whether a link was followed or a collection of links looked into, rather than a default decoded.
+    package let isLink: Bool
+
+    /// The line for the log. Holds no user data.
+    package var message: String {
+        let name = "\(object.className).\(property)"
+        return isLink
+            ? "\(name) is read, and the query that brought the object excludes it"
+            : "\(name) is read as its default: the query that brought the object excludes it"
+    }
+}

@@ -1,0 +1,2 @@
+@_exported public import SluiceModel
+@_exported public import SluiceQuery

@@ -1,0 +1,83 @@
+public import SluiceModel
+
+extension Bool: PropertyElement {
+    public static var propertyType: PropertyType { .scalar(.bool) }
+
+    @inlinable
+    public var propertyValue: Value { .bool(self) }
+
+    @inlinable
+    public static func decode(_ value: Value, from row: borrowing RowDecoder) -> Bool? {
+        if case .bool(let value) = value { value } else { nil }
+    }
+}
+
+/// Integers are stored in 64 signed bits; reading one that a narrower type cannot hold fails.
+extension PropertyElement where Self: FixedWidthInteger {
+    public static var propertyType: PropertyType { .scalar(.int) }
+
+    @inlinable
+    public var propertyValue: Value { .int(Int64(self)) }
+
+    @inlinable
+    public static func decode(_ value: Value, from row: borrowing RowDecoder) -> Self? {
+        if case .int(let value) = value { Self(exactly: value) } else { nil }
+    }
+}
+
+extension Int: PrimaryKeyValue {}
+extension Int64: PrimaryKeyValue {}
+extension Int8: PrimaryKeyValue {}
+extension Int16: PrimaryKeyValue {}
+extension Int32: PrimaryKeyValue {}
+extension UInt8: PrimaryKeyValue {}
+extension UInt16: PrimaryKeyValue {}
+extension UInt32: PrimaryKeyValue {}
+
+extension Float: PropertyElement {
+    public static var propertyType: PropertyType { .scalar(.float) }
+
+    @inlinable
+    public var propertyValue: Value { .float(self) }
+
+    @inlinable
+    public static func decode(_ value: Value, from row: borrowing RowDecoder) -> Float? {
+        if case .float(let value) = value { value } else { nil }
+    }
+}
+
+extension Double: PropertyElement {
+    public static var propertyType: PropertyType { .scalar(.double) }
+
+    @inlinable
+    public var propertyValue: Value { .double(self) }
+
+    @inlinable
+    public static func decode(_ value: Value, from row: borrowing RowDecoder) -> Double? {
+        if case .double(let value) = value { value } else { nil }
+    }
+}
+
+extension String: PrimaryKeyValue {
+    public static var propertyType: PropertyType { .scalar(.string) }
+
+    @inlinable
+    public var propertyValue: Value { .string(self) }
+
+    @inlinable
+    public static func decode(_ value: Value, from row: borrowing RowDecoder) -> String? {
+        if case .string(let value) = value { value } else { nil }
+    }
+}
+
+extension ObjectID: PropertyElement {
+    public static var propertyType: PropertyType { .scalar(.objectID) }
+
+    @inlinable
+    public var propertyValue: Value { .objectID(self) }
+
+    @inlinable
+    public static func decode(_ value: Value, from row: borrowing RowDecoder) -> ObjectID? {
+        if case .objectID(let value) = value { value } else { nil }
+    }
+}

@@ -1,0 +1,61 @@
+public import SluiceModel
+
+/// A Swift type that a model's property can have.
+///
+/// Scalars, ``Link``, ``Links`` and optionals, arrays, sets and string-keyed dictionaries of them conform. An enum with
+/// a string or integer raw value needs only the declaration: `enum Colour: String, PropertyElement { … }`.
+public protocol PropertyValue: Sendable {
+    /// The type that the schema records.
+    static var propertyType: PropertyType { get }
+    /// Whether the type itself says that its contents were excluded, as links do.
+    static var tracksExclusion: Bool { get }
+
+    /// The value as the store holds it.
+    var propertyValue: Value { get }
+    /// Whether the value can be stored.
+    var presence: PropertyPresence { get }
+
+    /// The Swift value of a stored one; nil when this type cannot hold it.
+    static func decode(_ value: Value, from row: borrowing RowDecoder) -> Self?
+    /// What stands for a property that a query excluded; nil leaves it to the property's default.
+    static func excluded(_ property: ExcludedProperty) -> Self?
+}
+
+/// A property type that collections and optionals can hold.
+public protocol PropertyElement: PropertyValue {}
+
+/// A property type that can be a primary key. Its ``PropertyValue/propertyType`` is `int`, `string` or `uuid`.
+public protocol PrimaryKeyValue: PropertyElement {}
+
+/// Whether a property's value can be stored.
+public enum PropertyPresence: Sendable, Equatable {
+    /// An ordinary value.
+    case present
+    /// The value stands for one that is not here; writing leaves the property alone.
+    case excluded
+    /// The value cannot be stored, for the reason given.
+    case invalid(ModelError)
+}
+
+extension PropertyValue {
+    @inlinable
+    public static var tracksExclusion: Bool { false }
+
+    @inlinable
+    public var presence: PropertyPresence { .present }
+
+    @inlinable
+    public static func excluded(_ property: ExcludedProperty) -> Self? { nil }
+}
+
+extension PropertyElement where Self: RawRepresentable, RawValue: PropertyElement {
+    public static var propertyType: PropertyType { RawValue.propertyType }
+
+    @inlinable
+    public var propertyValue: Value { rawValue.propertyValue }
+
+    @inlinable
+    public static func decode(_ value: Value, from row: borrowing RowDecoder) -> Self? {
+        RawValue.decode(value, from: row).flatMap { Self(rawValue: $0) }
+    }
+}

@@ -1,0 +1,25 @@
+public import SluiceModel
+
+extension Record: ResultElement {
+    public static var declaredClass: DeclaredClass? { nil }
+
+    public var objectMetadata: ObjectMetadata {
+        let id: ObjectID = if case .id(let id) = key { id } else { ObjectMetadata.keyed.id }
+        return ObjectMetadata(id: id, version: row.version)
+    }
+
+    public init(from row: borrowing RowDecoder) {
+        self.init(classSchema: row.binding.classSchema, row: row.row)
+    }
+
+    /// - Throws: ``ModelError`` when the store's class lacks a property of the record's.
+    public func encode(to encoder: inout RowEncoder) throws {
+        for (index, property) in classSchema.properties.enumerated() where !row.absent.contains(index) {
+            guard let position = encoder.binding.classSchema.index(of: property.name) else {
+                throw ModelError(
+                    .notInSchema, "the store's class '\(classSchema.name)' has no property '\(property.name)'")
+            }
+            encoder.set(position: position, row.values[index])
+        }
+    }
+}

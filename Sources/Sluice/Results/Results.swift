@@ -1,0 +1,160 @@
+package import SluiceModel
+package import SluiceQuery
+internal import SluiceViews
+internal import Synchronization
+
+/// A query on a store: what to look for, not what was found. Making one costs nothing and contacts nobody.
+///
+/// ``fetch()`` reads what is here now; observing keeps the query in sync with the server for as long as it lasts.
+public struct Results<Element: ResultElement>: Sendable {
+    package let core: StoreCore
+    private let description: QueryDescription<Element>
+
+    package init(core: StoreCore, description: QueryDescription<Element>) {
+        self.core = core
+        self.description = description
+    }
+
+    /// The checked query.
+    package func query() throws -> Query { try description.query(in: core.schema) }
+
+    /// The query in its canonical form, which is equal for equal queries.
+    ///
+    /// - Throws: `QueryError` when the query is malformed or names what the schema lacks.
+    public var canonicalText: String { get throws { try query().canonicalText } }
+
+    // MARK: Refining
+
+    /// Only what also meets a condition in the query language, such as `"price < $0", 10_000`.
+    public func filter(_ text: String, _ arguments: (any PropertyValue)?...) -> Results {
+        Results(core: core, description: description.filter(text, arguments: arguments))
+    }
+
+    /// In the order of the property at a path such as `dealer.city`.
+    public func sorted(by path: String, ascending: Bool = true) -> Results {
+        Results(core: core, description: description.sorted(by: path, ascending: ascending))
+    }
+
+    /// At most so many objects: the first in the query's order. Linked objects do not count.
+    public func limit(_ count: Int) -> Results { Results(core: core, description: description.limit(count)) }
+
+    /// Without the property at a path, such as `owners` or `owners.friends`, and what only it leads to.
+    public func excluding(_ path: String) -> Results { Results(core: core, description: description.excluding(path)) }
+
+    // MARK: Reading
+
+    /// The objects that are here now, in order. Reads the disk; never waits for the server.
+    ///
+    /// - Throws: `QueryError`, or ``ModelError`` when an object misses what a query excluded and nothing stands for it.
+    public func fetch() throws -> [Element] { try snapshot().elements() }
+
+    /// The results that are here now, decoded only as they are read.
+    public func snapshot() throws -> ResultsSnapshot<Element> {
+        ResultsSnapshot(list: try currentList(), core: core)
+    }
+
+    /// How many objects are here now.
+    public func count() throws -> Int { try currentList().visibleCount }
+
+    /// The first object that is here now.
+    public func first() throws -> Element? {
+        let snapshot = try limit(1).snapshot()
+        return snapshot.isEmpty ? nil : try snapshot[0]
+    }
+
+    private func currentList() throws -> ResultList {
+        try core.checkOpen()
+        let query = try query()
+        return try core.storage.read { reader in
+            let subscription = reader.subscriptions.first { $0.hash == query.hash }
+            let evaluator = Evaluator(query, schema: reader.schema)
+            return try ResultReader(query, evaluator: evaluator, in: reader, subscription: subscription).results()
+        }
+    }
+
+    // MARK: Syncing
+
+    /// Waits until the server has named and sent every result, and returns them. For batch jobs.
+    ///
+    /// - Parameter timeout: the longest wait without progress; nil waits for ever.
+    /// - Throws: ``SyncError`` when the server refuses the query or nothing comes in time.
+    public func synced(timeout: Duration? = nil) async throws -> [Element] {
+        let query = try query()
+        return try await core.synced(query, timeout: timeout) { try fetch() }
+    }
+
+    /// Observes the results, and keeps the query in sync while the token lives.
+    ///
+    /// The first event comes at once, with what is here. Consecutive commits of one origin may come as one event when the
+    /// handler lags; local and remote ones never do.
+    /// - Parameter handler: called on a serial queue of the store, one event at a time.
+    /// - Throws: `QueryError`; ``StoreError`` when the store is closed.
+    public func observe(_ handler: @escaping @Sendable (Change<Element>) -> Void) throws -> NotificationToken {
+        let core = core
+        let callbacks = core.callbacks
+        return try begin { event, ready, gate in
+            callbacks.async {
+                gate.deliver { handler(Change(event, core: core)) }
+                ready()
+            }
+        }
+    }
+
+    /// The results' changes as a sequence: the same events as ``observe(_:)``. Ending the iteration ends the observation
+    /// and keeps the local data.
+    public var changes: Changes<Element> { Changes(results: self) }
+
+    typealias Ready = @Sendable () -> Void
+
+    /// Begins an observation; `deliver` gets each event and what to call when it has been consumed.
+    func begin(
+        _ deliver: @escaping @Sendable (ResultEvent, @escaping Ready, DeliveryGate) -> Void
+    ) throws -> NotificationToken {
+        let query = try query()
+        let gate = DeliveryGate()
+        let core = core
+        let id = try core.performAndWait { engine in
+            let number = ObservationNumber()
+            let id = try engine.observe(query) { event in
+                let ready: Ready = { [weak core] in core?.performLater { $0.observerIsReady(number.value) } }
+                deliver(event, ready, gate)
+            }
+            number.set(id)
+            return id
+        }
+        return NotificationToken(gate: gate, purgesWhenReleased: core.configuration.purgesWhenTokenIsReleased) { ending in
+            // The store may be gone already; then so is the observation.
+            try? core.performAndWait { engine in
+                try engine.endObservation(id, keeping: !ending.stopSyncing, purging: ending.purgeLocal)
+            }
+        }
+    }
+}
+
+extension Results where Element: Model {
+    /// Only what also meets a condition, such as `{ $0.price < 10_000 && $0.name == "Toyota" }`.
+    public func `where`(_ condition: (Column<Element>) -> PredicateSyntax) -> Results {
+        Results(core: core, description: description.where(condition))
+    }
+
+    /// In the order of a property, such as `\.price`.
+    public func sorted<Value: PropertyValue>(
+        by path: KeyPath<Column<Element>, Column<Value>>, ascending: Bool = true
+    ) -> Results {
+        Results(core: core, description: description.sorted(by: path, ascending: ascending))
+    }
+
+    /// Without a property, such as `\.owners`, and what only it leads to.
+    public func excluding<Value: PropertyValue>(_ path: KeyPath<Column<Element>, Column<Value>>) -> Results {
+        Results(core: core, description: description.excluding(path))
+    }
+}
+
+/// The number of an observation, which its first event is delivered before anybody knows.
+private final class ObservationNumber: Sendable {
+    private let number = Atomic<UInt64>(0)
+
+    var value: UInt64 { number.load(ordering: .sequentiallyConsistent) }
+
+    func set(_ value: UInt64) { number.store(value, ordering: .sequentiallyConsistent) }
+}

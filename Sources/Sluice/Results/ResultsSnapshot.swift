@@ -1,0 +1,57 @@
+public import SluiceModel
+package import SluiceViews
+
+/// Results at one commit: immutable, shared between events, decoded as they are read.
+public struct ResultsSnapshot<Element: ResultElement>: Sendable {
+    package let list: ResultList
+    private let core: StoreCore
+
+    package init(list: ResultList, core: StoreCore) {
+        self.list = list
+        self.core = core
+    }
+
+    /// The number of objects.
+    public var count: Int { list.visibleCount }
+
+    public var isEmpty: Bool { count == 0 }
+
+    /// The object at a position, from 0.
+    ///
+    /// - Throws: ``ModelError`` when the object misses what a query excluded and nothing stands for it.
+    public subscript(index: Int) -> Element {
+        get throws {
+            precondition(index >= 0 && index < count, "index out of range")
+            return try core.decode(Element.self, list.entries[index])
+        }
+    }
+
+    /// All objects, in order.
+    public func elements() throws -> [Element] {
+        var elements: [Element] = []
+        elements.reserveCapacity(count)
+        for entry in list.visible { elements.append(try core.decode(Element.self, entry)) }
+        return elements
+    }
+
+    /// The global id of the object at a position.
+    public func objectID(at index: Int) -> ObjectID { list.entries[index].position.id }
+
+    /// The class and key of the object at a position.
+    public func identity(at index: Int) -> Identity {
+        let object = list.entries[index].object
+        return Identity(className: core.schema[object.classIndex].name, key: object.key)
+    }
+}
+
+extension StoreCore {
+    func decode<Element: ResultElement>(_ type: Element.Type, _ entry: ResultEntry) throws -> Element {
+        try Element.decode(entry.row, cachedBinding(of: type, classIndex: entry.object.classIndex))
+    }
+
+    func fetch<Element: ResultElement>(_ type: Element.Type, _ object: ObjectRef) throws -> Element? {
+        try checkOpen()
+        guard let row = try storage.read({ try $0.row(object) }) else { return nil }
+        return try Element.decode(row, cachedBinding(of: type, classIndex: object.classIndex))
+    }
+}

@@ -1,0 +1,168 @@
+public import SluiceModel
+internal import Synchronization
+
+/// A local store of objects, on disk or in memory, that syncs what is observed.
+///
+/// Reading is synchronous and immediate, online or not. Writing is durable here at once and uploaded when the server is
+/// reached. Observing a query subscribes to it. Several stores on one path share everything.
+public final class Store: Sendable {
+    package let core: StoreCore
+
+    private init(core: StoreCore) {
+        self.core = core
+        StoreRegistry.shared.retain(core)
+    }
+
+    deinit {
+        StoreRegistry.shared.release(core)
+    }
+
+    /// Opens a store, making its file if it is missing, and begins to sync if the configuration says with what.
+    ///
+    /// - Throws: ``StoreError`` when the file cannot be used (another program's, a newer version's, damaged, held by another
+    ///   process; it is left untouched) or the configuration cannot; `SchemaError` when a class contradicts the stored one.
+    public static func open(_ configuration: StoreConfiguration) async throws -> Store {
+        Store(core: try StoreRegistry.shared.core(for: configuration))
+    }
+
+    /// Ends syncing and every observation. What was written stays in the file, uploaded or not.
+    ///
+    /// Other ``Store`` values on the same path are closed too. Closing again does nothing.
+    public func close() async {
+        core.close()
+        StoreRegistry.shared.forget(core)
+    }
+
+    /// The classes of this store: those it was opened with, and what the server has beyond them.
+    public var schema: Schema { core.schema }
+
+    /// Adds classes, or properties to classes, here and on the server.
+    ///
+    /// - Throws: `SchemaError` when they contradict what this store has. A refusal of the server's ends syncing and is
+    ///   thrown by ``connected(timeout:)``.
+    public func declare(_ classes: [ClassSchema]) async throws {
+        try await core.perform { try $0.declare(classes) }
+    }
+
+    // MARK: Reading
+
+    /// All objects of a model's class; a query to be refined, observed or fetched. Costs nothing.
+    public func objects<Element: Model>(_ type: Element.Type) -> Results<Element> {
+        Results(core: core, description: QueryDescription(type))
+    }
+
+    /// All objects of a class, as records.
+    public func records(ofClass className: String) -> Results<Record> {
+        Results(core: core, description: QueryDescription(className: className))
+    }
+
+    /// The records of a query in the query language, such as `Car WHERE price < 9000 SORT(price ASC) LIMIT(20)`.
+    ///
+    /// - Throws: `QueryError` when the text cannot be parsed or names what the schema does not have.
+    public func records(_ text: String) throws -> Results<Record> {
+        let results = Results<Record>(core: core, description: try QueryDescription(text: text))
+        _ = try results.query()
+        return results
+    }
+
+    /// The object with a primary key, if it is here.
+    public func object<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) throws -> Element? {
+        try core.fetch(type, ObjectRef(try core.classIndex(of: Element.className), ObjectKey(key)))
+    }
+
+    /// The object with a global id, of whatever class, if it is here.
+    public func object(_ id: ObjectID) throws -> Record? {
+        guard let reference = try core.storage.read({ try $0.findObject(id) }) else { return nil }
+        return try core.fetch(Record.self, reference)
+    }
+
+    /// The object with a global id as a model; nil if it is not here or of another class.
+    public func object<Element: Model>(_ type: Element.Type, id: ObjectID) throws -> Element? {
+        guard let reference = try core.storage.read({ try $0.findObject(id) }),
+            reference.classIndex == core.schema.index(of: Element.className)
+        else { return nil }
+        return try core.fetch(type, reference)
+    }
+
+    /// One object as results, to be observed: by its value, whether or not it is here yet.
+    public func results<Element: Model>(of object: Element) -> Results<Element> {
+        results(Element.self, id: object.objectID)
+    }
+
+    /// One object as results, to be observed: by its primary key, whether or not it is here yet.
+    public func results<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) -> Results<Element> {
+        results(type, id: Identity(className: Element.className, key: ObjectKey(key)).objectID)
+    }
+
+    /// One object as results, to be observed: by its global id, whether or not it is here yet.
+    public func results<Element: ResultElement>(_ type: Element.Type, id: ObjectID) -> Results<Element> {
+        Results(core: core, description: QueryDescription(object: id))
+    }
+
+    // MARK: Writing
+
+    /// Runs a transaction: everything in it is stored, visible and queued for upload, or nothing is.
+    ///
+    /// - Parameter body: runs on the store's own queue, one transaction at a time.
+    /// - Returns: what `body` returns.
+    /// - Throws: what `body` throws, or ``StoreError`` and storage errors; nothing is stored then.
+    public func write<Result: Sendable>(
+        _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
+    ) async throws -> Result {
+        let core = core
+        return try await core.perform { engine in
+            try engine.write { try body(WriteTransaction(writer: $0, core: core)) }
+        }
+    }
+
+    // MARK: Syncing
+
+    /// Waits until a session with the server is open and its schema known.
+    ///
+    /// - Parameter timeout: the longest wait; nil waits for ever.
+    /// - Throws: ``SyncError`` when the server refuses this store, or in time nothing came about.
+    public func connected(timeout: Duration? = nil) async throws {
+        try await core.connected(timeout: timeout)
+    }
+
+    /// Waits until everything written here is acknowledged, and so durable on the server.
+    ///
+    /// - Parameter timeout: the longest wait without progress; nil waits for ever. Uploading goes on after a timeout.
+    public func uploaded(timeout: Duration? = nil) async throws {
+        try await core.uploaded(timeout: timeout)
+    }
+
+    /// Ends syncing of a query that a token was stopped for with `stopSyncing: false`.
+    ///
+    /// - Parameter purgeLocal: also remove the query's objects from this store, as ``NotificationToken`` does.
+    public func stopSyncing<Element>(_ results: Results<Element>, purgeLocal: Bool = false) throws {
+        let query = try results.query()
+        try core.performAndWait { try $0.stopSyncing(query, purging: purgeLocal) }
+    }
+
+    /// Removes what no query holds and is uploaded: objects written here outside any query, and what dormant queries left.
+    ///
+    /// - Returns: how many objects went.
+    @discardableResult
+    public func purgeUnsubscribed() async throws -> Int {
+        try await core.perform { try $0.purgeUnsubscribed() }
+    }
+
+    /// Calls back when the server has refused a write, after the objects show the server's state again.
+    public func onWriteRejected(_ body: @escaping @Sendable (WriteRejection) -> Void) async throws {
+        let core = core
+        try await core.perform { engine in
+            engine.onRejection = { rejection in core.callbacks.async { body(rejection) } }
+        }
+    }
+
+    /// What the server says about the database: JSON.
+    public func serverStatus(timeout: Duration? = nil) async throws -> String {
+        try await core.report(.status, timeout: timeout)
+    }
+
+    /// The live queries of the server: JSON.
+    public func serverSubscriptions(timeout: Duration? = nil) async throws -> String {
+        try await core.report(.subscriptions, timeout: timeout)
+    }
+}

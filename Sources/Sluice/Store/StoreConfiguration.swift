@@ -1,0 +1,77 @@
+internal import FoundationEssentials
+public import SluiceModel
+
+/// How a store is opened.
+public struct StoreConfiguration: Sendable {
+    /// Where the store lives.
+    public enum Location: Sendable, Hashable {
+        /// A file, made if missing.
+        case file(String)
+        /// Memory, gone when the last ``Store`` of that name is closed. Stores of one name in a process share their data.
+        case memory(name: String)
+    }
+
+    /// How safe a local commit is when the machine, not only the process, dies.
+    public enum Durability: Sendable, Hashable {
+        /// Survives a killed process; a power cut may take the last commits.
+        case process
+        /// Survives a power cut: every commit is fsynced.
+        case full
+    }
+
+    public var location: Location
+    /// The classes of this store. A store without models learns its classes from the server and from ``Store/declare(_:)``.
+    public var schema: Schema
+    /// What the store syncs with; nil for a store that only lives here.
+    public var sync: SyncConfiguration?
+    public var durability: Durability = .process
+    /// Whether a token that merely goes out of scope also purges its query's local objects.
+    public var purgesWhenTokenIsReleased = false
+    /// Where log lines go; nil for nowhere.
+    public var log: LogSink?
+
+    package var environment = StoreEnvironment.system
+
+    /// - Parameters:
+    ///   - path: the store's file; nil for a private store in memory.
+    ///   - schema: the classes, for work with records.
+    ///   - sync: what to sync with.
+    public init(path: String? = nil, schema: Schema = Schema(), sync: SyncConfiguration? = nil) {
+        self.location = path.map { .file($0) } ?? .memory(name: UUID().uuidString)
+        self.schema = schema
+        self.sync = sync
+    }
+}
+
+/// What a store syncs with, and how.
+public struct SyncConfiguration: Sendable, Hashable {
+    /// `ws://HOST:PORT/DATABASE` or `wss://…`.
+    public var url: String
+    public var credentials: Credentials
+    /// A file of certificate authorities to trust instead of the system's; for `wss`.
+    public var authorityFile: String?
+    /// How long one attempt to connect may take, in all.
+    public var connectTimeout: Duration = .seconds(30)
+    /// The wait before the second attempt to connect; it doubles from there, less up to a quarter at random.
+    public var reconnectDelay: Duration = .seconds(1)
+    /// The longest wait between attempts.
+    public var reconnectDelayMax: Duration = .seconds(300)
+    /// How often an idle connection is probed.
+    public var heartbeat: Duration = .seconds(60)
+
+    public init(url: String, credentials: Credentials = .anonymous, authorityFile: String? = nil) {
+        self.url = url
+        self.credentials = credentials
+        self.authorityFile = authorityFile
+    }
+}
+
+/// How a client says who it is. More kinds come with the server's login methods.
+public struct Credentials: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable { case anonymous }
+
+    package var kind: Kind
+
+    /// No credentials: servers accept them only in development.
+    public static let anonymous = Credentials(kind: .anonymous)
+}

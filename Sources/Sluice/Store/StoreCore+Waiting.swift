@@ -1,0 +1,127 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import Synchronization
+
+/// Something that is waited for once: it arrives, fails, or takes too long.
+private final class Arrival<Value: Sendable>: Sendable {
+    private struct State {
+        var continuation: CheckedContinuation<Value, any Error>?
+        var result: Result<Value, any Error>?
+        var progress = 0
+    }
+
+    private let state = Mutex(State())
+
+    func finish(_ result: Result<Value, any Error>) {
+        let continuation = state.withLock { state -> CheckedContinuation<Value, any Error>? in
+            guard state.result == nil else { return nil }
+            state.result = result
+            defer { state.continuation = nil }
+            return state.continuation
+        }
+        continuation?.resume(with: result)
+    }
+
+    func noteProgress() { state.withLock { $0.progress += 1 } }
+
+    var progress: Int? { state.withLock { $0.result == nil ? $0.progress : nil } }
+
+    func value() async throws -> Value {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let result = state.withLock { state -> Result<Value, any Error>? in
+                    if state.result == nil { state.continuation = continuation }
+                    return state.result
+                }
+                if let result { continuation.resume(with: result) }
+            }
+        } onCancel: {
+            finish(.failure(CancellationError()))
+        }
+    }
+}
+
+extension StoreCore {
+    /// Fails the arrival when nothing has moved for as long as `timeout`.
+    private func limit<Value>(_ arrival: Arrival<Value>, to timeout: Duration?, _ what: String) {
+        guard let timeout, let progress = arrival.progress else { return }
+        configuration.environment.schedule(timeout) { [weak self] in
+            guard let now = arrival.progress else { return }
+            if now == progress {
+                arrival.finish(.failure(SyncError(.timedOut, "\(what) within \(timeout)")))
+            } else {
+                self?.limit(arrival, to: timeout, what)
+            }
+        }
+    }
+
+    /// Waits until a query's subscription is complete, runs `body` while it is held, and lets go.
+    ///
+    /// - Parameter timeout: the longest time without any progress; nil waits for ever.
+    package func synced<Value: Sendable>(
+        _ query: Query, timeout: Duration?, _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        let arrival = Arrival<Bool>()
+        let waiter = try await perform { engine in
+            try engine.awaitStatus(query) { status in
+                switch status.state {
+                case .complete:
+                    arrival.finish(.success(true))
+                    return true
+                case .error:
+                    arrival.finish(.failure(status.error ?? SyncError(.server, "the server refused the query")))
+                    return true
+                case .pending, .bootstrapping:
+                    arrival.noteProgress()
+                    return false
+                }
+            }
+        }
+        defer { performLater { try? $0.releaseStatus(query, waiter: waiter) } }
+        limit(arrival, to: timeout, "the server's answer did not come or go on")
+        _ = try await arrival.value()
+        return try body()
+    }
+
+    private typealias Registration =
+        @Sendable (ClientEngine, @escaping (Result<Bool, SyncError>) -> Bool) -> UInt64?
+
+    private func wait(timeout: Duration?, _ what: String, _ register: @escaping Registration) async throws {
+        let arrival = Arrival<Bool>()
+        let waiter = try await perform { engine in
+            register(engine) { result in
+                switch result {
+                case .success(true): arrival.finish(.success(true))
+                case .success(false):
+                    arrival.noteProgress()
+                    return false
+                case .failure(let error): arrival.finish(.failure(error))
+                }
+                return true
+            }
+        }
+        defer { if let waiter { performLater { $0.cancelWaiter(waiter) } } }
+        limit(arrival, to: timeout, what)
+        _ = try await arrival.value()
+    }
+
+    func uploaded(timeout: Duration?) async throws {
+        try await wait(timeout: timeout, "the server did not acknowledge more") { $0.whenUploaded($1) }
+    }
+
+    func connected(timeout: Duration?) async throws {
+        try await wait(timeout: timeout, "no session with the server came about") { $0.whenConnected($1) }
+    }
+
+    /// Asks the server for a report.
+    func report(_ topic: ReportTopic, timeout: Duration?) async throws -> String {
+        let arrival = Arrival<String>()
+        try await perform { engine in
+            engine.requestReport(topic.wire) { result in
+                arrival.finish(result.map { String(decoding: $0, as: UTF8.self) }.mapError { $0 as any Error })
+            }
+        }
+        limit(arrival, to: timeout, "the server did not answer")
+        return try await arrival.value()
+    }
+}

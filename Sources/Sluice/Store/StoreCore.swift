@@ -1,0 +1,166 @@
+package import Dispatch
+package import SluiceModel
+package import SluiceStorage
+internal import SluiceWire
+internal import Synchronization
+
+/// What all ``Store`` values on one path share: the storage, the engine, and the queue that both writers and the server's
+/// messages go through.
+package final class StoreCore: Sendable {
+    /// The engine, touched on the queue only.
+    private struct Confined: @unchecked Sendable {
+        // Sound because every access goes through `queue`.
+        let engine: ClientEngine
+    }
+
+    package let storage: any ClientStorage
+    package let configuration: StoreConfiguration
+    let callbacks = DispatchQueue(label: "sluice.callbacks")
+    private let queue = DispatchQueue(label: "sluice.store")
+    private let confined: Confined
+    private let link: ServerLink?
+    private let closed = Atomic<Bool>(false)
+    private let isOnQueue = DispatchSpecificKey<Bool>()
+    private let bindings = Mutex<[BindingKey: ElementBinding]>([:])
+
+    private struct BindingKey: Hashable {
+        let element: ObjectIdentifier
+        let classIndex: Int
+        let propertyCount: Int
+    }
+
+    init(storage: any ClientStorage, configuration: StoreConfiguration) throws {
+        self.storage = storage
+        self.configuration = configuration
+        let environment = configuration.environment
+        link = try configuration.sync.map { try ServerLink($0, environment: environment) }
+        var options = ClientEngine.Options()
+        if let sync = configuration.sync {
+            options.databaseName = link?.databaseName
+            options.credentials = sync.credentials.wire
+            options.reconnectDelay = sync.reconnectDelay
+            options.reconnectDelayMax = sync.reconnectDelayMax
+        }
+        confined = Confined(
+            engine: try ClientEngine(
+                storage: storage, options: options, now: environment.now, random: environment.random,
+                log: configuration.log))
+        queue.setSpecific(key: isOnQueue, value: true)
+    }
+
+    // MARK: The queue
+
+    private func run<Result>(_ body: (ClientEngine) throws -> Result) rethrows -> Result {
+        defer { carryOut(confined.engine.takeActions()) }
+        return try body(confined.engine)
+    }
+
+    /// Runs `body` on the store's queue.
+    package func perform<Result: Sendable>(_ body: @escaping @Sendable (ClientEngine) throws -> Result) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async { [self] in
+                do {
+                    try checkOpen()
+                    continuation.resume(returning: try run(body))
+                } catch {
+                    continuation.resume(throwing: error)
+                }
+            }
+        }
+    }
+
+    /// Runs `body` on the store's queue and waits for it; at once when called from there.
+    package func performAndWait<Result>(_ body: (ClientEngine) throws -> Result) throws -> Result {
+        if DispatchQueue.getSpecific(key: isOnQueue) == true { return try run(body) }
+        return try queue.sync {
+            try checkOpen()
+            return try run(body)
+        }
+    }
+
+    /// Runs `body` on the store's queue, later.
+    package func performLater(_ body: @escaping @Sendable (ClientEngine) -> Void) {
+        queue.async { [self] in
+            if !isClosed { run(body) }
+        }
+    }
+
+    package var isClosed: Bool { closed.load(ordering: .sequentiallyConsistent) }
+
+    package func checkOpen() throws {
+        if isClosed { throw StoreError(.closed, "the store was closed; open it again") }
+    }
+
+    // MARK: Sync
+
+    func start() {
+        performLater { $0.handle(.start) }
+    }
+
+    private func carryOut(_ actions: [ClientAction]) {
+        for action in actions {
+            switch action {
+            case .connect:
+                link?.connect { [weak self] event in self?.take(event) }
+            case .disconnect:
+                link?.disconnect()
+            case .send(let frame):
+                link?.send(frame)
+            case .reconnect(let delay):
+                link?.disconnect()
+                configuration.environment.schedule(delay) { [weak self] in self?.performLater { $0.handle(.reconnect) } }
+            }
+        }
+    }
+
+    private func take(_ event: ClientEvent) {
+        performLater { [link] engine in
+            engine.handle(event)
+            if case .received = event { link?.didHandleFrame() }
+        }
+    }
+
+    /// Ends syncing and all interests; what was written stays, and is uploaded when the store is next opened.
+    func close() {
+        queue.sync {
+            guard !closed.exchange(true, ordering: .sequentiallyConsistent) else { return }
+            run { $0.handle(.stop) }
+        }
+    }
+
+    // MARK: Elements
+
+    /// How rows of a class become values of a type.
+    package func binding<Element: ResultElement>(of element: Element.Type, classIndex: Int) throws -> ElementBinding {
+        try cachedBinding(of: element, classIndex: classIndex)
+    }
+
+    /// The classes of the store, as of now.
+    package var schema: Schema { (try? storage.read { $0.schema }) ?? configuration.schema }
+
+    func cachedBinding(of element: any ResultElement.Type, classIndex: Int) throws -> ElementBinding {
+        let schema = schema
+        let key = BindingKey(
+            element: ObjectIdentifier(element), classIndex: classIndex,
+            propertyCount: schema[classIndex].properties.count)
+        if let binding = bindings.withLock({ $0[key] }) { return binding }
+        let binding = try ElementBinding(
+            element, className: schema[classIndex].name, schema: schema, links: LinkSource(StoreLinks(self)),
+            onExcludedAccess: excludedAccessLogger)
+        bindings.withLock { $0[key] = binding }
+        return binding
+    }
+
+    private var excludedAccessLogger: (@Sendable (ExcludedAccess) -> Void)? {
+        guard let log = configuration.log, log.level == .verbose else { return nil }
+        return { access in log(.warning, access.message) }
+    }
+}
+
+extension Credentials {
+    var wire: [SluiceWire.Credentials] {
+        switch kind {
+        case .anonymous: []
+        }
+    }
+}

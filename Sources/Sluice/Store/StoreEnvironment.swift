@@ -1,0 +1,25 @@
+package import FoundationEssentials
+package import SluiceModel
+package import SluiceTransport
+
+internal import Dispatch
+
+/// What a store has from the outside world: time, chance, and a way to its server. Tests bring their own.
+package struct StoreEnvironment: Sendable {
+    /// The wall clock.
+    package var now: @Sendable () -> Timestamp
+    /// 64 random bits.
+    package var random: @Sendable () -> UInt64
+    /// Calls back after a delay.
+    package var schedule: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
+    /// Begins a connection to an endpoint; nil connects through sockets.
+    package var connect: (@Sendable (Endpoint, any MessageConnectionDelegate) throws -> any MessageConnection)?
+
+    /// The real world.
+    package static let system = StoreEnvironment(
+        now: { Timestamp(Date()) }, random: { .random(in: .min ... .max) },
+        schedule: { delay, body in
+            let nanoseconds = delay / .nanoseconds(1)
+            DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(min(nanoseconds, 9e18))), execute: body)
+        }, connect: nil)
+}

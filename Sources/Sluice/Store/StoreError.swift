@@ -1,0 +1,45 @@
+/// Why an operation on a store failed.
+public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What kind of thing was wrong. More codes may come.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        public let description: String
+
+        package init(description: String) { self.description = description }
+
+        /// The configuration cannot be used.
+        public static let invalidConfiguration = Code(description: "invalidConfiguration")
+        /// The store was closed.
+        public static let closed = Code(description: "closed")
+        /// The schema has no class of that name.
+        public static let unknownClass = Code(description: "unknownClass")
+        /// An object to be inserted is here already.
+        public static let objectExists = Code(description: "objectExists")
+        /// An object to be changed is not here.
+        public static let objectMissing = Code(description: "objectMissing")
+        /// The file could not be opened, read or written.
+        public static let storage = Code(description: "storage")
+    }
+
+    public let code: Code
+    /// What was wrong, where, and what would be right. Never holds user data.
+    public let message: String
+    /// The error behind this one.
+    public let cause: (any Error)?
+
+    package init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+        self.code = code
+        self.message = message
+        self.cause = cause
+    }
+
+    public static func == (left: StoreError, right: StoreError) -> Bool {
+        left.code == right.code && left.message == right.message
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(code)
+        hasher.combine(message)
+    }
+
+    public var description: String { message }
+}

@@ -1,0 +1,54 @@
+internal import SluiceModel
+internal import SluiceQuery
+
+/// What links of a store's values are followed through. Holds the store weakly: a value outlives its store, and its
+/// links then fail with a clear error.
+final class StoreLinks: LinkResolving {
+    private weak let core: StoreCore?
+
+    init(_ core: StoreCore) { self.core = core }
+
+    private func open() throws -> StoreCore {
+        guard let core else { throw StoreError(.closed, "the store that this value came from is gone") }
+        try core.checkOpen()
+        return core
+    }
+
+    func binding(of element: any ResultElement.Type, className: String) throws -> ElementBinding {
+        let core = try open()
+        return try core.cachedBinding(of: element, classIndex: try core.classIndex(of: className))
+    }
+
+    func fetch(_ object: Identity) throws -> Row? {
+        let core = try open()
+        let reference = ObjectRef(try core.classIndex(of: object.className), object.key)
+        return try core.storage.read { try $0.row(reference) }
+    }
+
+    func isPresent(_ object: Identity) throws -> Bool {
+        let core = try open()
+        let reference = ObjectRef(try core.classIndex(of: object.className), object.key)
+        return try core.storage.read { try $0.isPresent(reference) }
+    }
+
+    func resolve(_ object: Identity) async throws -> Row {
+        let core = try open()
+        let query = try Query.parse("OBJECT(\(object.objectID))", schema: core.schema)
+        return try await core.synced(query, timeout: nil) { [self] in
+            guard let row = try fetch(object) else {
+                throw ModelError(.notFound, "the server has no \(object.className) with this key, or does not show it")
+            }
+            return row
+        }
+    }
+}
+
+extension StoreCore {
+    /// The position of a class.
+    func classIndex(of className: String) throws -> Int {
+        guard let classIndex = schema.index(of: className) else {
+            throw StoreError(.unknownClass, "the store has no class '\(className)'")
+        }
+        return classIndex
+    }
+}

@@ -1,0 +1,139 @@
+public import SluiceModel
+
+/// One write transaction: what it reads is what it has written so far.
+public struct WriteTransaction: ~Copyable {
+    private let writer: LocalWriter
+    private let core: StoreCore
+
+    init(writer: LocalWriter, core: StoreCore) {
+        self.writer = writer
+        self.core = core
+    }
+
+    // MARK: Models and records
+
+    /// Adds a new object.
+    ///
+    /// - Throws: ``StoreError/Code/objectExists`` if an object with its key is here.
+    public func insert<Element: ResultElement>(_ object: Element) throws {
+        let (row, classIndex) = try encoded(object)
+        try writer.insert(row, ofClass: classIndex)
+    }
+
+    /// Adds an object, or sets the properties of the one with its key. A value that was read without some properties, since
+    /// a query excluded them, leaves those alone.
+    public func upsert<Element: ResultElement>(_ object: Element) throws {
+        let (row, classIndex) = try encoded(object)
+        let all = PropertySet(all: row.values.count)
+        try writer.upsert(row, ofClass: classIndex, present: all.subtracting(row.absent))
+    }
+
+    /// Changes an object: `body` gets it as it is now, and the properties that it changes are recorded.
+    ///
+    /// - Throws: ``StoreError/Code/objectMissing`` if the object is not here; what `body` throws.
+    public func update<Element: Model>(_ object: Element, _ body: (inout Element) throws -> Void) throws {
+        let binding = try core.cachedBinding(of: Element.self, classIndex: try core.classIndex(of: Element.className))
+        let reference = ObjectRef(binding.classIndex, object.objectKey)
+        guard let before = try writer.row(reference) else { throw missing(Element.className) }
+        var value = try Element.decode(before, binding)
+        try body(&value)
+        let after = try value.encoded(for: binding)
+        let fields = after.values.indices.compactMap { property -> FieldOperation? in
+            guard !after.absent.contains(property), after.values[property] != before.values[property] else { return nil }
+            return FieldOperation(property, .set(after.values[property]))
+        }
+        guard !fields.contains(where: { $0.property == binding.classSchema.primaryKeyIndex }) else {
+            throw RecordError(
+                .missingPrimaryKey, "the primary key of a \(Element.className) cannot change; delete it and insert another")
+        }
+        try writer.update(reference, fields)
+    }
+
+    /// Adds to a number, so that additions made elsewhere meanwhile count too.
+    ///
+    /// - Parameter amount: may be negative.
+    public func increment<Element: Model, Number: PropertyValue & Numeric>(
+        _ object: Element, _ property: KeyPath<Element, Number>, by amount: Number
+    ) throws {
+        let name = try Element.propertyName(at: property)
+        try update(object.identity, add: [name: amount.propertyValue])
+    }
+
+    /// Deletes an object, here and on the server.
+    public func delete<Element: ResultElement>(_ object: Element) throws {
+        let (row, classIndex) = try encoded(object)
+        try writer.delete(ObjectRef(classIndex, row.key))
+    }
+
+    /// The object with a primary key as this transaction sees it.
+    public func object<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) throws -> Element? {
+        let binding = try core.cachedBinding(of: type, classIndex: try core.classIndex(of: Element.className))
+        return try writer.row(ObjectRef(binding.classIndex, ObjectKey(key))).map { try Element.decode($0, binding) }
+    }
+
+    // MARK: By identity
+
+    /// Changes properties of an object by name.
+    ///
+    /// - Parameters:
+    ///   - set: new values.
+    ///   - add: amounts to add to numbers.
+    public func update(_ object: Identity, set: [String: Value] = [:], add: [String: Value] = [:]) throws {
+        let (reference, classSchema) = try reference(object)
+        var fields: [FieldOperation] = []
+        for (name, value) in set {
+            guard let index = classSchema.index(of: name) else { throw RecordError.unknownProperty(name, of: classSchema) }
+            guard classSchema.properties[index].type.accepts(value) else {
+                throw RecordError.mismatch(value, property: classSchema.properties[index], of: classSchema)
+            }
+            guard index != classSchema.primaryKeyIndex else {
+                if ObjectKey(primaryKey: value) == object.key { continue }
+                throw RecordError(.missingPrimaryKey, "the primary key of a \(classSchema.name) cannot change")
+            }
+            fields.append(FieldOperation(index, .set(value)))
+        }
+        for (name, amount) in add {
+            guard let index = classSchema.index(of: name) else { throw RecordError.unknownProperty(name, of: classSchema) }
+            let property = classSchema.properties[index]
+            guard let type = amount.scalarType, property.type.element == .scalar(type), !property.type.isCollection,
+                [.int, .float, .double, .decimal].contains(type)
+            else { throw RecordError.mismatch(amount, property: property, of: classSchema) }
+            fields.append(FieldOperation(index, .add(amount)))
+        }
+        try writer.update(reference, fields.sorted { $0.property < $1.property })
+    }
+
+    /// Deletes an object by class and key.
+    public func delete(_ object: Identity) throws {
+        try writer.delete(reference(object).object)
+    }
+
+    /// The object with a class and key as this transaction sees it.
+    public func record(_ object: Identity) throws -> Record? {
+        let (reference, classSchema) = try reference(object)
+        return try writer.row(reference).map { Record(classSchema: classSchema, row: $0) }
+    }
+
+    private func reference(_ object: Identity) throws -> (object: ObjectRef, classSchema: ClassSchema) {
+        guard let classIndex = writer.schema.index(of: object.className) else {
+            throw RecordError(.unknownClass, "the store has no class '\(object.className)'")
+        }
+        let classSchema = writer.schema[classIndex]
+        guard classSchema.accepts(object.key) else {
+            throw RecordError(
+                .typeMismatch, "objects of \(classSchema.name) are named by \(classSchema.keyType.rawValue), not by the key given")
+        }
+        return (ObjectRef(classIndex, object.key), classSchema)
+    }
+
+    private func encoded<Element: ResultElement>(_ object: Element) throws -> (row: Row, classIndex: Int) {
+        let className = try Element.declaredClass?.schema.get().name ?? (object as? Record)?.classSchema.name
+        let classIndex = try core.classIndex(of: className ?? "")
+        let binding = try core.cachedBinding(of: Element.self, classIndex: classIndex)
+        return (try object.encoded(for: binding), classIndex)
+    }
+
+    private func missing(_ className: String) -> StoreError {
+        StoreError(.objectMissing, "\(className) has no object with this key here to be changed")
+    }
+}

@@ -1,0 +1,134 @@
+internal import SluiceModel
+internal import SluiceTransport
+internal import Synchronization
+
+/// The shell around one store's connection: carries frames between the transport and the store's queue.
+final class ServerLink: Sendable {
+    private struct State {
+        var connection: (any MessageConnection)?
+        var delegate: Delegate?
+    }
+
+    private let endpoint: Endpoint
+    private let configuration: SyncConfiguration
+    private let environment: StoreEnvironment
+    private let state = Mutex(State())
+
+    /// - Throws: ``StoreError`` when the URL cannot be used.
+    init(_ configuration: SyncConfiguration, environment: StoreEnvironment) throws {
+        do {
+            endpoint = try Endpoint(configuration.url)
+        } catch {
+            throw StoreError(.invalidConfiguration, error.message, cause: error)
+        }
+        self.configuration = configuration
+        self.environment = environment
+    }
+
+    /// The database that the URL names.
+    var databaseName: String { String(endpoint.target.drop { $0 == "/" }) }
+
+    /// Begins a connection; what happens to it is told to `tell`, in order, until ``disconnect()``.
+    func connect(tell: @escaping @Sendable (ClientEvent) -> Void) {
+        let delegate = Delegate(tell: tell)
+        do {
+            let connection: any MessageConnection
+            if let connect = environment.connect {
+                connection = try connect(endpoint, delegate)
+            } else {
+                connection = try WebSocketClient.connect(
+                    to: endpoint, options: options, loop: try SharedLoop.loop(), delegate: delegate)
+            }
+            state.withLock { state in
+                state.connection = connection
+                state.delegate = delegate
+            }
+        } catch {
+            delegate.silence()
+            let transport = error as? TransportError
+            tell(.closed(reason: transport?.message ?? "\(error)", isTransient: transport?.isTransient ?? false))
+        }
+    }
+
+    private var options: WebSocketClientOptions {
+        var options = WebSocketClientOptions()
+        options.connection.openTimeout = configuration.connectTimeout
+        options.connection.pingInterval = configuration.heartbeat
+        options.connection.pongTimeout = configuration.heartbeat * 2
+        if let file = configuration.authorityFile { options.trust = .authorities(inFile: file) }
+        return options
+    }
+
+    func send(_ frame: [UInt8]) {
+        state.withLock { $0.connection }?.send(SharedBuffer(frame))
+    }
+
+    /// Ends the connection; nothing more is told about it.
+    func disconnect() {
+        let ended = state.withLock { state in
+            defer { state = State() }
+            return state
+        }
+        ended.delegate?.silence()
+        ended.connection?.close()
+    }
+
+    /// Says that a received frame has been dealt with.
+    func didHandleFrame() {
+        let (connection, delegate) = state.withLock { ($0.connection, $0.delegate) }
+        if let connection { delegate?.didHandleFrame(connection) }
+    }
+
+    /// Tells what happens on one connection, and holds it back while the store has not kept up.
+    private final class Delegate: MessageConnectionDelegate {
+        private static let pendingCountMax = 64
+
+        private let tell: @Sendable (ClientEvent) -> Void
+        private let isSilent = Atomic<Bool>(false)
+        private let pendingCount = Atomic<Int>(0)
+        private let isPaused = Atomic<Bool>(false)
+
+        init(tell: @escaping @Sendable (ClientEvent) -> Void) { self.tell = tell }
+
+        func silence() { isSilent.store(true, ordering: .sequentiallyConsistent) }
+
+        private func say(_ event: ClientEvent) {
+            if !isSilent.load(ordering: .sequentiallyConsistent) { tell(event) }
+        }
+
+        func connectionDidOpen(_ connection: any MessageConnection) { say(.opened) }
+
+        func connection(_ connection: any MessageConnection, didReceive message: UnsafeRawBufferPointer) {
+            let pending = pendingCount.add(1, ordering: .sequentiallyConsistent).newValue
+            if pending == Self.pendingCountMax {
+                isPaused.store(true, ordering: .sequentiallyConsistent)
+                connection.pauseReceiving()
+            }
+            say(.received(Array(message)))
+        }
+
+        func connection(_ connection: any MessageConnection, didCloseWith error: TransportError?) {
+            say(.closed(reason: error?.message ?? "the server closed the connection", isTransient: error?.isTransient ?? true))
+        }
+
+        func didHandleFrame(_ connection: any MessageConnection) {
+            let pending = pendingCount.subtract(1, ordering: .sequentiallyConsistent).newValue
+            guard pending <= Self.pendingCountMax / 4 else { return }
+            if isPaused.exchange(false, ordering: .sequentiallyConsistent) { connection.resumeReceiving() }
+        }
+    }
+}
+
+/// The event loop that all stores of a process share.
+private enum SharedLoop {
+    private static let shared = Mutex<EventLoop?>(nil)
+
+    static func loop() throws -> EventLoop {
+        try shared.withLock { loop in
+            if let loop { return loop }
+            let made = try EventLoop()
+            loop = made
+            return made
+        }
+    }
+}

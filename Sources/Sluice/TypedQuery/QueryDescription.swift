@@ -1,0 +1,77 @@
+package import SluiceModel
+package import SluiceQuery
+
+/// What to look for: a class, a condition, an order, a limit and exclusions. A value; making one reads nothing and
+/// contacts nobody.
+public struct QueryDescription<Element: ResultElement>: Sendable {
+    /// The queried class.
+    public let className: String
+    private var predicate: PredicateSyntax?
+    private var clauses: [QuerySyntax.Clause] = []
+    private var fault: QueryError?
+
+    package init(className: String) {
+        self.className = className
+    }
+
+    /// The query as written so far, unchecked.
+    ///
+    /// - Throws: `QueryError` when a ``filter(_:_:)`` could not be parsed.
+    package func syntax() throws(QueryError) -> QuerySyntax {
+        if let fault { throw fault }
+        return QuerySyntax(
+            .objects(className: className), where: predicate ?? .constant(true), clauses: clauses)
+    }
+
+    /// The query checked against a schema, in canonical form.
+    package func query(in schema: Schema) throws(QueryError) -> Query { try Query(syntax(), schema: schema) }
+
+    /// Only what also meets a condition in the query language.
+    ///
+    /// A text that cannot be parsed is reported by whatever uses the query.
+    /// - Parameters:
+    ///   - text: a predicate, which `SORT`, `LIMIT` and `EXCLUDE` may follow.
+    ///   - arguments: the values of `$0`, `$1` … and, in order, of `%@`; `Link` for an object, an array for a list.
+    public func filter(_ text: String, _ arguments: (any PropertyValue)?...) -> QueryDescription {
+        filter(text, arguments: arguments)
+    }
+
+    package func filter(_ text: String, arguments: [(any PropertyValue)?]) -> QueryDescription {
+        do throws(QueryError) {
+            let values = arguments.map { $0?.propertyValue ?? .null }
+            let parsed = try QuerySyntax.parse(text, className: className, arguments: values)
+            return adding(condition: parsed.predicate, clauses: parsed.clauses)
+        } catch {
+            var description = self
+            description.fault = fault ?? error
+            return description
+        }
+    }
+
+    /// In the order of the property at a path such as `dealer.city`.
+    public func sorted(by path: String, ascending: Bool = true) -> QueryDescription {
+        adding(clauses: [.sort([QuerySyntax.SortSyntax(PathSyntax(dotted: path), isAscending: ascending)])])
+    }
+
+    /// At most so many objects: the first in the order of the query. Linked objects do not count.
+    public func limit(_ count: Int) -> QueryDescription { adding(clauses: [.limit(count)]) }
+
+    /// Without the properties at these paths, such as `owners` or `owners.friends`, and what only they lead to.
+    public func excluding(_ paths: String...) -> QueryDescription {
+        adding(clauses: [.exclude(paths.map { PathSyntax(dotted: $0) })])
+    }
+
+    func adding(condition: PredicateSyntax? = nil, clauses: [QuerySyntax.Clause] = []) -> QueryDescription {
+        var description = self
+        if let condition { description.predicate = predicate.map { $0 && condition } ?? condition }
+        description.clauses += clauses
+        return description
+    }
+}
+
+extension PathSyntax {
+    /// Property names joined by dots.
+    init(dotted text: String) {
+        self.init(text.split(separator: ".", omittingEmptySubsequences: false).map { Component(.property(String($0))) })
+    }
+}

@@ -1,0 +1,113 @@
+internal import SwiftDiagnostics
+internal import SwiftParser
+internal import SwiftSyntax
+internal import SwiftSyntaxMacros
+
+/// What a struct under `@Model` declares, checked.
+struct ModelDeclaration {
+    let typeName: String
+    /// The class's name in schemas and queries.
+    let className: String
+    /// `public`, `package`, `fileprivate` or empty, with a trailing space.
+    let access: String
+    let properties: [DeclaredProperty]
+    let hasOwnInitializer: Bool
+
+    var isKeyed: Bool { properties.contains(where: \.isPrimaryKey) }
+
+    /// Reads a declaration; nil when it cannot be a model, after saying why.
+    init?(
+        _ declaration: some DeclGroupSyntax, attribute: AttributeSyntax,
+        reportingTo context: (any MacroExpansionContext)?
+    ) {
+        var reporter = Reporter(context: context)
+        guard let structure = declaration.as(StructDeclSyntax.self) else {
+            reporter.report(Self.notAStruct(declaration, attribute))
+            return nil
+        }
+        if let generics = structure.genericParameterClause {
+            reporter.report(.error("generic", "a model cannot be generic: a store has one class a name", at: generics))
+        }
+        typeName = structure.name.trimmedDescription
+        className = Self.name(in: attribute, reportingTo: &reporter) ?? structure.name.text
+        access = Self.access(of: structure)
+        properties = structure.memberBlock.members.flatMap { member in
+            member.decl.as(VariableDeclSyntax.self).map { DeclaredProperty.all(in: $0, reportingTo: &reporter) } ?? []
+        }
+        hasOwnInitializer = structure.memberBlock.members.contains { $0.decl.is(InitializerDeclSyntax.self) }
+        checkPrimaryKeys(reportingTo: &reporter)
+        checkNames(reportingTo: &reporter)
+        if reporter.hasErrors { return nil }
+    }
+
+    private func checkPrimaryKeys(reportingTo reporter: inout Reporter) {
+        let keys = properties.filter(\.isPrimaryKey)
+        for key in keys.dropFirst() {
+            guard let mark = key.primaryKeyMark else { continue }
+            reporter.report(
+                .error(
+                    "secondPrimaryKey",
+                    "\(className) already has the primary key '\(keys[0].name)'; a class has one at most", at: mark))
+        }
+    }
+
+    private func checkNames(reportingTo reporter: inout Reporter) {
+        var seen: Set<String> = []
+        for property in properties where !property.isIgnored && !seen.insert(property.storedName).inserted {
+            reporter.report(
+                .error(
+                    "duplicateName", "\(className) stores two properties as '\(property.storedName)'",
+                    at: property.syntax))
+        }
+    }
+
+    private static func notAStruct(_ declaration: some DeclGroupSyntax, _ attribute: AttributeSyntax) -> Diagnostic {
+        var fixIts: [FixIt] = []
+        if let type = declaration.as(ClassDeclSyntax.self) {
+            let keyword = type.classKeyword
+            fixIts = [
+                .replace("make it a struct", keyword, with: keyword.with(\.tokenKind, .keyword(.struct)))
+            ]
+        }
+        return .error(
+            "notAStruct", "@Model goes on a struct: objects are values that do not change under their reader",
+            at: attribute, fixIts: fixIts)
+    }
+
+    private static func name(in attribute: AttributeSyntax, reportingTo reporter: inout Reporter) -> String? {
+        guard let argument = attribute.firstArgument else { return nil }
+        guard let literal = argument.as(StringLiteralExprSyntax.self), let name = literal.representedLiteralValue
+        else {
+            reporter.report(.error("computedName", "the class's name must be a plain string literal", at: argument))
+            return nil
+        }
+        return name
+    }
+
+    private static func access(of structure: StructDeclSyntax) -> String {
+        for modifier in structure.modifiers {
+            switch modifier.name.tokenKind {
+            case .keyword(.public): return "public "
+            case .keyword(.package): return "package "
+            case .keyword(.private), .keyword(.fileprivate): return "fileprivate "
+            default: continue
+            }
+        }
+        return ""
+    }
+}
+
+/// Passes diagnostics on, and remembers whether one was an error.
+struct Reporter {
+    let context: (any MacroExpansionContext)?
+    private(set) var hasErrors = false
+
+    init(context: (any MacroExpansionContext)?) {
+        self.context = context
+    }
+
+    mutating func report(_ diagnostic: Diagnostic) {
+        hasErrors = true
+        context?.diagnose(diagnostic)
+    }
+}

@@ -1,0 +1,75 @@
+internal import SwiftSyntax
+internal import SwiftSyntaxBuilder
+
+/// The source that `@Model` adds to a struct.
+struct ModelExpansion {
+    private let model: ModelDeclaration
+    private let stored: [DeclaredProperty]
+
+    init(_ model: ModelDeclaration) {
+        self.model = model
+        self.stored = model.properties.filter { !$0.isIgnored }
+    }
+
+    var members: [DeclSyntax] {
+        [className, table, metadata] + (model.hasOwnInitializer ? [] : [memberwiseInitializer])
+            + [decodingInitializer, encode]
+    }
+
+    private var className: DeclSyntax {
+        "\(raw: model.access)static var className: Swift.String { \(literal: model.className) }"
+    }
+
+    private var table: DeclSyntax {
+        let lines = stored.map { property in
+            var arguments = "\(StringLiteralExprSyntax(content: property.storedName)), \\.\(property.name)"
+            if property.isPrimaryKey { return "model.primaryKey(\(arguments))" }
+            if let value = property.initialValue { arguments += ", default: \(value)" }
+            if property.isIndexed { arguments += ", isIndexed: true" }
+            return "model.property(\(arguments))"
+        }
+        return """
+            \(raw: model.access)static let model = Sluice.ModelDefinition(\(raw: model.typeName).self) { model in
+            \(raw: lines.joined(separator: "\n"))
+            }
+            """
+    }
+
+    private var emptyMetadata: String { model.isKeyed ? "Sluice.ObjectMetadata.keyed" : "Sluice.ObjectMetadata()" }
+
+    private var metadata: DeclSyntax {
+        let initialValue = model.hasOwnInitializer ? " = \(emptyMetadata)" : ""
+        return "\(raw: model.access)var objectMetadata: Sluice.ObjectMetadata\(raw: initialValue)"
+    }
+
+    private var memberwiseInitializer: DeclSyntax {
+        let parameters = stored.map { property in
+            let value = property.initialValue ?? (property.isOptional ? "nil" : nil)
+            return "\(property.name): \(property.type)" + (value.map { " = \($0)" } ?? "")
+        }
+        let assignments = stored.map { "self.\($0.name) = \($0.name)" }
+        return """
+            \(raw: model.access)init(\(raw: parameters.joined(separator: ", "))) {
+            \(raw: (assignments + ["self.objectMetadata = \(emptyMetadata)"]).joined(separator: "\n"))
+            }
+            """
+    }
+
+    private var decodingInitializer: DeclSyntax {
+        let assignments = stored.enumerated().map { "self.\($1.name) = try row.value(\($0))" }
+        return """
+            \(raw: model.access)init(from row: borrowing Sluice.RowDecoder) throws {
+            \(raw: (assignments + ["self.objectMetadata = row.metadata"]).joined(separator: "\n"))
+            }
+            """
+    }
+
+    private var encode: DeclSyntax {
+        let lines = stored.enumerated().map { "try row.set(\($0), self.\($1.name))" }
+        return """
+            \(raw: model.access)func encode(to row: inout Sluice.RowEncoder) throws {
+            \(raw: lines.joined(separator: "\n"))
+            }
+            """
+    }
+}

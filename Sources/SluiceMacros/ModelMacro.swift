@@ -1,0 +1,33 @@
+internal import SwiftSyntax
+internal import SwiftSyntaxBuilder
+internal import SwiftSyntaxMacros
+
+/// `@Model`: makes a struct a class of the store.
+///
+/// Adds the column table, positional decoding and encoding, the metadata that travels with a value, and a memberwise
+/// initialiser unless the struct declares an initialiser itself.
+struct ModelMacro {}
+
+extension ModelMacro: MemberMacro {
+    static func expansion(
+        of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
+        conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
+    ) throws -> [DeclSyntax] {
+        guard let model = ModelDeclaration(declaration, attribute: node, reportingTo: context) else { return [] }
+        return ModelExpansion(model).members
+    }
+}
+
+extension ModelMacro: ExtensionMacro {
+    static func expansion(
+        of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
+        providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
+        in context: some MacroExpansionContext
+    ) throws -> [ExtensionDeclSyntax] {
+        guard !protocols.isEmpty, declaration.is(StructDeclSyntax.self),
+            ModelDeclaration(declaration, attribute: node, reportingTo: nil) != nil
+        else { return [] }
+        let syntax: DeclSyntax = "extension \(type.trimmed): Sluice.Model {}"
+        return syntax.as(ExtensionDeclSyntax.self).map { [$0] } ?? []
+    }
+}

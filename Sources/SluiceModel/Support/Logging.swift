@@ -1,0 +1,44 @@
+/// How much a log line matters, least first.
+public enum LogLevel: String, Sendable, Hashable, CaseIterable, Comparable {
+    case verbose, debug, info, warning, error
+
+    private var severity: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+
+    public static func < (left: LogLevel, right: LogLevel) -> Bool {
+        left.severity < right.severity
+    }
+}
+
+/// One log line: a fixed message and what varies, so that sinks can filter and count.
+public struct LogEntry: Sendable {
+    public var level: LogLevel
+    public var message: String
+    /// Names and values; never secrets, never the contents of objects.
+    public var metadata: [(name: String, value: String)]
+
+    package init(_ level: LogLevel, _ message: String, _ metadata: [(name: String, value: String)] = []) {
+        self.level = level
+        self.message = message
+        self.metadata = metadata
+    }
+}
+
+/// Receives log lines at or above a level, from any thread.
+public struct LogSink: Sendable {
+    public var level: LogLevel
+    public var write: @Sendable (LogEntry) -> Void
+
+    public init(level: LogLevel, write: @escaping @Sendable (LogEntry) -> Void) {
+        self.level = level
+        self.write = write
+    }
+
+    /// Writes the line if its level is wanted; the line is only made then.
+    package func callAsFunction(
+        _ level: LogLevel, _ message: @autoclosure () -> String,
+        _ metadata: @autoclosure () -> [(name: String, value: String)] = []
+    ) {
+        guard level >= self.level else { return }
+        write(LogEntry(level, message(), metadata()))
+    }
+}

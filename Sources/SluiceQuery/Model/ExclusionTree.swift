@@ -1,0 +1,83 @@
+package import SluiceModel
+
+/// What a query excludes, by path: a tree of link properties whose nodes name the properties left out.
+///
+/// Whoever walks from a root object along links carries a position in this tree. At `root` stand the queried objects;
+/// `next(following:ofClass:at:)` gives the position of a link's targets; at `free` and behind it nothing is excluded.
+package struct ExclusionTree: Hashable, Sendable {
+    private struct Node: Hashable, Sendable {
+        var excluded: PropertySet = []
+        var children: [Child] = []
+    }
+
+    private struct Child: Hashable, Sendable {
+        let property: Int
+        let node: Int
+    }
+
+    /// The position of the queried objects.
+    package static let root = 0
+
+    /// The root first; the free node last, unless the tree is empty and its root is free.
+    private var nodes: [Node] = [Node()]
+
+    /// The tree that excludes nothing.
+    package init() {}
+
+    /// - Parameter paths: property positions from the queried class outwards; none the beginning of another.
+    package init(_ paths: [[Int]]) {
+        for path in paths {
+            guard let last = path.last else { continue }
+            var node = Self.root
+            for property in path.dropLast() { node = child(property, of: node) }
+            nodes[node].excluded.insert(last)
+        }
+        if !isEmpty { nodes.append(Node()) }
+    }
+
+    private mutating func child(_ property: Int, of node: Int) -> Int {
+        if let child = nodes[node].children.first(where: { $0.property == property }) { return child.node }
+        nodes[node].children.append(Child(property: property, node: nodes.count))
+        nodes.append(Node())
+        return nodes.count - 1
+    }
+
+    /// Whether nothing is excluded anywhere.
+    package var isEmpty: Bool { nodes[0].excluded.isEmpty && nodes[0].children.isEmpty }
+
+    /// A position where, and behind which, nothing is excluded; the root itself in an empty tree.
+    package var free: Int { nodes.count - 1 }
+
+    /// How many positions there are: all are below this.
+    package var positionCount: Int { nodes.count }
+
+    /// Whether objects at `position` come without the property.
+    ///
+    /// - Parameters:
+    ///   - property: a position in the class of the objects at `position`.
+    ///   - classIndex: that class.
+    package func isExcluded(property: Int, ofClass classIndex: Int, at position: Int) -> Bool {
+        nodes[position].excluded.contains(property)
+    }
+
+    /// The position of the objects that a link property leads to; nil when the property is excluded.
+    package func next(following property: Int, ofClass classIndex: Int, at position: Int) -> Int? {
+        guard !nodes[position].excluded.contains(property) else { return nil }
+        return nodes[position].children.first { $0.property == property }?.node ?? free
+    }
+
+    /// The properties that the queried objects come without.
+    package var excludedRootProperties: PropertySet { nodes[Self.root].excluded }
+
+    /// The properties that objects at `position` come without.
+    package func excludedProperties(at position: Int) -> PropertySet { nodes[position].excluded }
+
+    /// The properties that objects at `position` come with.
+    ///
+    /// - Parameter propertyCount: how many properties their class has.
+    package func presentProperties(propertyCount: Int, at position: Int) -> PropertySet {
+        var present = PropertySet(all: propertyCount)
+        present.subtract(nodes[position].excluded)
+        return present
+    }
+}

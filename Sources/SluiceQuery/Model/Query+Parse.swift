@@ -1,0 +1,36 @@
+package import SluiceModel
+
+extension Query {
+    /// Parses and checks a query.
+    ///
+    /// - Parameters:
+    ///   - text: `Class WHERE predicate clauses`, `Class clauses` or `OBJECT(id)`; with a class name given, only
+    ///     `predicate clauses`, where an empty predicate stands for every object.
+    ///   - className: the queried class, when `text` does not name it.
+    ///   - arguments: the values of `$0`, `$1` … and, in order, of `%@`; a `.list` for a list.
+    ///   - schema: the classes that the query may speak of.
+    package static func parse(
+        _ text: String, className: String? = nil, arguments: [Value] = [], schema: Schema
+    ) throws(QueryError) -> Query {
+        try Query(QuerySyntax.parse(text, className: className, arguments: arguments), schema: schema)
+    }
+
+    /// The same query, checked against another schema.
+    package func rebound(to schema: Schema) throws(QueryError) -> Query {
+        try .parse(canonicalText, schema: schema)
+    }
+
+    /// Checks a query against a schema and brings it into canonical form.
+    package init(_ syntax: QuerySyntax, schema: Schema) throws(QueryError) {
+        throw QueryError(.unsupported, "queries are not checked yet", at: nil)
+    }
+}
+
+extension QuerySyntax {
+    /// Parses a query without checking it, see ``Query/parse(_:className:arguments:schema:)``.
+    package static func parse(
+        _ text: String, className: String? = nil, arguments: [Value] = []
+    ) throws(QueryError) -> QuerySyntax {
+        throw QueryError(.unsupported, "queries are not parsed yet", at: 0)
+    }
+}

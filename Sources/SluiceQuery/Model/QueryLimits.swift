@@ -1,0 +1,19 @@
+/// How large a query may be. Checked before anything is built from it, each limit with its own message.
+package enum QueryLimits {
+    /// Bytes of text, also of the canonical text.
+    package static let textLengthMax = 65_536
+    /// Parentheses and negations within each other.
+    package static let depthMax = 64
+    /// Constants in one list.
+    package static let listCountMax = 10_000
+    /// Conditions in one query.
+    package static let nodeCountMax = 2_000
+    /// Constants in one query: SQLite takes 32,766 parameters in a statement.
+    package static let constantCountMax = 20_000
+    /// Components in one path.
+    package static let pathLengthMax = 16
+    /// Keys of a sort.
+    package static let sortKeyCountMax = 16
+    /// Paths in the exclusions of one query.
+    package static let exclusionCountMax = 1_000
+}

@@ -1,0 +1,59 @@
+package import FoundationEssentials
+
+/// Decimals as bytes whose order (`memcmp`, the shorter first) is the order of the numbers; equal numbers have equal bytes.
+///
+/// The first byte tells negative (1), zero (2), positive (3) and NaN (4), which comes last. The others then hold the
+/// decimal exponent of 0.d₁d₂… with an offset of 32,768 in two bytes, and the significant digits in pairs, without
+/// trailing zeros. Negative numbers have these bytes complemented, and 0xFF at the end.
+package enum DecimalKey {
+    package static func encode(_ number: Decimal) -> [UInt8] {
+        if number.isNaN { return [4] }
+        if number.isZero { return [2] }
+        let (digits, exponent) = significantDigits(number)
+        var body = [UInt8(truncatingIfNeeded: (exponent + 32_768) >> 8), UInt8(truncatingIfNeeded: exponent)]
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            body.append(digits[index] * 10 + (index + 1 < digits.count ? digits[index + 1] : 0))
+        }
+        guard number < 0 else { return [3] + body }
+        return [1] + body.map { ~$0 } + [0xFF]
+    }
+
+    /// The number that ``encode(_:)`` made these bytes of; nil if they are none of its.
+    package static func decode(_ bytes: [UInt8]) -> Decimal? {
+        switch bytes {
+        case [4]: return Decimal.nan
+        case [2]: return 0
+        default: break
+        }
+        guard let kind = bytes.first, kind == 3 || kind == 1 && bytes.last == 0xFF else { return nil }
+        let body = kind == 3 ? Array(bytes.dropFirst()) : bytes.dropFirst().dropLast().map { ~$0 }
+        guard body.count > 2, body.count <= 2 + 20, body.dropFirst(2).allSatisfy({ $0 < 100 }) else { return nil }
+        let exponent = Int(body[0]) << 8 + Int(body[1]) - 32_768
+        let digits = body.dropFirst(2).map { ($0 < 10 ? "0" : "") + String($0) }.joined()
+        let text = "\(kind == 1 ? "-" : "")0.\(digits)e\(exponent)"
+        let number = Decimal(string: text)
+        return number.flatMap { encode($0) == bytes ? $0 : nil }
+    }
+
+    /// The digits of 0.d₁d₂… without zeros at either end, and the exponent that scales it to the number's magnitude.
+    private static func significantDigits(_ number: Decimal) -> (digits: [UInt8], exponent: Int) {
+        var digits: [UInt8] = []
+        var exponent = 0
+        var isFraction = false
+        for byte in number.description.utf8 {
+            switch byte {
+            case UInt8(ascii: "."): isFraction = true
+            case 0x30...0x39:
+                if byte == 0x30, digits.isEmpty {
+                    if isFraction { exponent -= 1 }
+                } else {
+                    digits.append(byte - 0x30)
+                    if !isFraction { exponent += 1 }
+                }
+            default: break
+            }
+        }
+        while digits.last == 0 { digits.removeLast() }
+        return (digits, exponent)
+    }
+}

@@ -1,0 +1,89 @@
+package import SluiceModel
+
+/// How objects lie in SQL tables: names of tables and columns, and how values are written.
+///
+/// The table of class `Car` is `"o_Car"`:
+/// - `_row INTEGER PRIMARY KEY`: the local row id.
+/// - Keyless classes only: `_hi INTEGER, _lo INTEGER`, the words of the object id through ``word(_:)``, `UNIQUE(_hi, _lo)`.
+/// - `_state INTEGER`: see ``State``. Queries see present rows only.
+/// - `_version INTEGER`, `_absent BLOB`.
+/// - A column `"p_<property>"` for each property that is not a collection; that of a primary key is `UNIQUE`, and set
+///   for ghosts too.
+///
+/// The table of a collection property `tags` is `"c_Car_tags"(owner INTEGER, position INTEGER, value)`, of a map
+/// `"c_Car_tags"(owner INTEGER, key TEXT, value)`; `owner` is the local row id, `position` ascends in list or set order.
+/// Its rows exist only while the owner is present.
+///
+/// Values: bool 0 or 1; int INTEGER; float and double REAL, NaN the text `nan`; string TEXT; data BLOB; date INTEGER
+/// microseconds; uuid and objectId BLOB of 16 bytes; decimal BLOB of ``DecimalKey``; link INTEGER, the target's local
+/// row id (a ghost has one too); null NULL.
+package struct TableLayout: Sendable {
+    /// The values of `_state`.
+    package enum State {
+        /// A link target that is not here.
+        package static let ghost: Int64 = 0
+        /// An object.
+        package static let present: Int64 = 1
+        /// An object that was deleted.
+        package static let tombstone: Int64 = 2
+    }
+
+    package static let row = "_row"
+    package static let state = "_state"
+    package static let version = "_version"
+    package static let absent = "_absent"
+    package static let high = "_hi"
+    package static let low = "_lo"
+    package static let owner = "owner"
+    package static let position = "position"
+    package static let key = "key"
+    package static let value = "value"
+
+    /// The SQL functions that a connection must have before it runs compiled queries. All are deterministic.
+    package enum Function {
+        /// `sluice_fold(text)`: ``CaseFolding``; null for null.
+        package static let fold = "sluice_fold"
+        /// `sluice_like(pattern, text, folded)`: ``LikePattern``, 1 or 0; null if either text is null.
+        package static let like = "sluice_like"
+        /// `sluice_id(class, key)`: the 16 bytes of ``Identity/objectID``; INTEGER, TEXT and 16-byte BLOB keys.
+        package static let id = "sluice_id"
+    }
+
+    package init() {}
+
+    /// The name of a class's table, quoted.
+    package func table(_ className: String) -> String { Self.quoted("o_" + className) }
+
+    /// The name of a single property's column, quoted.
+    package func column(_ property: String) -> String { Self.quoted("p_" + property) }
+
+    /// The name of a collection property's table, quoted.
+    package func table(_ className: String, collection property: String) -> String {
+        Self.quoted("c_\(className)_\(property)")
+    }
+
+    /// An identifier in double quotes, fit for any name.
+    package static func quoted(_ identifier: String) -> String {
+        "\"" + identifier.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+
+    /// Half of an object id as a signed integer of the same order.
+    package static func word(_ word: UInt64) -> Int64 { Int64(bitPattern: word ^ 1 << 63) }
+
+    /// The half of an object id that ``word(_:)`` made this of.
+    package static func unsigned(_ word: Int64) -> UInt64 { UInt64(bitPattern: word) ^ 1 << 63 }
+
+    /// The declared type of a column for one value of this element type.
+    package static func columnType(_ element: PropertyType.Element) -> String {
+        switch element {
+        case .link: "INTEGER"
+        case .scalar(let type):
+            switch type {
+            case .bool, .int, .date: "INTEGER"
+            case .float, .double: "REAL"
+            case .string: "TEXT"
+            case .data, .uuid, .objectID, .decimal: "BLOB"
+            }
+        }
+    }
+}

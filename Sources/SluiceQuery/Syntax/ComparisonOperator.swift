@@ -1,0 +1,58 @@
+/// How a comparison relates its two sides.
+public enum ComparisonOperator: String, Hashable, Sendable, CaseIterable {
+    case equal = "=="
+    case notEqual = "!="
+    case less = "<"
+    case lessOrEqual = "<="
+    case greater = ">"
+    case greaterOrEqual = ">="
+    case isIn = "IN"
+    case between = "BETWEEN"
+    case beginsWith = "BEGINSWITH"
+    case endsWith = "ENDSWITH"
+    case contains = "CONTAINS"
+    case like = "LIKE"
+}
+
+extension ComparisonOperator {
+    /// Whether this looks for text inside text.
+    package var isTextSearch: Bool {
+        switch self {
+        case .beginsWith, .endsWith, .contains, .like: true
+        default: false
+        }
+    }
+
+    /// Whether this asks which side is greater.
+    package var isOrdering: Bool {
+        switch self {
+        case .less, .lessOrEqual, .greater, .greaterOrEqual: true
+        default: false
+        }
+    }
+
+    /// The operator that says the same with its sides exchanged; nil if there is none.
+    package var mirrored: ComparisonOperator? {
+        switch self {
+        case .equal, .notEqual: self
+        case .less: .greater
+        case .lessOrEqual: .greaterOrEqual
+        case .greater: .less
+        case .greaterOrEqual: .lessOrEqual
+        default: nil
+        }
+    }
+
+    /// The operator that is true exactly when this one is false, given two values that have an order.
+    package var complement: ComparisonOperator? {
+        switch self {
+        case .equal: .notEqual
+        case .notEqual: .equal
+        case .less: .greaterOrEqual
+        case .lessOrEqual: .greater
+        case .greater: .lessOrEqual
+        case .greaterOrEqual: .less
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,90 @@
+public import SluiceModel
+
+/// A condition as written, unchecked: what parsing makes of text and `where { }` makes of Swift.
+public indirect enum PredicateSyntax: Sendable {
+    case constant(Bool)
+    case comparison(ComparisonSyntax)
+    case not(PredicateSyntax)
+    case and([PredicateSyntax])
+    case or([PredicateSyntax])
+
+    /// Both; chains of this stay flat.
+    public static func && (left: PredicateSyntax, right: PredicateSyntax) -> PredicateSyntax {
+        if case .and(let operands) = left { return .and(operands + [right]) }
+        return .and([left, right])
+    }
+
+    /// Either; chains of this stay flat.
+    public static func || (left: PredicateSyntax, right: PredicateSyntax) -> PredicateSyntax {
+        if case .or(let operands) = left { return .or(operands + [right]) }
+        return .or([left, right])
+    }
+
+    public static prefix func ! (operand: PredicateSyntax) -> PredicateSyntax { .not(operand) }
+}
+
+/// Two sides and how they should relate.
+public struct ComparisonSyntax: Sendable {
+    public var left: ExpressionSyntax
+    public var comparison: ComparisonOperator
+    /// `[c]`: compare text through the folding of case.
+    public var ignoresCase: Bool
+    public var right: ExpressionSyntax
+    /// Where the operator stands in the text, in UTF-8 bytes.
+    public var position: Int?
+
+    public init(
+        _ left: ExpressionSyntax, _ comparison: ComparisonOperator, _ right: ExpressionSyntax,
+        ignoresCase: Bool = false, position: Int? = nil
+    ) {
+        self.left = left
+        self.comparison = comparison
+        self.ignoresCase = ignoresCase
+        self.right = right
+        self.position = position
+    }
+}
+
+/// One side of a comparison.
+public enum ExpressionSyntax: Sendable {
+    case path(PathSyntax)
+    case literal(LiteralSyntax)
+    /// `{a, b}`, possibly after a quantifier.
+    case list([LiteralSyntax], quantifier: PathSyntax.Quantifier? = nil, position: Int? = nil)
+
+    /// A constant from Swift code.
+    public static func value(_ value: Value) -> ExpressionSyntax { .literal(LiteralSyntax(.value(value))) }
+
+    /// Several constants from Swift code.
+    public static func values(_ values: some Sequence<Value>) -> ExpressionSyntax {
+        .list(values.map { LiteralSyntax(.value($0)) })
+    }
+
+    package var position: Int? {
+        switch self {
+        case .path(let path): path.position
+        case .literal(let literal): literal.position
+        case .list(_, _, let position): position
+        }
+    }
+}
+
+/// A constant.
+public struct LiteralSyntax: Sendable {
+    public enum Kind: Sendable {
+        case value(Value)
+        /// A decimal number as written; it takes the type of what it is compared with, without detour.
+        case number(String)
+        /// `obj('Class', key)`: an object by its class and key.
+        case object(className: String, key: Value)
+    }
+
+    public var kind: Kind
+    /// Where the constant stands in the text, in UTF-8 bytes.
+    public var position: Int?
+
+    public init(_ kind: Kind, position: Int? = nil) {
+        self.kind = kind
+        self.position = position
+    }
+}

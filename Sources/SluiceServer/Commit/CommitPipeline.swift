@@ -1,0 +1,209 @@
+package import SluiceModel
+package import SluiceStorage
+package import SluiceViews
+package import SluiceWire
+
+/// One uploaded transaction on its way into the database.
+package struct Upload: Sendable {
+    package var session: SessionID
+    package var clientID: UInt64
+    package var userID: String?
+    package var changeset: Changeset
+
+    package init(session: SessionID, clientID: UInt64, userID: String?, changeset: Changeset) {
+        self.session = session
+        self.clientID = clientID
+        self.userID = userID
+        self.changeset = changeset
+    }
+}
+
+/// What a group of uploads came to, once it is durable.
+package struct CommittedGroup: Sendable {
+    /// What changed, from before the group to after it.
+    package var delta: CommitDelta
+    /// Who made the group's versions; positions here are the author indexes of the delta.
+    package var authors: [CommitAuthor]
+    package var acceptedAt: Timestamp
+    /// By session, the highest sequence taken.
+    package var acknowledged: [SessionID: UInt64]
+    package var rejections: [Rejection]
+    /// Operations that the merge rules discarded.
+    package var supersededCount: Int
+
+    package struct Rejection: Sendable {
+        package var session: SessionID
+        package var sequence: UInt64
+        package var reason: ServerMessage.Rejected.Reason
+    }
+}
+
+/// Turns uploads into versions: check, merge, one transaction for the whole group, fsync.
+package struct CommitPipeline {
+    private let storage: any ServerStorage
+    private let workerID: String?
+
+    package init(storage: any ServerStorage, workerID: String?) {
+        self.storage = storage
+        self.workerID = workerID
+    }
+
+    /// Commits a group. Returns once it is durable; after an error nothing of it is stored.
+    ///
+    /// - Parameters:
+    ///   - uploads: in order of arrival; sequences of one client ascend. Those taken before are acknowledged again.
+    ///   - now: the server's wall clock.
+    /// - Throws: ``StorageError`` when the group could not be stored.
+    package func commit(_ uploads: [Upload], now: Timestamp) throws -> CommittedGroup {
+        var group = GroupCommit(storage: storage, workerID: workerID, now: now)
+        try storage.begin()
+        do {
+            for upload in uploads { try group.take(upload) }
+            try group.storeProgress()
+            try storage.commit()
+        } catch {
+            storage.rollback()
+            throw error
+        }
+        return group.committed
+    }
+}
+
+/// A group while its transaction is open.
+private struct GroupCommit {
+    private let storage: any ServerStorage
+    private let check: OperationCheck
+    private let workerID: String?
+    private let now: Timestamp
+    private var authors: [CommitAuthor] = []
+    private var acknowledged: [SessionID: UInt64] = [:]
+    private var rejections: [CommittedGroup.Rejection] = []
+    private var supersededCount = 0
+    private var progress: [UInt64: UInt64] = [:]
+    private var changes: [ObjectRef: GroupChange] = [:]
+    private var order: [ObjectRef] = []
+
+    private struct GroupChange {
+        var old: Row?
+        var new: Row?
+        var authors: [Int]
+    }
+
+    init(storage: any ServerStorage, workerID: String?, now: Timestamp) {
+        self.storage = storage
+        self.check = OperationCheck(schema: storage.schema)
+        self.workerID = workerID
+        self.now = now
+    }
+
+    mutating func take(_ upload: Upload) throws {
+        let changeset = upload.changeset
+        let taken = try progress[upload.clientID] ?? storage.client(upload.clientID)?.sequence ?? 0
+        acknowledged[upload.session] = max(taken, changeset.sequence)
+        guard changeset.sequence > taken else { return }
+        progress[upload.clientID] = changeset.sequence
+        for operation in changeset.operations {
+            guard let problem = check.problem(with: operation) else { continue }
+            let reason = ServerMessage.Rejected.Reason(
+                object: operation.object, code: .invalidOperation, message: problem)
+            rejections.append(
+                .init(session: upload.session, sequence: changeset.sequence, reason: reason))
+            return
+        }
+        try apply(upload)
+    }
+
+    private mutating func apply(_ upload: Upload) throws {
+        let version = storage.version + 1
+        // A clock far ahead must not win for ever.
+        let limit = now.microseconds + HybridClock.driftMax
+        let timestamp = HybridTimestamp(microseconds: min(upload.changeset.timestamp.microseconds, limit))
+        let stamp = WriteStamp(timestamp: timestamp, clientID: upload.clientID, version: version)
+        var mergers: [ObjectRef: Merger] = [:]
+        var olds: [(object: ObjectRef, old: Row?)] = []
+        var kinds: Set<OperationKind> = []
+        for operation in upload.changeset.operations {
+            let object = operation.object
+            let classSchema = storage.schema[object.classIndex]
+            if mergers[object] == nil {
+                let old = try storage.row(object)
+                olds.append((object, old))
+                mergers[object] = Merger(old, of: classSchema)
+            }
+            kinds.formUnion(operation.kinds)
+            let history = try history(of: object, row: mergers[object]?.row, since: upload.changeset.baseVersion)
+            mergers[object]?.apply(operation, author: stamp, history: history)
+        }
+        let author = authors.count
+        var entry = LogEntry(
+            version: version, clientID: upload.clientID, userID: upload.userID, timestamp: timestamp, acceptedAt: now,
+            changes: [])
+        for (object, old) in olds {
+            guard let merger = mergers[object] else { continue }
+            supersededCount += merger.supersededCount
+            if let change = try store(object, old: old, merger: merger, version: version) {
+                entry.changes.append(change)
+                note(object, old: old, new: try storage.row(object), author: author)
+            }
+        }
+        try storage.append(entry)
+        authors.append(
+            CommitAuthor(
+                version: version, userID: upload.userID, clientID: upload.clientID, kinds: kinds, acceptedAt: now,
+                workerID: workerID))
+    }
+
+    /// Nothing was done to an object that no version after the author's touched; so only others ask the log.
+    private func history(of object: ObjectRef, row: Row?, since version: UInt64) throws -> ObjectHistory {
+        if let row, row.version <= version { return ObjectHistory() }
+        return try storage.history(of: object, since: max(min(version, storage.version), storage.logStart))
+    }
+
+    private func store(_ object: ObjectRef, old: Row?, merger: Merger, version: UInt64) throws -> LogChange? {
+        switch (old, merger.row) {
+        case (nil, nil):
+            return nil
+        case (nil, var row?):
+            row.version = version
+            try storage.insert(row, ofClass: object.classIndex)
+            return LogChange(object, .create, written: merger.written, additions: merger.additions)
+        case (let old?, nil):
+            try storage.delete(object, version: version)
+            return LogChange(object, .delete, oldVersion: old.version, oldValues: old.values)
+        case (let old?, var row?):
+            let changed = PropertySet(row.values.indices.filter { row.values[$0] != old.values[$0] })
+            guard !changed.isEmpty || !merger.written.isEmpty else { return nil }
+            let written = changed.union(merger.written)
+            row.version = version
+            try storage.update(row, ofClass: object.classIndex, changed: changed)
+            return LogChange(
+                object, .update, oldVersion: old.version, written: written, oldValues: written.map { old.values[$0] },
+                additions: merger.additions)
+        }
+    }
+
+    private mutating func note(_ object: ObjectRef, old: Row?, new: Row?, author: Int) {
+        if changes[object] == nil {
+            changes[object] = GroupChange(old: old, new: new, authors: [author])
+            order.append(object)
+        } else {
+            changes[object]?.new = new
+            changes[object]?.authors.append(author)
+        }
+    }
+
+    func storeProgress() throws {
+        for (client, sequence) in progress { try storage.setClientProgress(client, sequence: sequence) }
+    }
+
+    /// What the group came to; to be asked once, when it is durable.
+    var committed: CommittedGroup {
+        let deltas = order.compactMap { object -> ObjectDelta? in
+            guard let change = changes[object], change.old != nil || change.new != nil else { return nil }
+            return ObjectDelta(object: object, old: change.old, new: change.new, authors: change.authors)
+        }
+        return CommittedGroup(
+            delta: CommitDelta(changes: deltas, version: storage.version), authors: authors, acceptedAt: now,
+            acknowledged: acknowledged, rejections: rejections, supersededCount: supersededCount)
+    }
+}

@@ -1,0 +1,136 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
+
+extension DatabaseEngine {
+    /// Tells everyone concerned what a durable group changed, and its authors that it is durable.
+    func publish(_ group: CommittedGroup) throws {
+        reportRejections(group)
+        var concerned: [SessionID: [SessionBlock]] = [:]
+        let old = OldStateSource(group.delta, over: storage, schema: storage.schema)
+        for live in index.candidates(for: group.delta) {
+            guard let view = views[live.query.hash] else { continue }
+            guard let delta = try live.apply(group.delta, old: old, source: storage), !delta.isEmpty else { continue }
+            try distribute(delta, of: view, group: group, to: &concerned)
+        }
+        send(concerned, acknowledging: group)
+    }
+
+    /// What one session is sent about one view.
+    private struct SessionBlock {
+        var subscriptions: [UInt64]
+        var parts: EncodedParts
+    }
+
+    /// A view's change, encoded once, in parts of bounded size.
+    private final class EncodedParts {
+        let blocks: [[UInt8]]
+
+        init(_ blocks: [[UInt8]]) { self.blocks = blocks }
+    }
+
+    private func distribute(
+        _ delta: ViewDelta, of view: SharedView, group: CommittedGroup, to concerned: inout [SessionID: [SessionBlock]]
+    ) throws {
+        var parts: EncodedParts?
+        for subscription in view.subscriptions {
+            if subscription.bootstrap != nil {
+                subscription.bootstrap?.touched.formUnion(delta.objects)
+                continue
+            }
+            let encoded = try parts ?? EncodedParts(encode(delta, group: group))
+            parts = encoded
+            let id = subscription.session.id
+            if let position = concerned[id]?.firstIndex(where: { $0.parts === encoded }) {
+                concerned[id]?[position].subscriptions.append(subscription.id)
+            } else {
+                concerned[id, default: []].append(SessionBlock(subscriptions: [subscription.id], parts: encoded))
+            }
+        }
+    }
+
+    private func encode(_ delta: ViewDelta, group: CommittedGroup) throws -> [[UInt8]] {
+        var builder = ViewBlockBuilder(rowCountMax: limits.pageRowCount, authors: delta.authors.map { group.authors[$0] })
+        for object in delta.entered { try builder.add(object, role: .root, source: storage) }
+        for object in delta.linkedEntered { try builder.add(object, role: .linked, source: storage) }
+        for object in delta.updated + delta.linkedUpdated { try builder.add(object, role: .member, source: storage) }
+        for departure in delta.left { builder.add(departure, role: .root) }
+        for departure in delta.linkedLeft { builder.add(departure, role: .linked) }
+        statistics.sentBlockCount += 1
+        return builder.blocks.map { $0.encoded() }
+    }
+
+    private func send(_ concerned: [SessionID: [SessionBlock]], acknowledging group: CommittedGroup) {
+        // Sessions that are sent the very same bytes share one buffer.
+        var shared: [FrameKey: (frame: [UInt8], connections: [UInt64])] = [:]
+        for (id, blocks) in concerned.sorted(by: { $0.key < $1.key }) {
+            let acknowledged = group.acknowledged[id]
+            if acknowledged == nil, blocks.count == 1, blocks[0].parts.blocks.count == 1 {
+                let key = FrameKey(
+                    session: id.session, subscriptions: blocks[0].subscriptions,
+                    parts: ObjectIdentifier(blocks[0].parts))
+                if shared[key] == nil { shared[key] = (commitFrames(id, blocks, group, nil)[0], []) }
+                shared[key]?.connections.append(id.connection)
+            } else {
+                for frame in commitFrames(id, blocks, group, acknowledged) {
+                    actions.append(.send(frame, to: id.connection))
+                }
+            }
+        }
+        for (frame, connections) in shared.values { actions.append(.broadcast(frame, to: connections)) }
+        for id in group.acknowledged.keys.sorted() where concerned[id] == nil && sessions[id] != nil {
+            for frame in commitFrames(id, [], group, group.acknowledged[id]) {
+                actions.append(.send(frame, to: id.connection))
+            }
+        }
+    }
+
+    private struct FrameKey: Hashable {
+        var session: UInt64
+        var subscriptions: [UInt64]
+        var parts: ObjectIdentifier
+    }
+
+    /// One commit message, or several that continue each other.
+    private func commitFrames(
+        _ id: SessionID, _ blocks: [SessionBlock], _ group: CommittedGroup, _ acknowledged: UInt64?
+    ) -> [[UInt8]] {
+        var messages = blocks.flatMap { block in
+            block.parts.blocks.dropLast().map { [ServerFrame.Part(subscriptions: block.subscriptions, block: $0)] }
+        }
+        messages.append(
+            blocks.compactMap { block in
+                block.parts.blocks.last.map { ServerFrame.Part(subscriptions: block.subscriptions, block: $0) }
+            })
+        return messages.enumerated().map { position, parts in
+            let isLast = position == messages.count - 1
+            let header = CommitHeader(
+                session: id.session, version: group.delta.version, acceptedAt: group.acceptedAt,
+                acknowledged: isLast ? acknowledged : nil, isContinued: !isLast)
+            return ServerFrame.encode(header, parts: parts)
+        }
+    }
+
+    private func reportRejections(_ group: CommittedGroup) {
+        for rejection in group.rejections {
+            guard sessions[rejection.session] != nil else { continue }
+            let rejected = ServerMessage.Rejected(
+                session: rejection.session.session, sequence: rejection.sequence, reasons: [rejection.reason])
+            send([.rejected(rejected)], to: rejection.session)
+        }
+    }
+}
+
+extension ViewDelta {
+    /// Every object that the delta speaks of.
+    fileprivate var objects: [ObjectRef] {
+        (entered + updated + linkedEntered + linkedUpdated).map(\.object) + (left + linkedLeft).map(\.object)
+    }
+}
+
+extension SessionID: Comparable {
+    package static func < (left: SessionID, right: SessionID) -> Bool {
+        (left.connection, left.session) < (right.connection, right.session)
+    }
+}

@@ -1,0 +1,66 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceWire
+
+extension DatabaseEngine {
+    /// Answers a tool's question.
+    func report(_ request: ClientMessage.ReportRequest, session: ServerSession, now: Timestamp) {
+        guardingStorage(session) {
+            let json: JSONText
+            switch request.topic {
+            case .status: json = try status()
+            case .subscriptions: json = subscriptionList()
+            default:
+                let failure = ServerMessage.Failure(
+                    session: request.session, code: .invalidOperation,
+                    message: "this server has no report \(request.topic.rawValue)", action: .report)
+                return send([.error(failure)], to: session.id)
+            }
+            send(
+                [.report(session: request.session, request: request.request, json: Array(json.text.utf8))],
+                to: session.id)
+        }
+    }
+
+    private func status() throws -> JSONText {
+        .object([
+            ("database", .string(name)),
+            ("databaseID", .string(storage.databaseID.description)),
+            ("version", .number(storage.version)),
+            ("logStart", .number(storage.logStart)),
+            (
+                "classes",
+                .array(
+                    try storage.schema.classes.indices.map { index in
+                        .object([
+                            ("name", .string(storage.schema[index].name)),
+                            ("count", .number(UInt64(try storage.count(ofClass: index)))),
+                        ])
+                    })
+            ),
+            ("sessions", .number(UInt64(sessions.count))),
+            ("views", .number(UInt64(views.count))),
+            ("subscriptions", .number(UInt64(sessions.values.reduce(0) { $0 + $1.subscriptions.count }))),
+            ("commits", .number(statistics.commitCount)),
+            ("commitGroups", .number(statistics.groupCount)),
+            ("changedObjects", .number(statistics.changedObjectCount)),
+            ("supersededOperations", .number(statistics.supersededOperationCount)),
+            ("rejectedTransactions", .number(statistics.rejectedChangesetCount)),
+            ("pagesSent", .number(statistics.sentPageCount)),
+        ])
+    }
+
+    private func subscriptionList() -> JSONText {
+        let ordered = views.values.sorted { UTF8Order.less($0.query.canonicalText, $1.query.canonicalText) }
+        return .array(
+            ordered.map { view in
+                .object([
+                    ("query", .string(view.query.canonicalText)),
+                    ("hash", .string(view.query.hash.description)),
+                    ("subscribers", .number(UInt64(view.subscriptions.count))),
+                    ("bootstrapping", .number(UInt64(view.subscriptions.count { $0.bootstrap != nil }))),
+                ])
+            })
+    }
+}

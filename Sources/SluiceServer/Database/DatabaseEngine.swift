@@ -1,0 +1,195 @@
+package import SluiceModel
+internal import SluiceQuery
+package import SluiceStorage
+internal import SluiceViews
+package import SluiceWire
+
+/// One database's session logic, without threads, sockets or clocks: events in, actions out.
+///
+/// Uploads of one batch of events share a transaction; views are matched against what the whole group changed; what a
+/// view's subscribers are sent is encoded once. Pages of bootstraps are sent between batches, a step at a time.
+package final class DatabaseEngine {
+    package struct Limits: Sendable {
+        /// The most operations that share a transaction.
+        package var groupOperationCountMax = 20_000
+        /// Rows in a page, and objects in one part of a commit.
+        package var pageRowCount = 2_000
+        /// The most changed objects that a returning client is told one by one; beyond that it starts anew.
+        package var replayObjectCountMax = 20_000
+        /// Versions and bytes of log that are kept for returning clients.
+        package var logVersionCount: UInt64 = 1_000_000
+        package var logByteCount = 256 << 20
+        package var server = ServerLimits()
+
+        package init() {}
+    }
+
+    package let name: String
+    let storage: any ServerStorage
+    let limits: Limits
+    let log: LogSink?
+    let random: () -> UInt64
+    private let pipeline: CommitPipeline
+    private(set) var sessions: [SessionID: ServerSession] = [:]
+    var views: [ObjectID: SharedView] = [:]
+    var index = ViewIndex()
+    var bootstrapping: [ViewSubscription] = []
+    private var uploads: [Upload] = []
+    private var uploadOperationCount = 0
+    var actions: [DatabaseAction] = []
+    package internal(set) var statistics = DatabaseStatistics()
+
+    /// - Parameters:
+    ///   - workerID: how change events name this server process.
+    ///   - random: for nonces and ids.
+    package init(
+        name: String, storage: any ServerStorage, workerID: String? = nil, limits: Limits = Limits(),
+        log: LogSink? = nil, random: @escaping () -> UInt64
+    ) {
+        self.name = name
+        self.storage = storage
+        self.limits = limits
+        self.log = log
+        self.random = random
+        pipeline = CommitPipeline(storage: storage, workerID: workerID)
+    }
+
+    /// Handles a batch of events; uploads in it are committed together.
+    package func handle(_ events: [DatabaseEvent], now: Timestamp) -> [DatabaseAction] {
+        for event in events {
+            switch event {
+            case .open(let id, let open, let user):
+                flush(now: now)
+                self.open(id, open, user: user, now: now)
+            case .messages(let id, let messages):
+                receive(messages, from: id, now: now)
+            case .closed(let id):
+                flush(now: now)
+                close(id)
+            }
+        }
+        flush(now: now)
+        return takeActions()
+    }
+
+    /// Whether ``step(now:)`` would send a page.
+    package var hasWork: Bool { bootstrapping.contains { $0.session.pageCredit > 0 } }
+
+    /// Sends the next page of every bootstrap whose client can take one.
+    package func step(now: Timestamp) -> [DatabaseAction] {
+        for subscription in bootstrapping where subscription.session.pageCredit > 0 {
+            guardingStorage(subscription.session) { try sendPage(of: subscription, now: now) }
+        }
+        bootstrapping.removeAll { $0.bootstrap == nil }
+        return takeActions()
+    }
+
+    /// Drops log entries beyond what is kept for returning clients. A bounded amount of work.
+    package func trimLog() throws {
+        try storage.trimLog(
+            keepingVersions: limits.logVersionCount, keepingBytes: limits.logByteCount, entriesMax: 1_000)
+    }
+
+    private func takeActions() -> [DatabaseAction] {
+        defer { actions = [] }
+        return actions
+    }
+
+    func add(_ session: ServerSession) { sessions[session.id] = session }
+
+    private func close(_ id: SessionID) {
+        guard let session = sessions.removeValue(forKey: id) else { return }
+        for subscription in session.subscriptions.values { remove(subscription) }
+    }
+
+    /// Ends a session from this side.
+    func end(_ session: ServerSession, _ code: ErrorCode, _ message: String, action: ErrorAction) {
+        guard sessions[session.id] != nil else { return }
+        send(
+            [.error(.init(session: session.id.session, code: code, message: message, action: action))],
+            to: session.id)
+        close(session.id)
+        actions.append(.end(session.id))
+    }
+
+    func send(_ messages: [ServerMessage], to id: SessionID) {
+        actions.append(.send(ServerFrame.encode(messages), to: id.connection))
+    }
+
+    /// Runs `body`; an error of the store ends the session with a transient error and leaves everything else alone.
+    func guardingStorage(_ session: ServerSession, _ body: () throws -> Void) {
+        do {
+            try body()
+        } catch {
+            log?(.error, "a request failed", [("database", name), ("error", "\(error)")])
+            end(session, .internalError, "the server could not read or write its database", action: .retry)
+        }
+    }
+
+    private func receive(_ messages: [ClientMessage], from id: SessionID, now: Timestamp) {
+        var resumed: [ServerMessage] = []
+        for message in messages {
+            guard let session = sessions[id] else { return }
+            confirmNonce(of: session)
+            if case .upload(_, let changesets) = message {
+                take(changesets, from: session, now: now)
+                continue
+            }
+            flush(now: now)
+            switch message {
+            case .subscribe(let request):
+                guardingStorage(session) { resumed += try subscribe(request, session: session, now: now) }
+            case .unsubscribe(_, let subscription):
+                if let ended = session.subscriptions.removeValue(forKey: subscription) { remove(ended) }
+            case .credit(_, let pages):
+                session.pageCredit = min(session.pageCredit + pages, limits.server.pageCreditMax)
+            case .reportRequest(let request):
+                report(request, session: session, now: now)
+            case .close:
+                close(id)
+            case .declare(_, let schema):
+                declare(schema, session: session)
+            case .hello, .open, .authenticate, .upload:
+                end(session, .protocolViolation, "this message does not belong in an open session", action: .stop)
+            }
+        }
+        // One frame, so that the client steps to the new version once, with everything it resumed.
+        if !resumed.isEmpty, sessions[id] != nil { send(resumed, to: id) }
+    }
+
+    private func take(_ changesets: [Changeset], from session: ServerSession, now: Timestamp) {
+        guard let clientID = session.clientID else {
+            return end(session, .protocolViolation, "a read-only session cannot upload", action: .stop)
+        }
+        for changeset in changesets {
+            guard changeset.sequence <= session.receivedSequence + 1 else {
+                let message = "upload \(changeset.sequence) arrived, and \(session.receivedSequence + 1) is missing"
+                return end(session, .protocolViolation, message, action: .retry)
+            }
+            session.receivedSequence = max(session.receivedSequence, changeset.sequence)
+            uploads.append(
+                Upload(session: session.id, clientID: clientID, userID: session.user.id, changeset: changeset))
+            uploadOperationCount += changeset.operations.count
+            if uploadOperationCount >= limits.groupOperationCountMax { flush(now: now) }
+        }
+    }
+
+    /// Commits the uploads gathered so far and tells everyone concerned.
+    private func flush(now: Timestamp) {
+        guard !uploads.isEmpty else { return }
+        let group = uploads
+        uploads = []
+        uploadOperationCount = 0
+        do {
+            let committed = try pipeline.commit(group, now: now)
+            statistics.note(committed)
+            try publish(committed)
+        } catch {
+            log?(.error, "a group of uploads was not stored", [("database", name), ("error", "\(error)")])
+            for id in Set(group.map(\.session)) {
+                guard let session = sessions[id] else { continue }
+                end(session, .internalError, "the server could not store the upload; it will be sent again", action: .retry)
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+internal import SluiceModel
+internal import SluiceQuery
+
+/// One client's session on a database.
+final class ServerSession {
+    let id: SessionID
+    let user: User
+    /// Nil in a read-only session.
+    let clientID: UInt64?
+    let openedAt: Timestamp
+    var subscriptions: [UInt64: ViewSubscription] = [:]
+    /// How many more pages may travel before the client has applied earlier ones.
+    var pageCredit: UInt64
+    /// The nonce that the client must have stored, since it was part of its last opening; nil once the server stored it too.
+    var unconfirmedNonce: ObjectID?
+    /// The highest sequence received, so that gaps are noticed.
+    var receivedSequence: UInt64
+
+    init(
+        id: SessionID, user: User, clientID: UInt64?, openedAt: Timestamp, pageCredit: UInt64,
+        unconfirmedNonce: ObjectID?, receivedSequence: UInt64
+    ) {
+        self.id = id
+        self.user = user
+        self.clientID = clientID
+        self.openedAt = openedAt
+        self.pageCredit = pageCredit
+        self.unconfirmedNonce = unconfirmedNonce
+        self.receivedSequence = receivedSequence
+    }
+}
+
+/// One session's subscription to a shared view.
+final class ViewSubscription {
+    let id: UInt64
+    let session: ServerSession
+    let view: SharedView
+    /// What is still to be sent before the subscription is complete; nil once it is.
+    var bootstrap: Bootstrap?
+
+    init(id: UInt64, session: ServerSession, view: SharedView, bootstrap: Bootstrap?) {
+        self.id = id
+        self.session = session
+        self.view = view
+        self.bootstrap = bootstrap
+    }
+}

@@ -1,0 +1,11 @@
+/// One session on one connection, unique within a server process.
+package struct SessionID: Hashable, Sendable {
+    package var connection: UInt64
+    /// The number that the client gave the session.
+    package var session: UInt64
+
+    package init(connection: UInt64, session: UInt64) {
+        self.connection = connection
+        self.session = session
+    }
+}

@@ -1,0 +1,20 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceViews
+
+/// A live view and everyone who subscribed to it: computed once, its changes encoded once.
+final class SharedView {
+    private(set) var live: LiveView
+    private(set) var subscriptions: [ViewSubscription] = []
+
+    init(_ live: LiveView) { self.live = live }
+
+    var query: Query { live.query }
+
+    /// Puts a view of the same query, made for a grown schema, in the place of the old one.
+    func replace(by live: LiveView) { self.live = live }
+
+    func add(_ subscription: ViewSubscription) { subscriptions.append(subscription) }
+
+    func remove(_ subscription: ViewSubscription) { subscriptions.removeAll { $0 === subscription } }
+}

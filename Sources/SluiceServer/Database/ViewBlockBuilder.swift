@@ -1,0 +1,60 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceViews
+internal import SluiceWire
+
+/// Gathers a view's objects into blocks of bounded size.
+struct ViewBlockBuilder {
+    private(set) var blocks: [ViewBlock]
+    private let rowCountMax: Int
+    private var count = 0
+
+    /// - Parameter authors: who made the versions concerned; the first block names them.
+    init(rowCountMax: Int, authors: [CommitAuthor] = []) {
+        self.rowCountMax = rowCountMax
+        blocks = [ViewBlock(authors: authors)]
+    }
+
+    /// Adds what a follower of the view lacks of an object; nothing if the object is gone.
+    mutating func add(_ object: ViewObject, role: RowRole, source: any ObjectSource) throws {
+        guard let row = try source.row(object.object) else { return }
+        add(row, of: object.object.classIndex, properties: object.changed, role: role)
+    }
+
+    /// Adds the given properties of a row.
+    mutating func add(_ row: Row, of classIndex: Int, properties: PropertySet, role: RowRole) {
+        makeRoom()
+        blocks[blocks.count - 1].objects.append(row, ofClass: classIndex, properties: properties, role: role)
+    }
+
+    mutating func add(_ departure: ViewDeparture, role: RowRole) {
+        add(departure.object, role: role, reason: DepartureReason(departure.reason))
+    }
+
+    mutating func add(_ object: ObjectRef, role: RowRole, reason: DepartureReason) {
+        makeRoom()
+        blocks[blocks.count - 1].departures.append(.init(object, role: role, reason: reason))
+    }
+
+    private mutating func makeRoom() {
+        if count == rowCountMax {
+            blocks.append(ViewBlock())
+            count = 0
+        }
+        count += 1
+    }
+}
+
+extension DepartureReason {
+    init(_ reason: RemovalReason) {
+        self =
+            switch reason {
+            case .deleted: .deleted
+            case .filter: .filter
+            case .window: .window
+            case .permission: .permission
+            case .expired: .expired
+            case .purged, .unknown: .unknown
+            }
+    }
+}

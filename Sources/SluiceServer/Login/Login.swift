@@ -1,0 +1,26 @@
+package import SluiceWire
+
+/// Decides who a client is from the credentials it presents.
+package protocol Login: Sendable {
+    /// The user whom the credentials prove, or a refusal in words for the client.
+    func user(for credentials: [Credentials]) -> Result<User, LoginRefusal>
+}
+
+/// Why a login was refused, in words that reveal nothing about other users.
+package struct LoginRefusal: Error, Hashable, Sendable {
+    package var message: String
+
+    package init(message: String) { self.message = message }
+}
+
+/// Development: everybody is the anonymous user and may add to the schema.
+package struct DevelopmentLogin: Login {
+    package init() {}
+
+    package func user(for credentials: [Credentials]) -> Result<User, LoginRefusal> {
+        guard credentials.allSatisfy({ $0.kind == .anonymous }) else {
+            return .failure(LoginRefusal(message: "this server runs in development mode and takes anonymous logins only"))
+        }
+        return .success(User(id: nil, mayExtendSchema: true))
+    }
+}

@@ -1,0 +1,77 @@
+package import SluiceModel
+package import SluiceStorage
+
+/// Decides what an operation does to the server's state of an object, given what others wrote meanwhile.
+///
+/// Per property the later (timestamp, client) wins; additions commute and count on top of the assignments before them; a
+/// delete beats concurrent updates; creating an object that exists sets what it names. Concurrent means: written after
+/// the version that the author stood at. An operation that the rules discard is superseded, which is no error.
+package struct Merger: Sendable {
+    /// The object after the operation; nil if it does not exist.
+    package var row: Row?
+    /// The properties that the operation wrote.
+    package var written: PropertySet = []
+    /// Which of them it wrote by adding.
+    package var additions: [LogChange.Addition] = []
+    /// Operations that the rules discarded.
+    package var supersededCount = 0
+
+    private let classSchema: ClassSchema
+
+    /// - Parameter row: the object as the server has it; nil if it does not exist.
+    package init(_ row: Row?, of classSchema: ClassSchema) {
+        self.row = row
+        self.classSchema = classSchema
+    }
+
+    /// Applies one operation.
+    ///
+    /// - Parameters:
+    ///   - operation: already checked against the schema.
+    ///   - author: who wrote it, and when.
+    ///   - history: what was done to the object after the version that the author stood at.
+    package mutating func apply(_ operation: ObjectOperation, author: WriteStamp, history: ObjectHistory) {
+        switch (operation.action, row) {
+        case (.delete, _):
+            row = nil
+        case (.update, nil):
+            supersededCount += 1
+        case (.create(let fields), nil):
+            // A creation later than the deletion that it did not know of makes the object anew.
+            if let deleted = history.deleted, author < deleted {
+                supersededCount += 1
+                return
+            }
+            let key = operation.object.key
+            row = Row(key: key, values: classSchema.defaultValues(for: key))
+            for field in fields { apply(field, author: author, history: ObjectHistory()) }
+        case (.create(let fields), .some), (.update(let fields), .some):
+            for field in fields where field.property != classSchema.primaryKeyIndex {
+                apply(field, author: author, history: history)
+            }
+        }
+    }
+
+    private mutating func apply(_ field: FieldOperation, author: WriteStamp, history: ObjectHistory) {
+        guard let current = row?.values[field.property] else { return }
+        let concurrent = history.properties[field.property]
+        if let assigned = concurrent?.assigned, author < assigned {
+            supersededCount += 1
+            return
+        }
+        var value = field.change.applied(to: current)
+        switch field.change {
+        case .set:
+            for addition in concurrent?.additions ?? [] where author < addition.stamp {
+                value = FieldOperation.Change.add(addition.amount).applied(to: value)
+            }
+            additions.removeAll { $0.property == field.property }
+        case .add(let amount):
+            if !written.contains(field.property) || additions.contains(where: { $0.property == field.property }) {
+                additions.append(LogChange.Addition(property: field.property, amount: amount))
+            }
+        }
+        row?.values[field.property] = value
+        written.insert(field.property)
+    }
+}

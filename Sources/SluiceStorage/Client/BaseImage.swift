@@ -1,0 +1,8 @@
+package import SluiceModel
+
+/// The server's image of an object with pending operations.
+package enum BaseImage: Hashable, Sendable {
+    /// The server, as far as this client knows, has no such object.
+    case none
+    case row(Row)
+}

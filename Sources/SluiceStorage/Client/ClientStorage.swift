@@ -1,0 +1,128 @@
+package import SluiceModel
+
+/// A client's store as a reader sees it: objects, subscriptions, memberships, of one commit.
+package protocol ClientReading: ObjectReading {
+    /// The subscriptions, dormant ones included, by ascending id.
+    var subscriptions: [SubscriptionRecord] { get }
+
+    /// Whether an object belongs to a subscription in a role; nil asks for either.
+    func isMember(_ object: ObjectRef, of subscription: UInt64, role: MemberRole?) throws -> Bool
+
+    /// How many objects belong to a subscription in a role.
+    func memberCount(of subscription: UInt64, role: MemberRole) -> Int
+
+    /// The members of a subscription in a role, by class and order of storage, until `body` returns false.
+    func forEachMember(of subscription: UInt64, role: MemberRole, _ body: (ObjectRef) throws -> Bool) throws
+
+    /// Whether an operation on the object waits in the outbox.
+    func hasPending(_ object: ObjectRef) throws -> Bool
+}
+
+/// A client's store: the visible objects, the server's images of those with pending operations, the outbox, and the
+/// memberships of subscriptions.
+///
+/// The writing calls belong to one thread at a time and see the open transaction; ``read(_:)`` may be called from any
+/// thread. Every change needs a transaction.
+package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
+    /// Runs `body` over the last commit, whatever is written meanwhile. From any thread; several at once.
+    ///
+    /// The reader must not leave `body`.
+    /// - Throws: ``StorageError/Code/misuse`` in a store in memory when the calling thread holds the write transaction.
+    func read<Result>(_ body: (any ClientReading) throws -> Result) throws -> Result
+
+    /// Who this client is to its server; nil before the first login.
+    var syncState: SyncState? { get }
+    func setSyncState(_ state: SyncState?) throws
+
+    /// The last tick of the hybrid clock.
+    var clock: HybridTimestamp { get }
+    func setClock(_ clock: HybridTimestamp) throws
+
+    /// Small values that the store keeps for the engine, by name.
+    func metadata(_ name: String) throws -> [UInt8]?
+    func setMetadata(_ name: String, _ bytes: [UInt8]?) throws
+
+    // MARK: Objects
+
+    /// Removes an object from this store for good, without a trace on the server: its row goes or, where something links
+    /// to it, becomes a ghost. It leaves every membership; subscriptions that lose a member so get holes.
+    func evict(_ object: ObjectRef) throws
+
+    /// The server's image of an object with pending operations; nil if none was kept.
+    func baseImage(of object: ObjectRef) throws -> BaseImage?
+    /// Keeps or, with nil, forgets the server's image.
+    func setBaseImage(_ image: BaseImage?, of object: ObjectRef) throws
+
+    // MARK: Outbox
+
+    /// The highest sequence that the outbox ever held.
+    var lastSequence: UInt64 { get }
+
+    /// Adds a changeset; its sequence must be ``lastSequence`` + 1.
+    func appendToOutbox(_ changeset: Changeset) throws
+
+    /// The changesets after a sequence in ascending order, until `body` returns false.
+    func forEachOutboxChangeset(after sequence: UInt64, _ body: (Changeset) throws -> Bool) throws
+
+    /// Removes the changesets up to and including a sequence.
+    ///
+    /// - Returns: the objects that they touched, each once, in order of first touch.
+    @discardableResult
+    func removeFromOutbox(through sequence: UInt64) throws -> [ObjectRef]
+
+    /// The number of changesets in the outbox.
+    var outboxCount: Int { get }
+
+    /// The objects with operations in the outbox, in no particular order.
+    var pendingObjects: [ObjectRef] { get }
+
+    /// The operations on an object in the outbox, oldest first.
+    func pendingOperations(of object: ObjectRef) throws -> [PendingOperation]
+
+    // MARK: Subscriptions
+
+    /// Adds a subscription.
+    ///
+    /// - Parameter record: its `id` is ignored.
+    /// - Returns: the record with its id.
+    func addSubscription(_ record: SubscriptionRecord) throws -> SubscriptionRecord
+    /// Stores a changed record.
+    func updateSubscription(_ record: SubscriptionRecord) throws
+    /// Removes a subscription and its membership; the objects stay.
+    func removeSubscription(_ id: UInt64) throws
+
+    /// Makes an object, which must be known here, a member.
+    ///
+    /// - Returns: whether it was none in that role.
+    @discardableResult
+    func addMember(_ object: ObjectRef, role: MemberRole, to subscription: UInt64) throws -> Bool
+    /// - Returns: whether it was a member in that role.
+    @discardableResult
+    func removeMember(_ object: ObjectRef, role: MemberRole, from subscription: UInt64) throws -> Bool
+
+    /// Starts the membership of a bootstrap beside the current one, or starts it again from nothing.
+    func beginStaging(_ subscription: UInt64) throws
+    /// Whether a bootstrap's membership is being staged. Survives reopening.
+    func isStaging(_ subscription: UInt64) -> Bool
+    /// Adds to or removes from the staged membership.
+    func stageMember(_ object: ObjectRef, role: MemberRole, in subscription: UInt64) throws
+    func unstageMember(_ object: ObjectRef, role: MemberRole, in subscription: UInt64) throws
+    /// Makes the staged membership the current one.
+    ///
+    /// - Returns: the former members that are no longer members in any role.
+    func finishStaging(_ subscription: UInt64) throws -> [ObjectRef]
+    /// Drops the staged membership.
+    func discardStaging(_ subscription: UInt64) throws
+
+    /// The members, staged ones included, that no other active subscription has as member or stages.
+    func exclusiveMembers(of subscription: UInt64) throws -> [ObjectRef]
+
+    /// Whether an active subscription other than `excluded` has the object as member or stages it.
+    func isHeld(_ object: ObjectRef, excluding excluded: UInt64?) throws -> Bool
+
+    /// The present objects of a class that no active subscription holds and that have no pending operations.
+    func unheldObjects(ofClass classIndex: Int) throws -> [ObjectRef]
+
+    /// Moves committed pages from the write-ahead log into the database file. Between transactions only.
+    func checkpoint(truncating: Bool) throws
+}

@@ -1,0 +1,19 @@
+package import SluiceModel
+
+/// Who a client is to its server and how far it has come.
+package struct SyncState: Hashable, Sendable {
+    package var databaseID: ObjectID
+    package var epoch: UInt64
+    package var clientID: UInt64
+    package var nonce: UInt64
+    /// The server version of the data here.
+    package var version: UInt64
+
+    package init(databaseID: ObjectID, epoch: UInt64, clientID: UInt64, nonce: UInt64, version: UInt64) {
+        self.databaseID = databaseID
+        self.epoch = epoch
+        self.clientID = clientID
+        self.nonce = nonce
+        self.version = version
+    }
+}

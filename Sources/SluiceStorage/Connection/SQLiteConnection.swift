@@ -1,0 +1,142 @@
+internal import CSQLite
+
+/// One connection to an SQLite database. Used by one thread at a time.
+final class SQLiteConnection {
+    /// How surely a commit survives the loss of power. A commit always survives the death of the process.
+    enum Durability {
+        /// Synced before commit returns.
+        case full
+        /// Synced at checkpoints; the last commits may be lost with the power, never consistency.
+        case normal
+    }
+
+    let handle: OpaquePointer
+    /// What messages call the database.
+    let name: String
+    /// Fails writes on purpose; tests install it.
+    var faults: FaultPlan?
+    /// Prepared statements that nobody uses at the moment.
+    private var idle: [String: Statement] = [:]
+    private static let idleMax = 256
+
+    /// - Parameters:
+    ///   - location: a file's path or an SQLite URI.
+    ///   - name: what messages call the database.
+    ///   - isReadOnly: whether the connection only reads.
+    init(location: String, name: String, isReadOnly: Bool = false) throws(StorageError) {
+        var handle: OpaquePointer?
+        let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        let flags = access | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let result = sqlite3_open_v2(location, &handle, flags, nil)
+        guard result == SQLITE_OK, let handle else {
+            let detail = handle.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
+            sqlite3_close_v2(handle)
+            throw .sqlite(result, file: name, detail: detail)
+        }
+        self.handle = handle
+        self.name = name
+        sqlite3_busy_timeout(handle, 5_000)
+    }
+
+    deinit {
+        idle.removeAll()
+        sqlite3_close_v2(handle)
+    }
+
+    /// Sets what every connection of a store has in common.
+    ///
+    /// - Parameter cacheSize: the page cache, in bytes.
+    func configure(durability: Durability, cacheSize: Int) throws(StorageError) {
+        try execute("PRAGMA synchronous = \(durability == .full ? "FULL" : "NORMAL")")
+        try execute("PRAGMA secure_delete = OFF")
+        try execute("PRAGMA foreign_keys = OFF")
+        try execute("PRAGMA temp_store = MEMORY")
+        try execute("PRAGMA cache_size = -\(cacheSize / 1024)")
+        try execute("PRAGMA wal_autocheckpoint = 4000")
+    }
+
+    // MARK: Statements
+
+    /// Runs a statement prepared for this once. Rows are skipped.
+    func execute(_ sql: String) throws(StorageError) {
+        let statement = try Statement(sql, on: self, isPersistent: false)
+        while try statement.step() {}
+    }
+
+    /// A statement of the caller's own, to keep and run many times.
+    func prepare(_ sql: String) throws(StorageError) -> Statement {
+        try Statement(sql, on: self, isPersistent: true)
+    }
+
+    /// Lends a statement out of the cache; it is reset afterwards. Lending the same text twice at once is fine.
+    func withStatement<Result>(_ sql: String, _ body: (Statement) throws -> Result) throws -> Result {
+        let statement = try idle.removeValue(forKey: sql) ?? prepare(sql)
+        defer {
+            statement.reset()
+            if idle.count >= Self.idleMax { idle.removeAll() }
+            idle[sql] = statement
+        }
+        return try body(statement)
+    }
+
+    /// The integer in the first column of the first row; nil if there is no row or it is null.
+    func integer(_ sql: String) throws -> Int64? {
+        try withStatement(sql) { statement in
+            try statement.step() && !statement.isNull(0) ? statement.int(0) : nil
+        }
+    }
+
+    /// How many rows the last statement changed.
+    var changeCount: Int { Int(sqlite3_changes64(handle)) }
+
+    // MARK: Transactions
+
+    /// Whether a transaction is open. SQLite itself ends one after some errors.
+    var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+    func begin() throws { try withStatement("BEGIN IMMEDIATE") { try $0.run() } }
+
+    /// Begins reading: everything until ``rollback()`` or ``commit()`` sees one version.
+    func beginReading() throws { try withStatement("BEGIN") { try $0.run() } }
+
+    /// Commits; after an error the transaction is rolled back.
+    func commit() throws {
+        do {
+            try checkFault()
+            try withStatement("COMMIT") { try $0.run() }
+        } catch {
+            rollback()
+            throw error
+        }
+    }
+
+    /// Runs several writes as one, within a transaction or without.
+    func atomically(_ body: () throws -> Void) throws {
+        try execute("SAVEPOINT step")
+        do {
+            try body()
+            try execute("RELEASE step")
+        } catch {
+            if isInTransaction { sqlite3_exec(handle, "ROLLBACK TO step; RELEASE step", nil, nil, nil) }
+            throw error
+        }
+    }
+
+    func rollback() {
+        guard isInTransaction else { return }
+        sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
+    }
+
+    // MARK: Errors
+
+    func error(_ result: Int32) -> StorageError {
+        .sqlite(result, file: name, detail: String(cString: sqlite3_errmsg(handle)))
+    }
+
+    /// Fails if the fault plan says so.
+    func checkFault() throws(StorageError) {
+        guard let faults, let result = faults.next() else { return }
+        rollback()
+        throw .sqlite(result, file: name, detail: "injected")
+    }
+}

@@ -1,0 +1,50 @@
+/// Why a store could not be opened, read or written.
+public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What kind of thing was wrong. More codes may come.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        public let description: String
+
+        /// The file is not an SQLite database.
+        public static let notADatabase = Code(description: "notADatabase")
+        /// The file is a database of another program, or of the other kind of store.
+        public static let foreignFile = Code(description: "foreignFile")
+        /// The file was written by a newer version of this library.
+        public static let newerFormat = Code(description: "newerFormat")
+        /// The file's content contradicts itself.
+        public static let damaged = Code(description: "damaged")
+        /// Another process, or another handle of this one, has the store open.
+        public static let locked = Code(description: "locked")
+        /// A lock inside the database was not released in time.
+        public static let busy = Code(description: "busy")
+        /// No space is left on the device, or the database reached its size limit.
+        public static let full = Code(description: "full")
+        /// Reading or writing the file failed.
+        public static let io = Code(description: "io")
+        /// The file or its folder cannot be written.
+        public static let readOnly = Code(description: "readOnly")
+        /// A write contradicts what is stored: a key that exists already, say.
+        public static let constraint = Code(description: "constraint")
+        /// An object, class or subscription that is not here.
+        public static let notFound = Code(description: "notFound")
+        /// The log no longer reaches back to the version asked for.
+        public static let logTrimmed = Code(description: "logTrimmed")
+        /// A call that the state of the store does not allow, such as a write outside a transaction.
+        public static let misuse = Code(description: "misuse")
+        /// A value beyond what the store can hold.
+        public static let tooLarge = Code(description: "tooLarge")
+    }
+
+    public let code: Code
+    /// What was wrong, with which file, and what to do. Never holds user data.
+    public let message: String
+    /// SQLite's extended result code, or 0.
+    public let sqliteCode: Int32
+
+    package init(_ code: Code, _ message: String, sqliteCode: Int32 = 0) {
+        self.code = code
+        self.message = message
+        self.sqliteCode = sqliteCode
+    }
+
+    public var description: String { "storage: \(message)" }
+}

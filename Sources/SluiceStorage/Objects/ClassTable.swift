@@ -1,0 +1,158 @@
+internal import FoundationEssentials
+internal import SluiceModel
+internal import SluiceQuery
+
+/// The table of one class: its columns, its statements, and what is remembered of its keys.
+final class ClassTable {
+    /// A property's place.
+    struct Column {
+        let property: Int
+        let codec: ColumnCodec
+        /// The quoted name of its column, or of its table.
+        let name: String
+    }
+
+    /// The position of the class.
+    let index: Int
+    let schema: ClassSchema
+    let name: String
+    /// The properties with a column, in schema order.
+    let singles: [Column]
+    /// The properties with a table of their own.
+    let collections: [Column]
+    /// The columns that hold the key, as SQL: `p_vin`, or `_hi, _lo`.
+    let keyColumns: [String]
+    /// Whether every object's global id is stored in an index of its own.
+    var hasIDIndex = false
+    /// The next local row id. Ids are not given twice while a store is open, so that caches by id stay right.
+    var nextRow: Int64
+
+    private let connection: SQLiteConnection
+    private var statements: [Purpose: Statement] = [:]
+    private var rowsByKey: [ObjectKey: Int64] = [:]
+    private var keysByRow: [Int64: ObjectKey] = [:]
+    private static let cacheCountMax = 400_000
+
+    init(index: Int, schema: Schema, connection: SQLiteConnection) throws {
+        let layout = TableLayout()
+        let declared = schema[index]
+        self.index = index
+        self.schema = declared
+        self.connection = connection
+        name = layout.table(declared.name)
+        var singles: [Column] = []
+        var collections: [Column] = []
+        for (position, property) in declared.properties.enumerated() {
+            let codec = ColumnCodec(property.type.element, schema: schema)
+            if property.type.isCollection {
+                let name = layout.table(declared.name, collection: property.name)
+                collections.append(Column(property: position, codec: codec, name: name))
+            } else {
+                singles.append(Column(property: position, codec: codec, name: layout.column(property.name)))
+            }
+        }
+        self.singles = singles
+        self.collections = collections
+        keyColumns = declared.primaryKey.map { [layout.column($0)] } ?? [TableLayout.high, TableLayout.low]
+        nextRow = 1 + (try connection.integer("SELECT max(\(TableLayout.row)) FROM \(name)") ?? 0)
+        try recover()
+    }
+
+    /// Forgets what a rolled-back transaction may have made up.
+    func recover() throws {
+        rowsByKey.removeAll()
+        let name = Self.idIndexName(schema.name)
+        hasIDIndex = try connection.integer("SELECT 1 FROM sqlite_master WHERE name = '\(name)'") != nil
+    }
+
+    var isKeyed: Bool { schema.primaryKey != nil }
+
+    /// The condition that selects by key, with a parameter for each key column.
+    var keyCondition: String { keyColumns.map { "\($0) = ?" }.joined(separator: " AND ") }
+
+    /// The name of the table that maps ids to local row ids.
+    static func idIndexName(_ className: String) -> String { "i_" + className }
+
+    var idIndex: String { TableLayout.quoted(Self.idIndexName(schema.name)) }
+
+    // MARK: Statements
+
+    enum Purpose: Hashable {
+        case insert, revive, find, rowByKey, keyByRow, insertGhost
+        case update(PropertySet)
+        case insertElement(Int), deleteElements(Int), elements(Int), insertID, deleteID
+    }
+
+    /// A statement kept for a purpose; `sql` is asked for once.
+    func statement(_ purpose: Purpose, _ sql: () -> String) throws(StorageError) -> Statement {
+        if let statement = statements[purpose] { return statement }
+        if statements.count >= 128 { statements.removeAll() }
+        let statement = try connection.prepare(sql())
+        statements[purpose] = statement
+        return statement
+    }
+
+    /// The columns that ``ObjectTables`` reads rows by, in this order: row id, version, absent, the keyless key, values.
+    func rowColumns(alias: String? = nil) -> [String] {
+        let key = isKeyed ? [] : keyColumns
+        let names = [TableLayout.row, TableLayout.version, TableLayout.absent] + key + singles.map(\.name)
+        return alias.map { alias in names.map { "\(alias).\($0)" } } ?? names
+    }
+
+    // MARK: Keys
+
+    func bind(_ key: ObjectKey, from index: Int32 = 1, to statement: Statement) throws(StorageError) {
+        guard schema.accepts(key) else {
+            throw StorageError(.misuse, "\(schema.name) is identified by \(schema.keyType.rawValue), not by such a key")
+        }
+        switch key {
+        case .id(let id):
+            statement.bind(index, TableLayout.word(id.high))
+            statement.bind(index + 1, TableLayout.word(id.low))
+        case .int(let key): statement.bind(index, key)
+        case .string(let key): statement.bind(index, key)
+        case .uuid(let key): withUnsafeBytes(of: key.uuid) { statement.bindBytes(index, $0) }
+        }
+    }
+
+    /// Reads a key off the key columns.
+    func key(of statement: Statement, from column: Int32) throws(StorageError) -> ObjectKey {
+        switch schema.keyType {
+        case .int: return .int(statement.int(column))
+        case .string: return .string(statement.string(column))
+        case .uuid:
+            guard case .uuid(let key)? = ColumnCodec.uuid.read(column, of: statement) else { throw damaged() }
+            return .uuid(key)
+        default:
+            return .id(
+                ObjectID(
+                    high: TableLayout.unsigned(statement.int(column)),
+                    low: TableLayout.unsigned(statement.int(column + 1))))
+        }
+    }
+
+    func damaged() -> StorageError {
+        StorageError(
+            .damaged,
+            "\(connection.name): a row of \(schema.name) cannot be read; restore the file from a backup")
+    }
+
+    func cachedRow(of key: ObjectKey) -> Int64? { rowsByKey[key] }
+
+    func cachedKey(of row: Int64) -> ObjectKey? { keysByRow[row] }
+
+    func remember(_ key: ObjectKey, row: Int64) {
+        if rowsByKey.count >= Self.cacheCountMax { rowsByKey.removeAll(keepingCapacity: true) }
+        rowsByKey[key] = row
+    }
+
+    func remember(row: Int64, key: ObjectKey) {
+        if keysByRow.count >= Self.cacheCountMax { keysByRow.removeAll(keepingCapacity: true) }
+        keysByRow[row] = key
+    }
+
+    func forget(_ key: ObjectKey) { rowsByKey[key] = nil }
+
+    /// Forgets local row ids by key, which another connection may have changed.
+    func forgetRows() { rowsByKey.removeAll() }
+}

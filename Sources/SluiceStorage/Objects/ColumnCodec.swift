@@ -1,0 +1,128 @@
+internal import FoundationEssentials
+internal import SluiceModel
+internal import SluiceQuery
+
+/// How the elements of one property are bound and read, as ``TableLayout`` lays down. A link is coded as the local row
+/// id of its target, which the caller translates.
+enum ColumnCodec {
+    case bool, int, float, double, string, data, date, uuid, objectID, decimal
+    /// The class that the link leads to.
+    case link(Int)
+
+    init(_ element: PropertyType.Element, schema: Schema) {
+        switch element {
+        case .link(let name): self = .link(schema.index(of: name) ?? -1)
+        case .scalar(let type):
+            self =
+                switch type {
+                case .bool: .bool
+                case .int: .int
+                case .float: .float
+                case .double: .double
+                case .string: .string
+                case .data: .data
+                case .date: .date
+                case .uuid: .uuid
+                case .objectID: .objectID
+                case .decimal: .decimal
+                }
+        }
+    }
+
+    /// Binds a scalar or null.
+    ///
+    /// - Returns: false if the value is not of this type.
+    func bind(_ value: Value, to index: Int32, of statement: Statement) -> Bool {
+        switch (self, value) {
+        case (_, .null): statement.bindNull(index)
+        case (.int, .int(let value)): statement.bind(index, value)
+        case (.string, .string(let value)): statement.bind(index, value)
+        case (.double, .double(let value)): Self.bind(value, to: index, of: statement)
+        case (.float, .float(let value)): Self.bind(Double(value), to: index, of: statement)
+        case (.bool, .bool(let value)): statement.bind(index, Int64(value ? 1 : 0))
+        case (.date, .date(let value)): statement.bind(index, value.microseconds)
+        case (.data, .data(let value)): statement.bind(index, value)
+        case (.uuid, .uuid(let value)): withUnsafeBytes(of: value.uuid) { statement.bindBytes(index, $0) }
+        case (.objectID, .objectID(let value)): statement.bind(index, value)
+        case (.decimal, .decimal(let value)): statement.bind(index, DecimalKey.encode(value))
+        default: return false
+        }
+        return true
+    }
+
+    private static func bind(_ value: Double, to index: Int32, of statement: Statement) {
+        if value.isNaN { statement.bind(index, SQLBinding.notANumber) } else { statement.bind(index, value) }
+    }
+
+    /// Reads a scalar or null; nil if the column holds something else. Never called for links.
+    func read(_ column: Int32, of statement: Statement) -> Value? {
+        if statement.isNull(column) { return .null }
+        switch self {
+        case .int: return .int(statement.int(column))
+        case .string: return .string(statement.string(column))
+        case .double: return .double(statement.isText(column) ? .nan : statement.double(column))
+        case .float: return .float(statement.isText(column) ? .nan : Float(statement.double(column)))
+        case .bool: return .bool(statement.int(column) != 0)
+        case .date: return .date(Timestamp(microseconds: statement.int(column)))
+        case .data: return .data(statement.blob(column))
+        case .uuid: return UUID(bytes: statement.bytes(column)).map { .uuid($0) }
+        case .objectID: return statement.objectID(column).map { .objectID($0) }
+        case .decimal: return DecimalKey.decode(statement.blob(column)).map { .decimal($0) }
+        case .link: return nil
+        }
+    }
+}
+
+extension Statement {
+    /// Binds an id as 16 bytes, big-endian.
+    func bind(_ index: Int32, _ id: ObjectID) {
+        withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) { bindBytes(index, $0) }
+    }
+
+    /// The id of 16 bytes; nil for any other length.
+    func objectID(_ column: Int32) -> ObjectID? {
+        let bytes = bytes(column)
+        guard bytes.count == 16 else { return nil }
+        return ObjectID(
+            high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+            low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+    }
+
+    /// Binds compiled values, the first to parameter `index`.
+    func bind(_ values: [SQLBinding], from index: Int32 = 1) {
+        for (offset, value) in values.enumerated() {
+            let index = index + Int32(offset)
+            switch value {
+            case .null: bindNull(index)
+            case .integer(let value): bind(index, value)
+            case .real(let value): bind(index, value)
+            case .text(let value): bind(index, value)
+            case .blob(let value): bind(index, value)
+            }
+        }
+    }
+
+    /// Binds the properties whose values are not here: null for none, an integer for the first 63 positions, else the
+    /// words of the set, little-endian.
+    func bind(_ index: Int32, _ absent: PropertySet) {
+        let words = absent.words
+        if absent.isEmpty {
+            bindNull(index)
+        } else if words.count == 1, words[0] >> 63 == 0 {
+            bind(index, Int64(words[0]))
+        } else {
+            bind(index, words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64($0 * 8)) } })
+        }
+    }
+
+    /// The set that ``bind(_:_:)`` wrote.
+    func propertySet(_ column: Int32) -> PropertySet {
+        if isNull(column) { return [] }
+        let bytes = isBlob(column) ? blob(column) : []
+        guard !bytes.isEmpty else { return PropertySet(words: [UInt64(bitPattern: int(column))]) }
+        return PropertySet(
+            words: stride(from: 0, to: bytes.count, by: 8).map { start in
+                bytes[start..<min(start + 8, bytes.count)].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+            })
+    }
+}

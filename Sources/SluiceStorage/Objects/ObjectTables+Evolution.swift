@@ -1,0 +1,151 @@
+internal import SluiceModel
+internal import SluiceQuery
+
+extension ObjectTables {
+    /// Makes the tables of a schema and takes it over, adding to what is there. The caller stores the schema itself.
+    ///
+    /// - Returns: what was added.
+    func merge(_ other: Schema, sides: (own: String, other: String)) throws -> SchemaAdditions {
+        var merged = schema
+        let additions = try merged.merge(other, sides: sides)
+        guard !additions.isEmpty else { return additions }
+        try Self.checkNames(merged)
+        for classIndex in additions.classes { try makeTable(of: merged[classIndex], in: merged) }
+        for position in additions.properties {
+            try addColumn(merged[position.classIndex].properties[position.property], to: merged[position.classIndex])
+        }
+        for position in additions.indexes {
+            let declared = merged[position.classIndex]
+            try makeIndex(declared.properties[position.property], of: declared)
+        }
+        try open(merged)
+        for position in additions.properties { try fillDefault(position) }
+        return additions
+    }
+
+    /// SQLite tells names apart without regard to the case of ASCII letters, and a collection's table has both names.
+    private static func checkNames(_ schema: Schema) throws(SchemaError) {
+        var tables: Set<String> = []
+        let layout = TableLayout()
+        for declared in schema.classes {
+            var columns: Set<String> = []
+            var names = [layout.table(declared.name)]
+            for property in declared.properties {
+                if property.type.isCollection {
+                    names.append(layout.table(declared.name, collection: property.name))
+                } else if !columns.insert(property.name.lowercased()).inserted {
+                    throw SchemaError(
+                        .duplicateName,
+                        "\(declared.name) has two properties that differ from '\(property.name)' only in case; rename one")
+                }
+            }
+            for name in names where !tables.insert(name.lowercased()).inserted {
+                throw SchemaError(
+                    .duplicateName, "the table \(name) of \(declared.name) is taken by a class or collection of a similar name; rename one")
+            }
+        }
+    }
+
+    private func makeTable(of declared: ClassSchema, in schema: Schema) throws {
+        let layout = TableLayout()
+        var columns = ["\(TableLayout.row) INTEGER PRIMARY KEY"]
+        if declared.primaryKey == nil {
+            columns += ["\(TableLayout.high) INTEGER NOT NULL", "\(TableLayout.low) INTEGER NOT NULL"]
+        }
+        columns += [
+            "\(TableLayout.state) INTEGER NOT NULL", "\(TableLayout.version) INTEGER NOT NULL", "\(TableLayout.absent)",
+            "_incarnation INTEGER NOT NULL DEFAULT 0",
+        ]
+        for property in declared.properties where !property.type.isCollection {
+            let isKey = property.name == declared.primaryKey
+            let type = TableLayout.columnType(property.type.element)
+            columns.append("\(layout.column(property.name)) \(type)\(isKey ? " NOT NULL UNIQUE" : "")")
+        }
+        if declared.primaryKey == nil { columns.append("UNIQUE(\(TableLayout.high), \(TableLayout.low))") }
+        try connection.execute("CREATE TABLE \(layout.table(declared.name)) (\(columns.joined(separator: ", ")))")
+        for property in declared.properties {
+            if property.type.isCollection {
+                try makeCollection(property, of: declared)
+            } else if property.type.element.isLink || property.isIndexed {
+                try makeIndex(property, of: declared)
+            }
+        }
+    }
+
+    private func makeCollection(_ property: Property, of declared: ClassSchema) throws {
+        let name = TableLayout().table(declared.name, collection: property.name)
+        let isMap = property.type.container == .map
+        let order = isMap ? "\(TableLayout.key) TEXT NOT NULL" : "\(TableLayout.position) INTEGER NOT NULL"
+        try connection.execute(
+            """
+            CREATE TABLE \(name) (\(TableLayout.owner) INTEGER NOT NULL, \(order), \
+            \(TableLayout.value) \(TableLayout.columnType(property.type.element)), \
+            PRIMARY KEY (\(TableLayout.owner), \(isMap ? TableLayout.key : TableLayout.position))) WITHOUT ROWID
+            """)
+        if property.type.element.isLink || property.isIndexed { try makeIndex(property, of: declared) }
+    }
+
+    private func makeIndex(_ property: Property, of declared: ClassSchema) throws {
+        guard property.name != declared.primaryKey else { return }
+        let layout = TableLayout()
+        let isLink = property.type.element.isLink
+        let index = TableLayout.quoted("x_\(declared.name)_\(property.name)")
+        let table =
+            property.type.isCollection
+            ? layout.table(declared.name, collection: property.name) : layout.table(declared.name)
+        let column = property.type.isCollection ? TableLayout.value : layout.column(property.name)
+        try connection.execute(
+            """
+            CREATE INDEX IF NOT EXISTS \(index) ON \(table) (\(column))\
+            \(isLink ? " WHERE \(column) IS NOT NULL" : "")
+            """)
+    }
+
+    /// Adds a property to a table that may have rows. SQLite keeps the default of a new column in the declaration, so
+    /// that this costs nothing a row.
+    private func addColumn(_ property: Property, to declared: ClassSchema) throws {
+        if property.type.isCollection { return try makeCollection(property, of: declared) }
+        let layout = TableLayout()
+        let type = TableLayout.columnType(property.type.element)
+        let literal = SQLBinding(property.defaultValue).map(Self.literal) ?? "NULL"
+        try connection.execute(
+            """
+            ALTER TABLE \(layout.table(declared.name)) ADD COLUMN \(layout.column(property.name)) \(type) DEFAULT \(literal)
+            """)
+        if property.type.element.isLink || property.isIndexed { try makeIndex(property, of: declared) }
+    }
+
+    /// Gives present rows the default of a new property where a column's declaration cannot: links and collections.
+    private func fillDefault(_ position: SchemaAdditions.PropertyPosition) throws {
+        let property = schema[position.classIndex].properties[position.property]
+        let isEmptyCollection = property.type.isCollection && property.defaultValue == property.type.zero
+        guard property.type.isCollection || property.type.element.isLink, !isEmptyCollection,
+            !property.defaultValue.isNull
+        else { return }
+        var keys: [ObjectKey] = []
+        let table = try table(position.classIndex)
+        let sql = """
+            SELECT \(table.keyColumns.joined(separator: ", ")) FROM \(table.name) \
+            WHERE \(TableLayout.state) = \(TableLayout.State.present)
+            """
+        try connection.withStatement(sql) { statement in
+            while try statement.step() { keys.append(try table.key(of: statement, from: 0)) }
+        }
+        for key in keys {
+            guard var row = try row(ObjectRef(position.classIndex, key)) else { throw table.damaged() }
+            row.values[position.property] = property.defaultValue
+            try update(row, ofClass: position.classIndex, changed: [position.property])
+        }
+    }
+
+    /// A constant as SQL. Text goes through bytes, so that no character is special.
+    private static func literal(_ binding: SQLBinding) -> String {
+        switch binding {
+        case .null: "NULL"
+        case .integer(let value): value == .min ? "(-9223372036854775807 - 1)" : String(value)
+        case .real(let value): value.isInfinite ? (value < 0 ? "-9e999" : "9e999") : String(value)
+        case .text(let text): "(CAST(x'\(Hexadecimal.encode(Array(text.utf8)))' AS TEXT))"
+        case .blob(let bytes): "x'\(Hexadecimal.encode(bytes))'"
+        }
+    }
+}

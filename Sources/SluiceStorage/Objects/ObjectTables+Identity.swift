@@ -1,0 +1,73 @@
+internal import SluiceModel
+internal import SluiceQuery
+
+/// Global ids of keyed objects, which no row stores: a table of ids, made when somebody asks first.
+extension ObjectTables {
+    /// See ``ObjectReading/findObject(_:)``.
+    ///
+    /// - Parameter isIndexing: whether to make the missing indexes of ids; without, a class that has none is scanned.
+    func findObject(_ id: ObjectID, isIndexing: Bool) throws -> ObjectRef? {
+        for classIndex in schema.classes.indices {
+            let table = try table(classIndex)
+            if !table.isKeyed {
+                let object = ObjectRef(classIndex, .id(id))
+                if try isPresent(object) { return object }
+                continue
+            }
+            if isIndexing { try makeIDIndex(table) }
+            if let key = try keyOfObject(id, in: table) { return ObjectRef(classIndex, key) }
+        }
+        return nil
+    }
+
+    private func keyOfObject(_ id: ObjectID, in table: ClassTable) throws -> ObjectKey? {
+        let key = table.keyColumns[0]
+        let sql =
+            table.hasIDIndex
+            ? """
+            SELECT \(key) FROM \(table.idIndex) i JOIN \(table.name) o ON o.\(TableLayout.row) = i.row WHERE i.id = ?
+            """
+            : """
+            SELECT \(key) FROM \(table.name) WHERE \(TableLayout.state) = \(TableLayout.State.present) \
+            AND \(Self.id(ofKey: key, table)) = ?
+            """
+        return try connection.withStatement(sql) { statement in
+            statement.bind(1, id)
+            return try statement.step() ? try table.key(of: statement, from: 0) : nil
+        }
+    }
+
+    private func makeIDIndex(_ table: ClassTable) throws {
+        guard !table.hasIDIndex else { return }
+        try connection.atomically {
+            try connection.execute(
+                "CREATE TABLE \(table.idIndex) (id BLOB PRIMARY KEY, row INTEGER NOT NULL) WITHOUT ROWID")
+            try connection.execute(
+                """
+                INSERT INTO \(table.idIndex) SELECT \(Self.id(ofKey: table.keyColumns[0], table)), \(TableLayout.row) \
+                FROM \(table.name) WHERE \(TableLayout.state) = \(TableLayout.State.present)
+                """)
+        }
+        table.hasIDIndex = true
+    }
+
+    /// Class names hold nothing that would need escaping.
+    private static func id(ofKey key: String, _ table: ClassTable) -> String {
+        "\(TableLayout.Function.id)('\(table.schema.name)', \(key))"
+    }
+
+    func insertID(of key: ObjectKey, row: Int64, _ table: ClassTable) throws {
+        let statement = try table.statement(.insertID) { "INSERT INTO \(table.idIndex) (id, row) VALUES (?, ?)" }
+        defer { statement.reset() }
+        statement.bind(1, Identity(className: table.schema.name, key: key).objectID)
+        statement.bind(2, row)
+        try statement.run()
+    }
+
+    func deleteID(of key: ObjectKey, _ table: ClassTable) throws {
+        let statement = try table.statement(.deleteID) { "DELETE FROM \(table.idIndex) WHERE id = ?" }
+        defer { statement.reset() }
+        statement.bind(1, Identity(className: table.schema.name, key: key).objectID)
+        try statement.run()
+    }
+}

@@ -1,0 +1,125 @@
+internal import SluiceModel
+internal import SluiceQuery
+
+extension ObjectTables {
+    func row(_ object: ObjectRef) throws -> Row? {
+        let table = try table(object.classIndex)
+        guard table.schema.accepts(object.key) else { return nil }
+        let statement = try table.statement(.rowByKey) {
+            """
+            SELECT \(table.rowColumns().joined(separator: ", ")) FROM \(table.name) \
+            WHERE \(table.keyCondition) AND \(TableLayout.state) = \(TableLayout.State.present)
+            """
+        }
+        defer { statement.reset() }
+        try table.bind(object.key, to: statement)
+        return try statement.step() ? try readRow(statement, table) : nil
+    }
+
+    func isPresent(_ object: ObjectRef) throws -> Bool {
+        let table = try table(object.classIndex)
+        guard table.schema.accepts(object.key) else { return false }
+        return try find(object.key, in: table)?.state == TableLayout.State.present
+    }
+
+    func count(ofClass classIndex: Int) throws -> Int {
+        let table = try table(classIndex)
+        let present = "\(TableLayout.state) = \(TableLayout.State.present)"
+        return Int(try connection.integer("SELECT count(*) FROM \(table.name) WHERE \(present)") ?? 0)
+    }
+
+    func forEachRow(ofClass classIndex: Int, _ body: (Row) throws -> Bool) throws {
+        let table = try table(classIndex)
+        let sql = """
+            SELECT \(table.rowColumns().joined(separator: ", ")) FROM \(table.name) \
+            WHERE \(TableLayout.state) = \(TableLayout.State.present) ORDER BY \(TableLayout.row)
+            """
+        try connection.withStatement(sql) { statement in
+            while try statement.step(), try body(readRow(statement, table)) {}
+        }
+    }
+
+    /// Decodes the row that a statement over ``ClassTable/rowColumns(alias:)`` stands at.
+    func readRow(_ statement: Statement, _ table: ClassTable) throws -> Row {
+        var values: [Value] = []
+        values.reserveCapacity(table.schema.properties.count)
+        var column: Int32 = table.isKeyed ? 3 : 5
+        for single in table.singles {
+            while values.count < single.property { values.append(.null) }
+            values.append(try read(single.codec, column, of: statement, table))
+            column += 1
+        }
+        while values.count < table.schema.properties.count { values.append(.null) }
+        if !table.collections.isEmpty {
+            let row = statement.int(0)
+            for collection in table.collections {
+                values[collection.property] = try readCollection(collection, ofRow: row, table)
+            }
+        }
+        let key: ObjectKey
+        if let primaryKey = table.schema.primaryKeyIndex {
+            guard let value = ObjectKey(primaryKey: values[primaryKey]) else { throw table.damaged() }
+            key = value
+        } else {
+            key = try table.key(of: statement, from: 3)
+        }
+        return Row(
+            key: key, version: UInt64(bitPattern: statement.int(1)), values: values, absent: statement.propertySet(2))
+    }
+
+    private func read(_ codec: ColumnCodec, _ column: Int32, of statement: Statement, _ table: ClassTable) throws
+        -> Value
+    {
+        if case .link(let target) = codec {
+            if statement.isNull(column) { return .null }
+            return .link(try key(ofRow: statement.int(column), in: target))
+        }
+        guard let value = codec.read(column, of: statement) else { throw table.damaged() }
+        return value
+    }
+
+    private func readCollection(_ column: ClassTable.Column, ofRow row: Int64, _ table: ClassTable) throws -> Value {
+        let container = table.schema.properties[column.property].type.container
+        let order = container == .map ? TableLayout.key : TableLayout.position
+        let statement = try table.statement(.elements(column.property)) {
+            """
+            SELECT \(order), \(TableLayout.value) FROM \(column.name) WHERE \(TableLayout.owner) = ? ORDER BY \(order)
+            """
+        }
+        defer { statement.reset() }
+        statement.bind(1, row)
+        if container == .map {
+            var map = ValueMap()
+            while try statement.step() { map[statement.string(0)] = try read(column.codec, 1, of: statement, table) }
+            return .map(map)
+        }
+        var elements: [Value] = []
+        while try statement.step() { elements.append(try read(column.codec, 1, of: statement, table)) }
+        return container == .set ? .set(elements) : .list(elements)
+    }
+
+    /// See ``ObjectSource/backlinks(to:fromClass:property:_:)``. One index lookup, then one a linking object.
+    func backlinks(
+        to object: ObjectRef, fromClass classIndex: Int, property: Int, _ body: (ObjectKey) throws -> Bool
+    ) throws {
+        guard let target = try rowID(of: object) else { return }
+        let table = try table(classIndex)
+        let present = "o.\(TableLayout.state) = \(TableLayout.State.present)"
+        let keys = table.keyColumns.map { "o.\($0)" }.joined(separator: ", ")
+        let sql: String
+        if let single = table.singles.first(where: { $0.property == property }) {
+            sql = "SELECT \(keys) FROM \(table.name) o WHERE o.\(single.name) = ? AND \(present)"
+        } else if let collection = table.collections.first(where: { $0.property == property }) {
+            sql = """
+                SELECT DISTINCT \(keys) FROM \(collection.name) c JOIN \(table.name) o \
+                ON o.\(TableLayout.row) = c.\(TableLayout.owner) WHERE c.\(TableLayout.value) = ? AND \(present)
+                """
+        } else {
+            throw StorageError(.misuse, "\(table.schema.name) has no property at position \(property)")
+        }
+        try connection.withStatement(sql) { statement in
+            statement.bind(1, target)
+            while try statement.step(), try body(table.key(of: statement, from: 0)) {}
+        }
+    }
+}

@@ -1,0 +1,204 @@
+internal import SluiceModel
+internal import SluiceQuery
+
+extension ObjectTables {
+    /// Stores a row under a new local id, or in the place of a ghost or tombstone.
+    ///
+    /// - Parameter isReplacing: whether a present object may be overwritten.
+    func insert(_ row: Row, ofClass classIndex: Int, isReplacing: Bool) throws {
+        let table = try table(classIndex)
+        try check(row, table)
+        let statement = try table.statement(.insert) { Self.insertion(into: table) }
+        defer { statement.reset() }
+        let id = table.nextRow
+        table.nextRow += 1
+        statement.bind(1, id)
+        statement.bind(2, Int64(bitPattern: row.version))
+        statement.bind(3, row.absent)
+        var parameter: Int32 = 4
+        if !table.isKeyed {
+            try table.bind(row.key, from: parameter, to: statement)
+            parameter += 2
+        }
+        for column in table.singles {
+            try bind(row, column, to: parameter, of: statement, table)
+            parameter += 1
+        }
+        guard try statement.runUnlessDuplicate() else {
+            try replace(row, table, isReplacing: isReplacing)
+            return
+        }
+        for column in table.collections { try insertElements(row.values[column.property], column, ofRow: id, table) }
+        if table.hasIDIndex { try insertID(of: row.key, row: id, table) }
+    }
+
+    func update(_ row: Row, ofClass classIndex: Int, changed: PropertySet) throws {
+        let table = try table(classIndex)
+        try check(row, table)
+        guard let id = try rowID(of: ObjectRef(classIndex, row.key)),
+            try write(row, changed, toRow: id, table, isReviving: false)
+        else {
+            throw StorageError(.notFound, "\(connection.name): the \(table.schema.name) to update is not here")
+        }
+    }
+
+    /// Removes content and leaves the key.
+    ///
+    /// - Parameter state: tombstone or ghost.
+    func wipe(row: Int64, key: ObjectKey, _ table: ClassTable, to state: Int64, version: UInt64) throws {
+        var assignments = [
+            "\(TableLayout.state) = ?1", "\(TableLayout.version) = ?2", "\(TableLayout.absent) = NULL",
+            "_incarnation = _incarnation + (?1 = \(TableLayout.State.tombstone))",
+        ]
+        for column in table.singles where column.property != table.schema.primaryKeyIndex {
+            assignments.append("\(column.name) = NULL")
+        }
+        let sql = "UPDATE \(table.name) SET \(assignments.joined(separator: ", ")) WHERE \(TableLayout.row) = ?3"
+        try connection.withStatement(sql) { statement in
+            statement.bind(1, state)
+            statement.bind(2, Int64(bitPattern: version))
+            statement.bind(3, row)
+            try statement.run()
+        }
+        try deleteContent(ofRow: row, key: key, table)
+    }
+
+    /// Removes what other tables hold of an object: elements of collections, and its id.
+    func deleteContent(ofRow row: Int64, key: ObjectKey, _ table: ClassTable) throws {
+        for column in table.collections { try deleteElements(of: column, ofRow: row, table) }
+        if table.hasIDIndex { try deleteID(of: key, table) }
+    }
+
+    // MARK: Parts
+
+    private static func insertion(into table: ClassTable) -> String {
+        let key = table.isKeyed ? [] : table.keyColumns
+        let columns =
+            [TableLayout.row, TableLayout.version, TableLayout.absent] + key + table.singles.map(\.name)
+        let parameters = Array(repeating: "?", count: columns.count).joined(separator: ", ")
+        return """
+            INSERT INTO \(table.name) (\(columns.joined(separator: ", ")), \(TableLayout.state)) \
+            VALUES (\(parameters), \(TableLayout.State.present))
+            """
+    }
+
+    private func replace(_ row: Row, _ table: ClassTable, isReplacing: Bool) throws {
+        guard let found = try find(row.key, in: table) else { throw table.damaged() }
+        let isPresent = found.state == TableLayout.State.present
+        guard isReplacing || !isPresent else {
+            throw StorageError(.constraint, "\(connection.name): there is a \(table.schema.name) with that key already")
+        }
+        let all = PropertySet(all: table.schema.properties.count)
+        guard try write(row, all, toRow: found.row, table, isReviving: true) else { throw table.damaged() }
+        if table.hasIDIndex, !isPresent { try insertID(of: row.key, row: found.row, table) }
+    }
+
+    /// Writes properties of a row in place.
+    ///
+    /// - Returns: false if there is no such row, or it is not present and not to be revived.
+    private func write(
+        _ row: Row, _ changed: PropertySet, toRow id: Int64, _ table: ClassTable, isReviving: Bool
+    ) throws -> Bool {
+        var written = changed
+        if let primaryKey = table.schema.primaryKeyIndex { written.remove(primaryKey) }
+        let columns = table.singles.filter { written.contains($0.property) }
+        let statement = try table.statement(isReviving ? .revive : .update(written)) {
+            let assignments =
+                ["\(TableLayout.version) = ?", "\(TableLayout.absent) = ?"]
+                + (isReviving ? ["\(TableLayout.state) = \(TableLayout.State.present)"] : [])
+                + columns.map { "\($0.name) = ?" }
+            let condition = isReviving ? "" : " AND \(TableLayout.state) = \(TableLayout.State.present)"
+            return """
+                UPDATE \(table.name) SET \(assignments.joined(separator: ", ")) \
+                WHERE \(TableLayout.row) = ?\(condition)
+                """
+        }
+        defer { statement.reset() }
+        statement.bind(1, Int64(bitPattern: row.version))
+        statement.bind(2, row.absent)
+        var parameter: Int32 = 3
+        for column in columns {
+            try bind(row, column, to: parameter, of: statement, table)
+            parameter += 1
+        }
+        statement.bind(parameter, id)
+        try statement.run()
+        guard connection.changeCount > 0 else { return false }
+        for column in table.collections where written.contains(column.property) {
+            try deleteElements(of: column, ofRow: id, table)
+            try insertElements(row.values[column.property], column, ofRow: id, table)
+        }
+        return true
+    }
+
+    private func bind(
+        _ row: Row, _ column: ClassTable.Column, to parameter: Int32, of statement: Statement, _ table: ClassTable
+    ) throws(StorageError) {
+        let value =
+            column.property == table.schema.primaryKeyIndex ? row.key.value : row.values[column.property]
+        try bind(value, column, to: parameter, of: statement, table)
+    }
+
+    private func bind(
+        _ value: Value, _ column: ClassTable.Column, to parameter: Int32, of statement: Statement, _ table: ClassTable
+    ) throws(StorageError) {
+        if case .link(let target) = column.codec, case .link(let key) = value {
+            statement.bind(parameter, try targetRow(key, in: target))
+        } else if !column.codec.bind(value, to: parameter, of: statement) {
+            let property = table.schema.properties[column.property]
+            throw StorageError(
+                .misuse, "\(table.schema.name).\(property.name) is \(property.type), not \(value.kindName)")
+        }
+    }
+
+    private func check(_ row: Row, _ table: ClassTable) throws(StorageError) {
+        guard row.values.count == table.schema.properties.count else {
+            throw StorageError(
+                .misuse,
+                "a row of \(table.schema.name) has \(row.values.count) values and needs \(table.schema.properties.count)"
+            )
+        }
+    }
+
+    private func insertElements(
+        _ value: Value, _ column: ClassTable.Column, ofRow row: Int64, _ table: ClassTable
+    ) throws {
+        let property = table.schema.properties[column.property]
+        let isMap = property.type.container == .map
+        let statement = try table.statement(.insertElement(column.property)) {
+            let order = isMap ? TableLayout.key : TableLayout.position
+            return """
+                INSERT INTO \(column.name) (\(TableLayout.owner), \(order), \(TableLayout.value)) VALUES (?, ?, ?)
+                """
+        }
+        defer { statement.reset() }
+        switch (property.type.container, value) {
+        case (.list, .list(let elements)), (.set, .set(let elements)):
+            for (position, element) in elements.enumerated() {
+                statement.bind(1, row)
+                statement.bind(2, Int64(position))
+                try bind(element, column, to: 3, of: statement, table)
+                try statement.run()
+            }
+        case (.map, .map(let map)):
+            for entry in map.entries {
+                statement.bind(1, row)
+                statement.bind(2, entry.key)
+                try bind(entry.value, column, to: 3, of: statement, table)
+                try statement.run()
+            }
+        default:
+            throw StorageError(
+                .misuse, "\(table.schema.name).\(property.name) is \(property.type), not \(value.kindName)")
+        }
+    }
+
+    private func deleteElements(of column: ClassTable.Column, ofRow row: Int64, _ table: ClassTable) throws {
+        let statement = try table.statement(.deleteElements(column.property)) {
+            "DELETE FROM \(column.name) WHERE \(TableLayout.owner) = ?"
+        }
+        defer { statement.reset() }
+        statement.bind(1, row)
+        try statement.run()
+    }
+}

@@ -1,0 +1,106 @@
+internal import SluiceModel
+internal import SluiceQuery
+
+/// The objects of a store: a table a class, laid out by ``TableLayout``, over one connection.
+///
+/// Writing expects an open transaction; after an error in the middle of a write the transaction must be rolled back.
+final class ObjectTables {
+    let connection: SQLiteConnection
+    private(set) var schema: Schema
+    private var tables: [ClassTable] = []
+
+    /// The tables of a database that has them for `schema`.
+    init(_ connection: SQLiteConnection, schema: Schema) throws {
+        self.connection = connection
+        self.schema = schema
+        try SQLFunctions.install(on: connection)
+        try open(schema)
+    }
+
+    /// Takes the tables of the database to be those of `schema`, and forgets what was cached.
+    func open(_ schema: Schema) throws {
+        self.schema = schema
+        tables = try schema.classes.indices.map { try ClassTable(index: $0, schema: schema, connection: connection) }
+    }
+
+    /// Forgets what a rolled-back transaction made up, its schema included.
+    func recover(schema: Schema) throws {
+        if schema != self.schema { try open(schema) }
+        for table in tables { try table.recover() }
+    }
+
+    /// Forgets what another connection may have changed since.
+    func refresh() {
+        for table in tables { table.forgetRows() }
+    }
+
+    /// The table of a class.
+    func table(_ classIndex: Int) throws(StorageError) -> ClassTable {
+        guard tables.indices.contains(classIndex) else {
+            throw StorageError(.notFound, "\(connection.name) has \(tables.count) classes and none at \(classIndex)")
+        }
+        return tables[classIndex]
+    }
+
+    // MARK: Keys and local row ids
+
+    /// The local row id and state of an object, if it has any.
+    func find(_ key: ObjectKey, in table: ClassTable) throws(StorageError) -> (row: Int64, state: Int64)? {
+        let statement = try table.statement(.find) {
+            "SELECT \(TableLayout.row), \(TableLayout.state) FROM \(table.name) WHERE \(table.keyCondition)"
+        }
+        defer { statement.reset() }
+        try table.bind(key, to: statement)
+        guard try statement.step() else { return nil }
+        return (statement.int(0), statement.int(1))
+    }
+
+    /// The local row id of an object that has one: present, deleted or a ghost.
+    func rowID(of object: ObjectRef) throws(StorageError) -> Int64? {
+        let table = try table(object.classIndex)
+        if let row = table.cachedRow(of: object.key) { return row }
+        guard table.schema.accepts(object.key), let found = try find(object.key, in: table) else { return nil }
+        table.remember(object.key, row: found.row)
+        return found.row
+    }
+
+    /// The local row id of a link's target; an unknown target becomes a ghost.
+    func targetRow(_ key: ObjectKey, in classIndex: Int) throws(StorageError) -> Int64 {
+        let table = try table(classIndex)
+        if let row = table.cachedRow(of: key) { return row }
+        if let found = try find(key, in: table) {
+            table.remember(key, row: found.row)
+            return found.row
+        }
+        let statement = try table.statement(.insertGhost) {
+            """
+            INSERT INTO \(table.name) (\(TableLayout.row), \(TableLayout.state), \(TableLayout.version), \
+            \(table.keyColumns.joined(separator: ", "))) \
+            VALUES (?, \(TableLayout.State.ghost), 0\(String(repeating: ", ?", count: table.keyColumns.count)))
+            """
+        }
+        defer { statement.reset() }
+        let row = table.nextRow
+        table.nextRow += 1
+        statement.bind(1, row)
+        try table.bind(key, from: 2, to: statement)
+        try statement.run()
+        table.remember(key, row: row)
+        return row
+    }
+
+    /// The key of the object with a local row id.
+    func key(ofRow row: Int64, in classIndex: Int) throws(StorageError) -> ObjectKey {
+        let table = try table(classIndex)
+        if let key = table.cachedKey(of: row) { return key }
+        let statement = try table.statement(.keyByRow) {
+            "SELECT \(table.keyColumns.joined(separator: ", ")) FROM \(table.name) WHERE \(TableLayout.row) = ?"
+        }
+        defer { statement.reset() }
+        statement.bind(1, row)
+        guard try statement.step() else { throw table.damaged() }
+        let key = try table.key(of: statement, from: 0)
+        table.remember(row: row, key: key)
+        return key
+    }
+}

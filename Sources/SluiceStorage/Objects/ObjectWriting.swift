@@ -1,0 +1,43 @@
+package import SluiceModel
+
+/// A store whose objects can be changed inside a transaction.
+package protocol ObjectWriting: ObjectReading {
+    /// Whether a transaction is open.
+    var isInTransaction: Bool { get }
+
+    /// Begins the write transaction. There is at most one.
+    func begin() throws
+
+    /// Makes everything since ``begin()`` durable and visible. After an error the transaction is rolled back.
+    func commit() throws
+
+    /// Forgets everything since ``begin()``; does nothing outside a transaction.
+    func rollback()
+
+    /// Takes in the classes, properties and indexes that `other` adds. Existing rows get the defaults of new properties.
+    ///
+    /// - Parameter sides: what to call the store and `other` in messages.
+    /// - Throws: `SchemaError` when the two contradict each other; nothing is then changed.
+    func merge(_ other: Schema, sides: (own: String, other: String)) throws -> SchemaAdditions
+
+    /// Stores a new object. A ghost or deleted object of that key becomes present in place.
+    ///
+    /// - Throws: ``StorageError/Code/constraint`` if the object is present.
+    func insert(_ row: Row, ofClass classIndex: Int) throws
+
+    /// Writes properties of a present object, and the row's version and `absent`.
+    ///
+    /// - Parameters:
+    ///   - row: the new row.
+    ///   - changed: the properties to write.
+    /// - Throws: ``StorageError/Code/notFound`` if the object is not present.
+    func update(_ row: Row, ofClass classIndex: Int, changed: PropertySet) throws
+
+    /// Stores the row, whether or not the object is present.
+    func put(_ row: Row, ofClass classIndex: Int) throws
+
+    /// Removes an object's content and leaves a tombstone; does nothing if it is not present.
+    ///
+    /// - Parameter version: the version of the tombstone.
+    func delete(_ object: ObjectRef, version: UInt64) throws
+}

@@ -1,0 +1,26 @@
+package import SluiceModel
+
+/// What a server remembers of a client.
+package struct ClientRecord: Hashable, Sendable {
+    /// Given by the server, ascending from 1.
+    package var id: UInt64
+    package var userID: String?
+    /// Renewed at every connect; one that differs from the client's means that its file was copied.
+    package var nonce: UInt64
+    /// The last upload accepted from it.
+    package var sequence: UInt64
+    /// The last version it is known to have.
+    package var version: UInt64
+    package var createdAt: Timestamp
+
+    package init(
+        id: UInt64, userID: String?, nonce: UInt64, sequence: UInt64 = 0, version: UInt64 = 0, createdAt: Timestamp
+    ) {
+        self.id = id
+        self.userID = userID
+        self.nonce = nonce
+        self.sequence = sequence
+        self.version = version
+        self.createdAt = createdAt
+    }
+}

@@ -1,0 +1,69 @@
+package import SluiceModel
+
+/// One accepted upload in the server's log: who, when, and how to undo it.
+package struct LogEntry: Hashable, Sendable {
+    /// The version that the upload made.
+    package var version: UInt64
+    package var clientID: UInt64
+    package var userID: String?
+    /// When the client made the transaction, by its hybrid clock.
+    package var timestamp: HybridTimestamp
+    /// When the server accepted it.
+    package var acceptedAt: Timestamp
+    /// What the upload did to each object, in order; an object occurs once.
+    package var changes: [LogChange]
+
+    package init(
+        version: UInt64, clientID: UInt64, userID: String?, timestamp: HybridTimestamp, acceptedAt: Timestamp,
+        changes: [LogChange]
+    ) {
+        self.version = version
+        self.clientID = clientID
+        self.userID = userID
+        self.timestamp = timestamp
+        self.acceptedAt = acceptedAt
+        self.changes = changes
+    }
+}
+
+/// What one upload did to one object, with what is needed to rebuild the object before it.
+package struct LogChange: Hashable, Sendable {
+    package enum Kind: UInt8, Sendable {
+        case create, update, delete
+    }
+
+    /// An amount added to a number.
+    package struct Addition: Hashable, Sendable {
+        package var property: Int
+        package var amount: Value
+
+        package init(property: Int, amount: Value) {
+            self.property = property
+            self.amount = amount
+        }
+    }
+
+    package var object: ObjectRef
+    package var kind: Kind
+    /// The version of the image before; 0 for a create.
+    package var oldVersion: UInt64
+    /// The properties that were written: named by the create, changed by the update, none for a delete.
+    package var written: PropertySet
+    /// Before an update the values of `written`, in ascending order of position; before a delete the whole row; empty
+    /// for a create.
+    package var oldValues: [Value]
+    /// Which of `written` were additions and not assignments.
+    package var additions: [Addition]
+
+    package init(
+        _ object: ObjectRef, _ kind: Kind, oldVersion: UInt64 = 0, written: PropertySet = [], oldValues: [Value] = [],
+        additions: [Addition] = []
+    ) {
+        self.object = object
+        self.kind = kind
+        self.oldVersion = oldVersion
+        self.written = written
+        self.oldValues = oldValues
+        self.additions = additions
+    }
+}

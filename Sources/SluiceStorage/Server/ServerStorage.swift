@@ -1,0 +1,73 @@
+package import SluiceModel
+
+/// One database of a server: objects, the log of accepted uploads, and the clients.
+///
+/// Everything is synchronous and belongs to one thread. Reads see the open transaction.
+package protocol ServerStorage: ObjectWriting {
+    /// Drawn when the database was made.
+    var databaseID: ObjectID { get }
+
+    /// Changes when the database is restored from a backup.
+    var epoch: UInt64 { get }
+
+    /// The last version in the log, that of the open transaction included; 0 before the first upload.
+    var version: UInt64 { get }
+
+    /// The oldest version that the log reaches back to: replay is possible from here on.
+    var logStart: UInt64 { get }
+
+    /// How often the object was deleted so far; 0 for an unknown one.
+    func incarnation(of object: ObjectRef) throws -> UInt64
+
+    /// Adds an entry to the log. Its version must be ``version`` + 1.
+    func append(_ entry: LogEntry) throws
+
+    /// The entries after a version in ascending order, until `body` returns false.
+    ///
+    /// - Throws: ``StorageError/Code/logTrimmed`` if the log does not reach back to `version`.
+    func forEachLogEntry(after version: UInt64, _ body: (LogEntry) throws -> Bool) throws
+
+    /// What was done to an object after a version.
+    ///
+    /// Answered from memory for recent versions; an older one reads the log back to it, once.
+    /// - Throws: ``StorageError/Code/logTrimmed`` if the log does not reach back to `version`.
+    func history(of object: ObjectRef, since version: UInt64) throws -> ObjectHistory
+
+    /// Every object touched after a version, with its image at that version (nil if it did not exist), in the order in
+    /// which they were first touched.
+    ///
+    /// - Throws: ``StorageError/Code/logTrimmed`` if the log does not reach back to `version`.
+    func oldImages(since version: UInt64) throws -> [(object: ObjectRef, row: Row?)]
+
+    /// Drops the oldest entries beyond what is to be kept, and the tombstones that only they explained. Its own small
+    /// transaction.
+    ///
+    /// - Parameters:
+    ///   - keepingVersions: the most entries to keep.
+    ///   - keepingBytes: the most bytes of entries to keep.
+    ///   - entriesMax: the most entries to drop in this call.
+    /// - Returns: the number of entries dropped.
+    @discardableResult
+    func trimLog(keepingVersions: UInt64, keepingBytes: Int, entriesMax: Int) throws -> Int
+
+    /// Makes a client, with the next free id.
+    func makeClient(userID: String?, nonce: UInt64, createdAt: Timestamp) throws -> ClientRecord
+
+    /// A client by id; nil if there is none.
+    func client(_ id: UInt64) throws -> ClientRecord?
+
+    /// Stores a changed record of a client.
+    func update(_ client: ClientRecord) throws
+
+    /// Notes the last upload accepted from a client.
+    func setClientProgress(_ id: UInt64, sequence: UInt64) throws
+
+    /// Changes the epoch, after a restore from a backup.
+    func setEpoch(_ epoch: UInt64) throws
+
+    /// Moves committed pages from the write-ahead log into the database file, as far as no reader prevents it. Between
+    /// transactions only.
+    ///
+    /// - Parameter truncating: whether to cut the write-ahead log to nothing too.
+    func checkpoint(truncating: Bool) throws
+}

@@ -1,0 +1,59 @@
+import Glibc
+
+/// An immutable message that any number of connections can send without copying it.
+///
+/// The WebSocket header that a server puts before it is written once, into room kept in front of the bytes.
+package final class SharedBuffer: @unchecked Sendable {  // Nothing changes after `init`.
+    private let storage: UnsafeMutableRawPointer
+    private let frameOffset: Int
+    /// The length of the message in bytes.
+    package let count: Int
+
+    /// Makes a message in place.
+    ///
+    /// - Parameters:
+    ///   - count: the length in bytes.
+    ///   - body: fills all of the memory given to it, which is not zeroed.
+    package init<Failure: Error>(
+        count: Int, initializingWith body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
+    ) throws(Failure) {
+        let headroom = FrameEncoder.unmaskedHeaderByteCountMax
+        storage = .allocate(byteCount: headroom + count, alignment: 16)
+        self.count = count
+        frameOffset = headroom - FrameEncoder.headerByteCount(payloadByteCount: count, isMasked: false)
+        FrameEncoder.writeHeader(
+            FrameHeader(isFinal: true, opcode: .binary, maskKey: nil, payloadByteCount: count),
+            to: storage + frameOffset)
+        try body(UnsafeMutableRawBufferPointer(start: storage + headroom, count: count))
+    }
+
+    /// Copies the bytes.
+    package convenience init(_ bytes: UnsafeRawBufferPointer) {
+        self.init(count: bytes.count) { $0.copyMemory(from: bytes) }
+    }
+
+    /// Copies the bytes.
+    package convenience init(_ bytes: [UInt8]) {
+        self.init(count: bytes.count) { target in bytes.withUnsafeBytes { target.copyMemory(from: $0) } }
+    }
+
+    deinit { storage.deallocate() }
+
+    /// The bytes, valid as long as this object lives.
+    var bytes: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: storage + FrameEncoder.unmaskedHeaderByteCountMax, count: count)
+    }
+
+    /// The bytes with the header of one unmasked binary frame before them.
+    var frame: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(
+            start: storage + frameOffset, count: FrameEncoder.unmaskedHeaderByteCountMax - frameOffset + count)
+    }
+
+    /// Calls `body` with the bytes.
+    package func withUnsafeBytes<Result, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try body(bytes)
+    }
+}

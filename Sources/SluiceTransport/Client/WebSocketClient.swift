@@ -1,0 +1,78 @@
+/// How a client reaches its server.
+package struct WebSocketClientOptions: Hashable, Sendable {
+    /// Limits and times.
+    package var connection = WebSocketOptions()
+    /// Whom to believe; only used with `wss://`.
+    package var trust = TLSTrust.systemAuthorities
+    /// More header fields for the upgrade request.
+    package var headers = HTTPHeaders()
+    /// The network interface to go through, `eth0` for instance; nil leaves it to the system.
+    package var networkInterface: String?
+
+    package init() {}
+}
+
+/// What a connection of a client needs until it is open.
+struct ClientCore {
+    let endpoint: Endpoint
+    let tls: TLSContext?
+    let handshake: ClientHandshake
+    let request: [UInt8]
+}
+
+/// Makes connections to WebSocket servers.
+package enum WebSocketClient {
+    /// Begins to connect, and returns at once.
+    ///
+    /// - Parameters:
+    ///   - loop: serves the connection.
+    ///   - delegate: kept until it has been told that the connection is over; that is also how it hears of a failure.
+    /// - Returns: the connection, not yet open. Messages can be sent already; `abort()` cancels.
+    /// - Throws: when the options cannot be used: a missing certificate file, a malformed header.
+    package static func connect(
+        to endpoint: Endpoint, options: WebSocketClientOptions = .init(), loop: EventLoop,
+        delegate: any MessageConnectionDelegate
+    ) throws(TransportError) -> any MessageConnection {
+        var generator = SystemRandomNumberGenerator()
+        let handshake = ClientHandshake(
+            key: WebSocketKey.random(using: &generator), subprotocols: options.connection.subprotocols,
+            server: endpoint.authority)
+        let core = ClientCore(
+            endpoint: endpoint, tls: endpoint.usesTLS ? try TLSContext(trust: options.trust) : nil,
+            handshake: handshake, request: try handshake.request(for: endpoint, headers: options.headers))
+        let connection = WebSocketConnection(
+            role: .client(core), phase: .connecting, peer: endpoint.authority, loop: loop,
+            options: options.connection, delegate: delegate)
+        let interface = options.networkInterface
+        loop.execute {
+            guard connection.phase == .connecting else { return }
+            connection.limitOpening()
+            Resolver.resolve(endpoint.host, port: endpoint.port, on: loop) { answer in
+                connection.connect(answer, interface: interface)
+            }
+        }
+        return connection
+    }
+}
+
+extension WebSocketConnection {
+    /// Connects to one of the addresses found.
+    fileprivate func connect(_ answer: Result<[SocketAddress], TransportError>, interface: String?) {
+        guard phase == .connecting else { return }
+        switch answer {
+        case .failure(let error):
+            terminate(error)
+        case .success(let addresses):
+            let connector = TCPConnector(addresses, interface: interface, loop: loop) { [weak self] result in
+                guard let self else { return }
+                self.connector = nil
+                switch result {
+                case .success(let socket): start(socket)
+                case .failure(let error): terminate(error)
+                }
+            }
+            self.connector = connector
+            connector.start()
+        }
+    }
+}

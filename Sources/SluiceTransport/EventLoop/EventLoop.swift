@@ -1,0 +1,235 @@
+import CEpoll
+import Glibc
+import Synchronization
+
+/// One thread that serves many non-blocking sockets through epoll.
+///
+/// A turn: wait; serve ready descriptors; run due timers; run closures from other threads; flush the connections
+/// that have something new to send, so that all of a turn's messages to one socket leave in one system call.
+package final class EventLoop: @unchecked Sendable {  // State is kept to the loop's thread, except `inbox` and atomics.
+    private struct Inbox {
+        var tasks: [@Sendable () -> Void] = []
+        var flushes: [PollHandler] = []
+        var isAsleep = false
+        var isStopping = false
+        var isStopped = false
+    }
+
+    private struct Slot {
+        var generation: UInt32 = 0
+        var handler: PollHandler?
+    }
+
+    private let epoll: Int32
+    private let wakeUp: Int32
+    private let inbox = Mutex(Inbox())
+    private let threadID = Atomic<UInt>(0)
+    private var thread: pthread_t?
+
+    private var slots: [Slot] = []
+    private var timers = TimerQueue()
+
+    /// Memory that a handler may use while it runs, 64 KiB.
+    let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 64)
+
+    private static let wakeUpTag = UInt64.max
+
+    /// Starts a loop and its thread.
+    package init() throws(TransportError) {
+        let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
+        guard descriptor >= 0 else { throw .system(errno, "create an event loop") }
+        epoll = descriptor
+        wakeUp = eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
+        guard wakeUp >= 0 else {
+            let number = errno
+            Glibc.close(epoll)
+            throw .system(number, "create an event loop")
+        }
+        var event = epoll_event()
+        event.events = EPOLLIN.rawValue
+        event.data.u64 = EventLoop.wakeUpTag
+        epoll_ctl(epoll, EPOLL_CTL_ADD, wakeUp, &event)
+
+        var identifier = pthread_t()
+        let context = Unmanaged.passRetained(self)
+        let result = pthread_create(
+            &identifier, nil,
+            { context in
+                Unmanaged<EventLoop>.fromOpaque(context!).takeRetainedValue().run()
+                return nil
+            }, context.toOpaque())
+        guard result == 0 else {
+            context.release()
+            throw .system(result, "start a thread")
+        }
+        thread = identifier
+    }
+
+    deinit {
+        Glibc.close(epoll)
+        Glibc.close(wakeUp)
+        scratch.deallocate()
+    }
+
+    /// Whether the caller is on the loop's thread.
+    package var isCurrent: Bool { threadID.load(ordering: .relaxed) == UInt(pthread_self()) }
+
+    /// Runs a closure on the loop's thread, in the order of the calls. After the loop has stopped nothing runs.
+    package func execute(_ task: @escaping @Sendable () -> Void) {
+        enqueue { $0.tasks.append(task) }
+    }
+
+    /// Calls the handler's `flush()` at the end of this turn or of the next.
+    func scheduleFlush(_ handler: PollHandler) {
+        enqueue { $0.flushes.append(handler) }
+    }
+
+    private func enqueue(_ body: (inout sending Inbox) -> Void) {
+        let mustWake = inbox.withLock { inbox in
+            guard !inbox.isStopped else { return false }
+            body(&inbox)
+            defer { inbox.isAsleep = false }
+            return inbox.isAsleep
+        }
+        if mustWake { eventfd_write(wakeUp, 1) }
+    }
+
+    /// Ends the loop after the closures already given to it, and waits for its thread; connections that are still open
+    /// are aborted. Not to be called on the loop's thread.
+    package func stop() {
+        precondition(!isCurrent, "an event loop cannot wait for its own end")
+        enqueue { $0.isStopping = true }
+        let thread = inbox.withLock { _ in
+            defer { self.thread = nil }
+            return self.thread
+        }
+        if let thread { pthread_join(thread, nil) }
+    }
+}
+
+// MARK: - Descriptors and timers, on the loop's thread
+
+extension EventLoop {
+    /// Begins to serve a descriptor.
+    func register(_ descriptor: Int32, _ interest: Readiness, _ handler: PollHandler) throws(TransportError) {
+        let index = Int(descriptor)
+        if index >= slots.count { slots.append(contentsOf: repeatElement(Slot(), count: index + 1 - slots.count)) }
+        slots[index].generation &+= 1
+        slots[index].handler = handler
+        guard control(EPOLL_CTL_ADD, descriptor, interest) == 0 else {
+            slots[index].handler = nil
+            throw .system(errno, "watch a socket")
+        }
+    }
+
+    /// Changes what a descriptor is watched for.
+    func change(_ descriptor: Int32, _ interest: Readiness) {
+        _ = control(EPOLL_CTL_MOD, descriptor, interest)
+    }
+
+    /// Ends serving a descriptor, before it is closed. Events already waiting are dropped.
+    func deregister(_ descriptor: Int32) {
+        slots[Int(descriptor)].handler = nil
+        _ = control(EPOLL_CTL_DEL, descriptor, [])
+    }
+
+    private func control(_ operation: Int32, _ descriptor: Int32, _ interest: Readiness) -> Int32 {
+        var event = epoll_event()
+        event.events = interest.rawValue
+        event.data.u64 = UInt64(slots[Int(descriptor)].generation) << 32 | UInt64(UInt32(bitPattern: descriptor))
+        return epoll_ctl(epoll, operation, descriptor, &event)
+    }
+
+    /// Runs a closure once after some time, on the loop's thread.
+    ///
+    /// - Returns: for ``cancel(_:)``.
+    func schedule(after delay: Duration, _ action: @escaping () -> Void) -> UInt64 {
+        schedule(at: MonotonicClock.now + delay.nanoseconds, action)
+    }
+
+    /// Runs a closure once at a time of ``MonotonicClock``.
+    func schedule(at deadline: Int64, _ action: @escaping () -> Void) -> UInt64 {
+        timers.add(deadline: deadline, action: action)
+    }
+
+    /// Forgets a timer that has not fired.
+    func cancel(_ timer: UInt64) { timers.remove(timer) }
+}
+
+// MARK: - The loop
+
+extension EventLoop {
+    private func run() {
+        threadID.store(UInt(pthread_self()), ordering: .relaxed)
+        // OpenSSL writes without MSG_NOSIGNAL; blocked here, a broken pipe is only an error.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+
+        let capacity = 512
+        let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
+        defer { events.deallocate() }
+        while true {
+            let count = epoll_wait(epoll, events, Int32(capacity), waitTime())
+            for index in 0..<Int(max(count, 0)) { dispatch(events[index]) }
+            runTimers()
+            guard runInbox() else { break }
+        }
+    }
+
+    private func dispatch(_ event: epoll_event) {
+        let tag = event.data.u64
+        guard tag != EventLoop.wakeUpTag else {
+            var value: eventfd_t = 0
+            eventfd_read(wakeUp, &value)
+            return
+        }
+        let slot = slots[Int(tag & 0xFFFF_FFFF)]
+        guard slot.generation == UInt32(tag >> 32), let handler = slot.handler else { return }
+        handler.ready(Readiness(rawValue: event.events))
+    }
+
+    /// Milliseconds to sleep, rounded up so that no timer is looked at too early.
+    private func waitTime() -> Int32 {
+        let deadline = timers.nextDeadline()
+        let hasWork = inbox.withLock { inbox in
+            let hasWork = !inbox.tasks.isEmpty || !inbox.flushes.isEmpty || inbox.isStopping
+            inbox.isAsleep = !hasWork
+            return hasWork
+        }
+        guard !hasWork else { return 0 }
+        guard let deadline else { return -1 }
+        return Int32(clamping: max(0, (deadline - MonotonicClock.now + 999_999) / 1_000_000))
+    }
+
+    private func runTimers() {
+        let now = MonotonicClock.now
+        while let action = timers.takeDue(now: now) { action() }
+    }
+
+    /// Runs what other threads asked for; false when the loop shall end.
+    private func runInbox() -> Bool {
+        let (tasks, isStopping) = inbox.withLock { inbox in
+            inbox.isAsleep = false
+            let tasks = inbox.tasks
+            inbox.tasks = []
+            return (tasks, inbox.isStopping)
+        }
+        for task in tasks { task() }
+        if isStopping {
+            for slot in slots { slot.handler?.loopWillStop() }
+        }
+        let flushes = inbox.withLock { inbox in
+            let flushes = inbox.flushes
+            inbox.flushes = []
+            if isStopping {
+                inbox.isStopped = true
+                inbox.tasks = []
+            }
+            return flushes
+        }
+        for handler in flushes { handler.flush() }
+        return !isStopping
+    }
+}

@@ -1,0 +1,11 @@
+import Glibc
+
+/// Time that only goes forward.
+enum MonotonicClock {
+    /// Nanoseconds since an arbitrary moment.
+    static var now: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+}

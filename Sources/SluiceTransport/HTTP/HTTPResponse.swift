@@ -1,0 +1,58 @@
+/// An answer with a small body, after which the connection closes.
+package struct HTTPResponse: Hashable, Sendable, Error {
+    package var status: Int
+    package var headers: HTTPHeaders
+    package var body: [UInt8]
+
+    package init(status: Int, headers: HTTPHeaders = [:], body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    /// An answer in plain words.
+    package init(status: Int, text: String) {
+        self.init(
+            status: status, headers: ["Content-Type": "text/plain; charset=utf-8"], body: Array((text + "\n").utf8))
+    }
+
+    /// The answer as bytes, `Content-Length` and `Connection: close` added.
+    ///
+    /// - Parameter includesBody: false in the answer to `HEAD`.
+    package func encoded(includesBody: Bool = true) -> [UInt8] {
+        var head = "HTTP/1.1 \(status) \(HTTPResponse.reason(status))\r\n"
+        for field in headers.fields {
+            head += "\(HTTPResponse.onOneLine(field.name)): \(HTTPResponse.onOneLine(field.value))\r\n"
+        }
+        head += "Content-Length: \(body.count)\r\nConnection: close\r\n\r\n"
+        return Array(head.utf8) + (includesBody ? body : [])
+    }
+
+    /// A header value must not end its line: control characters become spaces.
+    private static func onOneLine(_ text: String) -> String {
+        String(decoding: text.utf8.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 }, as: UTF8.self)
+    }
+
+    /// The phrase that goes with a status (RFC 9110, section 15).
+    package static func reason(_ status: Int) -> String {
+        switch status {
+        case 101: "Switching Protocols"
+        case 200: "OK"
+        case 204: "No Content"
+        case 400: "Bad Request"
+        case 401: "Unauthorized"
+        case 403: "Forbidden"
+        case 404: "Not Found"
+        case 405: "Method Not Allowed"
+        case 408: "Request Timeout"
+        case 413: "Content Too Large"
+        case 426: "Upgrade Required"
+        case 429: "Too Many Requests"
+        case 431: "Request Header Fields Too Large"
+        case 500: "Internal Server Error"
+        case 503: "Service Unavailable"
+        case 505: "HTTP Version Not Supported"
+        default: "Status"
+        }
+    }
+}

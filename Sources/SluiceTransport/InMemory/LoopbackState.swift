@@ -1,0 +1,72 @@
+/// Everything in a ``LoopbackNetwork``, behind its lock.
+struct LoopbackState {
+    /// What can come to one end of a connection.
+    enum Item {
+        case request(HTTPRequest)
+        case opened
+        case message(SharedBuffer)
+        case close(CloseCode, reason: String)
+        case ended(TransportError?)
+    }
+
+    struct End {
+        let connection: LoopbackConnection
+        let peer: ConnectionID
+        let host: String
+        let isServer: Bool
+        var delegate: (any MessageConnectionDelegate)?
+        var inbound: [(sequence: UInt64, item: Item)] = []
+        var inboundHead = 0
+        var isPaused = false
+        var isEndedByOwner = false
+        var isAboveLowWater = false
+
+        var first: (sequence: UInt64, item: Item)? { inboundHead < inbound.count ? inbound[inboundHead] : nil }
+
+        mutating func takeFirst() -> Item? {
+            guard let item = first?.item else { return nil }
+            inboundHead += 1
+            if inboundHead > 32, inboundHead * 2 > inbound.count {
+                inbound.removeFirst(inboundHead)
+                inboundHead = 0
+            }
+            return item
+        }
+    }
+
+    var listeners: [String: ServerHooks] = [:]
+    var ends: [ConnectionID: End] = [:]
+    var cutHosts: Set<String> = []
+    var stalledHosts: Set<String> = []
+    var isDelivering = false
+    var isPumpScheduled = false
+    private var lastSequence: UInt64 = 0
+
+    /// Puts something in the queue of an end, if that still exists.
+    mutating func post(_ item: Item, to id: ConnectionID) {
+        lastSequence += 1
+        ends[id]?.inbound.append((lastSequence, item))
+    }
+
+    /// Drops what waits for an end and lets it end next.
+    mutating func end(_ id: ConnectionID, _ error: TransportError?) {
+        ends[id]?.inbound = []
+        ends[id]?.inboundHead = 0
+        post(.ended(error), to: id)
+    }
+
+    /// The ends that something may be delivered to, what was sent first at the front.
+    func candidates() -> [ConnectionID] {
+        var found: [(sequence: UInt64, id: ConnectionID)] = []
+        for (id, end) in ends {
+            guard let (sequence, item) = end.first else { continue }
+            switch item {
+            case .ended: break
+            case .message where end.isPaused: continue
+            default: if stalledHosts.contains(end.host) { continue }
+            }
+            found.append((sequence, id))
+        }
+        return found.sorted { $0.sequence < $1.sequence }.map(\.id)
+    }
+}

@@ -1,0 +1,69 @@
+/// A connection that carries whole binary messages in order, both ways.
+///
+/// Every member may be used from any thread. Calls return at once; what they cause reaches the delegate later.
+package protocol MessageConnection: AnyObject, Sendable {
+    /// Unique in this process.
+    var id: ConnectionID { get }
+
+    /// The other side's address, for logs.
+    var peerDescription: String { get }
+
+    /// Bytes accepted by ``send(_:)`` that the operating system has not yet taken.
+    var queuedBytes: Int { get }
+
+    /// Sends a message after those sent before. After ``close(code:reason:)`` or ``abort()`` it does nothing.
+    ///
+    /// The queue has no limit of its own: an owner looks at ``queuedBytes`` and closes, waits, or drops.
+    func send(_ message: SharedBuffer)
+
+    /// Sends what is queued, then closes with a closing handshake. No message is received any more.
+    ///
+    /// - Parameter reason: at most 123 bytes of UTF-8; the rest is cut off.
+    func close(code: CloseCode, reason: String)
+
+    /// Closes at once and forgets what is queued.
+    func abort()
+
+    /// Stops receiving until ``resumeReceiving()``, so that the peer feels back pressure. A few messages may still come.
+    func pauseReceiving()
+
+    /// Receives again.
+    func resumeReceiving()
+}
+
+extension MessageConnection {
+    /// Closes normally.
+    package func close() { close(code: .normal, reason: "") }
+}
+
+/// The identity of a connection, unique in this process.
+package struct ConnectionID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    package let rawValue: UInt64
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+    package var description: String { "connection \(rawValue)" }
+}
+
+/// What happens on a connection. Calls for one connection come one at a time and in order, on its event loop's
+/// thread, which they must not block.
+package protocol MessageConnectionDelegate: AnyObject, Sendable {
+    /// The connection is ready. Messages sent earlier are on their way.
+    func connectionDidOpen(_ connection: any MessageConnection)
+
+    /// A whole message has come.
+    ///
+    /// - Parameter message: valid until this call returns.
+    func connection(_ connection: any MessageConnection, didReceive message: UnsafeRawBufferPointer)
+
+    /// The queue was above the low-water mark and has fallen to it or below.
+    func connectionDidDrain(_ connection: any MessageConnection)
+
+    /// The connection is over, or could not be made. Called exactly once, and nothing is called after it.
+    ///
+    /// - Parameter error: nil after a closing handshake with code 1000, or one that this side began.
+    func connection(_ connection: any MessageConnection, didCloseWith error: TransportError?)
+}
+
+extension MessageConnectionDelegate {
+    package func connectionDidOpen(_ connection: any MessageConnection) {}
+    package func connectionDidDrain(_ connection: any MessageConnection) {}
+}

@@ -1,0 +1,27 @@
+/// What to do with a client that asks for a connection.
+package enum UpgradeDecision: Sendable {
+    /// Open it; the delegate is kept until it has been told that the connection is over.
+    case accept(any MessageConnectionDelegate)
+    /// Refuse it with an HTTP status and a text in plain words.
+    case reject(status: Int, text: String)
+}
+
+/// What a server asks its owner. Called on event loops, which they must not block.
+package struct ServerHooks: Sendable {
+    /// Decides about a connection.
+    package var accept: @Sendable (HTTPRequest, any MessageConnection) -> UpgradeDecision
+    /// Answers a plain `GET` or `HEAD`; nil means 404.
+    package var page: @Sendable (HTTPRequest) -> HTTPResponse?
+    /// Hears of connections that failed before they were open, with the peer's address; for logs.
+    package var didRefuse: @Sendable (_ peer: String, TransportError) -> Void
+
+    package init(
+        accept: @escaping @Sendable (HTTPRequest, any MessageConnection) -> UpgradeDecision,
+        page: @escaping @Sendable (HTTPRequest) -> HTTPResponse? = { _ in nil },
+        didRefuse: @escaping @Sendable (_ peer: String, TransportError) -> Void = { _, _ in }
+    ) {
+        self.accept = accept
+        self.page = page
+        self.didRefuse = didRefuse
+    }
+}

@@ -1,0 +1,89 @@
+import CEpoll
+import Glibc
+
+/// An IP address and port.
+struct SocketAddress: Sendable {
+    private var storage: sockaddr_storage
+    private var length: socklen_t
+
+    /// Filled in by the kernel.
+    init() {
+        storage = sockaddr_storage()
+        length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    }
+
+    private init(_ address: UnsafePointer<sockaddr>, _ length: socklen_t) {
+        self.init()
+        self.length = min(length, self.length)
+        withUnsafeMutableBytes(of: &storage) {
+            $0.copyMemory(from: UnsafeRawBufferPointer(start: address, count: Int(self.length)))
+        }
+    }
+
+    var family: Int32 { Int32(storage.ss_family) }
+
+    func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        withUnsafePointer(to: storage) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
+        }
+    }
+
+    mutating func withMutablePointer<Result>(
+        _ body: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Result
+    ) -> Result {
+        withUnsafeMutablePointer(to: &storage) { storage in
+            storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, &length) }
+        }
+    }
+
+    var port: UInt16 {
+        get {
+            withUnsafeBytes(of: storage) { UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self)) }
+        }
+        set {
+            // Both families keep the port at the same place.
+            withUnsafeMutableBytes(of: &storage) { $0.storeBytes(of: newValue.bigEndian, toByteOffset: 2, as: UInt16.self) }
+        }
+    }
+
+    /// As in "127.0.0.1:80" or "[::1]:80".
+    var text: String {
+        var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+        let result = withPointer { getnameinfo($0, $1, &host, socklen_t(host.count), nil, 0, NI_NUMERICHOST) }
+        guard result == 0 else { return "an unknown address" }
+        let name = host.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        return family == AF_INET6 ? "[\(name)]:\(port)" : "\(name):\(port)"
+    }
+
+    /// Looks a host up. Blocks unless `numericOnly`.
+    ///
+    /// - Parameters:
+    ///   - host: a name or address; nil means every address of this machine.
+    ///   - isListening: whether the addresses are to listen at.
+    static func resolve(
+        _ host: String?, port: UInt16, isListening: Bool, numericOnly: Bool = false
+    ) throws(TransportError) -> [SocketAddress] {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_flags = (isListening ? AI_PASSIVE : 0) | (numericOnly ? AI_NUMERICHOST : 0)
+        var list: UnsafeMutablePointer<addrinfo>?
+        let result = getaddrinfo(host, String(port), &hints, &list)
+        defer { if let list { freeaddrinfo(list) } }
+        guard result == 0 else {
+            let isTransient = result == EAI_AGAIN
+            let reason = result == EAI_NONAME ? "no such host" : String(cString: gai_strerror(result))
+            throw TransportError(
+                .nameResolutionFailed, "cannot find the address of \"\(host ?? "")\": \(reason)",
+                isTransient: isTransient || !isListening)
+        }
+        var addresses: [SocketAddress] = []
+        var entry = list
+        while let current = entry {
+            if let address = current.pointee.ai_addr {
+                addresses.append(SocketAddress(address, current.pointee.ai_addrlen))
+            }
+            entry = current.pointee.ai_next
+        }
+        return addresses
+    }
+}

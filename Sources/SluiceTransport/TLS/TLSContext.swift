@@ -1,0 +1,98 @@
+import COpenSSL
+import Glibc
+
+/// Certificates and rules shared by many TLS sessions.
+final class TLSContext: @unchecked Sendable {  // OpenSSL counts references to a context and locks; it is not changed after `init`.
+    let pointer: OpaquePointer
+    /// Whom a client trusts; nil for a server.
+    let trust: TLSTrust?
+
+    private init(_ method: OpaquePointer?, trust: TLSTrust?) throws(TransportError) {
+        guard let pointer = SSL_CTX_new(method) else {
+            throw TransportError(.tlsFailed, "cannot set up TLS: \(TLSError.takeText())")
+        }
+        self.pointer = pointer
+        self.trust = trust
+        SSL_CTX_ctrl(pointer, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
+        let modes =
+            SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS
+        SSL_CTX_ctrl(pointer, SSL_CTRL_MODE, Int(modes), nil)
+        SSL_CTX_ctrl(pointer, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil)
+        SSL_CTX_set_options(pointer, TLSContext.noRenegotiation)
+        // A key that needs a passphrase is an error, not a question on the terminal.
+        SSL_CTX_set_default_passwd_cb(pointer) { _, _, _, _ in 0 }
+    }
+
+    deinit { SSL_CTX_free(pointer) }
+
+    /// SSL_OP_NO_RENEGOTIATION, a macro that Swift does not see.
+    private static let noRenegotiation: UInt64 = 1 << 30
+
+    /// - Throws: naming the file that cannot be used and why.
+    convenience init(server: TLSServerConfiguration) throws(TransportError) {
+        try self.init(TLS_server_method(), trust: nil)
+        SSL_CTX_set_num_tickets(pointer, 0)
+        let chain = server.certificateChainFile
+        let key = server.privateKeyFile
+        try TLSContext.checkReadable(chain, "certificate")
+        guard SSL_CTX_use_certificate_chain_file(pointer, chain) == 1 else {
+            throw TransportError(
+                .certificateFile, "the certificate file \(chain) has no certificate in PEM form: \(TLSError.takeText())"
+            )
+        }
+        try TLSContext.checkReadable(key, "private key")
+        guard SSL_CTX_use_PrivateKey_file(pointer, key, SSL_FILETYPE_PEM) == 1 else {
+            if TLSError.isKeyMismatch { throw TLSContext.mismatch(key, chain) }
+            throw TransportError(
+                .certificateFile,
+                "the private key file \(key) has no unencrypted key in PEM form: \(TLSError.takeText())")
+        }
+        guard SSL_CTX_check_private_key(pointer) == 1 else { throw TLSContext.mismatch(key, chain) }
+    }
+
+    /// - Throws: naming the file that cannot be used and why.
+    convenience init(trust: TLSTrust) throws(TransportError) {
+        try self.init(TLS_client_method(), trust: trust)
+        SSL_CTX_set_verify(pointer, trust == .selfSignedOnly ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, nil)
+        switch trust {
+        case .systemAuthorities:
+            guard SSL_CTX_set_default_verify_paths(pointer) == 1 else {
+                throw TransportError(.certificateFile, "the system's certificate authorities cannot be read")
+            }
+        case .authorities(let files):
+            guard !files.isEmpty else {
+                throw TransportError(.invalidConfiguration, "no file of certificate authorities is given")
+            }
+            for file in files { try load(file) }
+        case .pinned(let file):
+            try load(file)
+            let parameters = SSL_CTX_get0_param(pointer)
+            X509_VERIFY_PARAM_set_flags(
+                parameters, UInt(X509_V_FLAG_PARTIAL_CHAIN) | UInt(X509_V_FLAG_NO_CHECK_TIME))
+        case .selfSignedOnly:
+            break
+        }
+    }
+
+    private func load(_ file: String) throws(TransportError) {
+        try TLSContext.checkReadable(file, "certificate")
+        guard SSL_CTX_load_verify_file(pointer, file) == 1 else {
+            throw TransportError(
+                .certificateFile, "the certificate file \(file) has no certificate in PEM form: \(TLSError.takeText())")
+        }
+    }
+
+    private static func mismatch(_ key: String, _ chain: String) -> TransportError {
+        ERR_clear_error()
+        return TransportError(
+            .certificateFile, "the private key in \(key) does not belong to the first certificate in \(chain)")
+    }
+
+    private static func checkReadable(_ file: String, _ kind: String) throws(TransportError) {
+        guard let handle = fopen(file, "re") else {
+            throw TransportError(
+                .certificateFile, "the \(kind) file \(file) cannot be read: \(String(cString: strerror(errno)))")
+        }
+        fclose(handle)
+    }
+}

@@ -1,0 +1,34 @@
+import Glibc
+
+extension TransportError {
+    /// The error for a failed system call.
+    ///
+    /// - Parameters:
+    ///   - number: the value of `errno`.
+    ///   - action: what was tried, with the address: "connect to 127.0.0.1:80".
+    static func system(_ number: Int32, _ action: String) -> TransportError {
+        let reason = String(cString: strerror(number))
+        switch number {
+        case ECONNREFUSED:
+            return .init(.connectionRefused, "cannot \(action): nobody listens there", isTransient: true)
+        case ETIMEDOUT:
+            return .init(.timedOut, "cannot \(action): no answer in time", isTransient: true)
+        case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN:
+            return .init(.unreachable, "cannot \(action): \(reason)", isTransient: true)
+        case ECONNRESET, EPIPE, ECONNABORTED, ENOTCONN:
+            return .init(.connectionLost, "cannot \(action): the peer reset the connection", isTransient: true)
+        case EADDRINUSE:
+            return .init(.addressInUse, "cannot \(action): the address is in use by another program")
+        case EADDRNOTAVAIL:
+            return .init(.addressUnavailable, "cannot \(action): this machine does not have that address")
+        case EACCES, EPERM:
+            return .init(
+                .permissionDenied,
+                "cannot \(action): permission denied (ports below 1024 need a privilege; another port would do)")
+        case EMFILE, ENFILE, ENOBUFS, ENOMEM:
+            return .init(.resourcesExhausted, "cannot \(action): \(reason)", isTransient: true)
+        default:
+            return .init(.system, "cannot \(action): \(reason) (errno \(number))")
+        }
+    }
+}

@@ -1,0 +1,31 @@
+/// Why a WebSocket connection is closed (RFC 6455, section 7.4).
+package struct CloseCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    package let rawValue: UInt16
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    package static let normal = CloseCode(rawValue: 1000)
+    package static let goingAway = CloseCode(rawValue: 1001)
+    package static let protocolError = CloseCode(rawValue: 1002)
+    package static let unsupportedData = CloseCode(rawValue: 1003)
+    package static let invalidPayload = CloseCode(rawValue: 1007)
+    package static let policyViolation = CloseCode(rawValue: 1008)
+    package static let messageTooBig = CloseCode(rawValue: 1009)
+    package static let internalError = CloseCode(rawValue: 1011)
+    package static let tryAgainLater = CloseCode(rawValue: 1013)
+
+    /// Whether the code may stand in a close frame: assigned by the registry, or in the ranges for libraries
+    /// (3000–3999) and applications (4000–4999).
+    package var isAllowedOnWire: Bool {
+        switch rawValue {
+        case 1000...1003, 1007...1014, 3000...4999: true
+        default: false
+        }
+    }
+
+    /// Whether a peer that closes with this code may be expected to take a new connection later.
+    package var isTransient: Bool {
+        self == .goingAway || self == .tryAgainLater || self == .internalError || rawValue == 1012
+    }
+
+    package var description: String { String(rawValue) }
+}

@@ -1,0 +1,22 @@
+package import SluiceModel
+
+/// What one commit group changed: each object once, with its first old and its last new image.
+package struct CommitDelta: Sendable {
+    package let changes: [ObjectDelta]
+    /// The server version that the group leads to.
+    package let version: UInt64
+    /// The classes of the changed objects.
+    package let classes: Set<Int>
+    private let positions: [ObjectRef: Int]
+
+    /// - Precondition: no object occurs twice in `changes`.
+    package init(changes: [ObjectDelta], version: UInt64) {
+        self.changes = changes
+        self.version = version
+        classes = Set(changes.lazy.map(\.object.classIndex))
+        positions = Dictionary(uniqueKeysWithValues: changes.enumerated().lazy.map { ($1.object, $0) })
+    }
+
+    /// The change of an object; nil if the group left it alone.
+    package func change(of object: ObjectRef) -> ObjectDelta? { positions[object].map { changes[$0] } }
+}

@@ -1,0 +1,67 @@
+package import SluiceModel
+
+/// What one commit group did to one object: its image before the first commit of the group and after the last.
+package struct ObjectDelta: Sendable {
+    package let object: ObjectRef
+    /// The object before the group; nil if it was not here (a ghost, or unknown).
+    package let old: Row?
+    /// The object after the group; nil if it is not here.
+    package let new: Row?
+    /// Which authors of the group's commits changed the object: positions in the engine's list of authors.
+    package let authors: [Int]
+    /// The properties whose values differ between the two images; empty when either is missing.
+    package let changed: PropertySet
+
+    package init(object: ObjectRef, old: Row?, new: Row?, authors: [Int]) {
+        self.object = object
+        self.old = old
+        self.new = new
+        self.authors = authors
+        if let old, let new {
+            changed = Self.difference(old.values, new.values)
+        } else {
+            changed = []
+        }
+    }
+
+    /// Whether the object came or went.
+    package var changesPresence: Bool { (old == nil) != (new == nil) }
+
+    /// Whether the object came, went, or changed in one of these properties.
+    func concerns(_ properties: PropertySet) -> Bool { changesPresence || changed.meets(properties) }
+
+    private static func difference(_ old: [Value], _ new: [Value]) -> PropertySet {
+        let common = Swift.min(old.count, new.count)
+        var changed = PropertySet()
+        for index in 0..<common where old[index] != new[index] { changed.insert(index) }
+        for index in common..<Swift.max(old.count, new.count) { changed.insert(index) }
+        return changed
+    }
+}
+
+extension PropertySet {
+    /// Whether the sets have a position in common.
+    func meets(_ other: PropertySet) -> Bool {
+        var common = self
+        common.formIntersection(other)
+        return !common.isEmpty
+    }
+
+    func union(_ other: PropertySet) -> PropertySet {
+        var union = self
+        union.formUnion(other)
+        return union
+    }
+
+    func intersection(_ other: PropertySet) -> PropertySet {
+        var common = self
+        common.formIntersection(other)
+        return common
+    }
+
+    func subtracting(_ other: PropertySet) -> PropertySet {
+        var rest = self
+        rest.subtract(other)
+        return rest
+    }
+}

@@ -1,0 +1,106 @@
+import SluiceModel
+import SluiceQuery
+
+/// Which links a query follows from where: its exclusion tree unrolled over the schema into a finite automaton.
+///
+/// A state is a class at a position of the exclusion tree, or a class as root. Root states have no arrivals, so an
+/// object that is both a root and linked is two nodes.
+package struct ClosurePlan: Sendable {
+    struct State: Sendable {
+        let classIndex: Int
+        let isRoot: Bool
+        /// What the view includes of an object in this state.
+        let included: PropertySet
+        var steps: [Step] = []
+        /// The properties of `steps`.
+        var followed: PropertySet = []
+        /// How linked objects lead here.
+        var arrivals: [Arrival] = []
+    }
+
+    /// From a state through a link property to another state.
+    struct Step: Sendable {
+        let property: Int
+        let target: Int
+        let targetClass: Int
+    }
+
+    /// The other end of a step.
+    struct Arrival: Sendable {
+        let source: Int
+        let sourceClass: Int
+        let property: Int
+    }
+
+    private(set) var states: [State] = []
+    /// The root state of each class that can have roots.
+    private(set) var rootStates: [Int: Int] = [:]
+    /// The states of linked objects of each class.
+    private(set) var linkedStates: [Int: [Int]] = [:]
+
+    /// - Parameters:
+    ///   - rootClasses: the classes that results may be of.
+    ///   - schema: the schema that the exclusion tree's positions belong to.
+    init(rootClasses: some Sequence<Int>, exclusions: ExclusionTree, schema: Schema) {
+        var positions: [Int] = []
+        var linked: [[Int]: Int] = [:]
+        func state(_ classIndex: Int, at position: Int, isRoot: Bool) -> Int {
+            if !isRoot, let known = linked[[classIndex, position]] { return known }
+            let included = exclusions.presentProperties(
+                propertyCount: schema[classIndex].properties.count, at: position)
+            states.append(State(classIndex: classIndex, isRoot: isRoot, included: included))
+            positions.append(position)
+            let index = states.count - 1
+            if isRoot {
+                rootStates[classIndex] = index
+            } else {
+                linked[[classIndex, position]] = index
+                linkedStates[classIndex, default: []].append(index)
+            }
+            return index
+        }
+
+        for classIndex in rootClasses { _ = state(classIndex, at: ExclusionTree.root, isRoot: true) }
+        var index = 0
+        while index < states.count {
+            let classIndex = states[index].classIndex
+            for (property, declared) in schema[classIndex].properties.enumerated() {
+                guard let name = declared.type.targetClass, let targetClass = schema.index(of: name),
+                    let next = exclusions.next(following: property, ofClass: classIndex, at: positions[index])
+                else { continue }
+                let target = state(targetClass, at: next, isRoot: false)
+                states[index].steps.append(Step(property: property, target: target, targetClass: targetClass))
+                states[index].followed.insert(property)
+                states[target].arrivals.append(Arrival(source: index, sourceClass: classIndex, property: property))
+            }
+            index += 1
+        }
+    }
+
+    /// Whether any link is followed from a root.
+    var followsLinks: Bool { !linkedStates.isEmpty }
+
+    /// The classes that linked objects may be of.
+    var linkedClasses: some Sequence<Int> { linkedStates.keys }
+
+    /// What the view includes of a root of this class for being a root.
+    func rootProperties(ofClass classIndex: Int) -> PropertySet {
+        rootStates[classIndex].map { states[$0].included } ?? []
+    }
+
+    /// Everything the view may include of an object of this class, in whatever role.
+    func includable(ofClass classIndex: Int) -> PropertySet {
+        var union = rootProperties(ofClass: classIndex)
+        for state in linkedStates[classIndex] ?? [] { union.formUnion(states[state].included) }
+        return union
+    }
+
+    /// Calls `body` with the nodes that links of a row, taken in `state`, lead to; repeats included.
+    func forEachTarget(of row: Row, in state: Int, _ body: (ClosureNode) throws -> Void) rethrows {
+        for step in states[state].steps {
+            try row.forEachLink(in: step.property) { key in
+                try body(ClosureNode(ObjectRef(step.targetClass, key), step.target))
+            }
+        }
+    }
+}

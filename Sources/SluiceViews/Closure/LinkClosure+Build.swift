@@ -1,0 +1,40 @@
+import SluiceModel
+import SluiceQuery
+
+extension LinkClosure {
+    /// Counts the links of one root, before ``finishBuilding(in:)``.
+    mutating func addRoot(_ row: Row, ofClass classIndex: Int) {
+        guard let state = plan.rootStates[classIndex] else { return }
+        plan.forEachTarget(of: row, in: state) { countRootLink(to: $0, 1) }
+    }
+
+    /// Follows the links of everything that the roots lead to.
+    mutating func finishBuilding(in source: any ObjectSource) throws {
+        var queue: [ClosureNode] = []
+        for node in entries.keys where try source.isPresent(node.object) { queue.append(node) }
+        for node in queue { add(node, level: 1, support: nil) }
+        try expand(queue, in: source)
+        beginStep()
+    }
+
+    /// Makes nodes of all that is here and reachable from the given nodes and not yet a node, breadth first.
+    mutating func expand(_ nodes: [ClosureNode], in source: any ObjectSource) throws {
+        var queue = nodes
+        var next = 0
+        while next < queue.count {
+            let node = queue[next]
+            next += 1
+            let level = level(node)
+            guard level > 0, !plan.states[node.state].steps.isEmpty, let row = try source.row(node.object) else {
+                continue
+            }
+            var targets: [ClosureNode] = []
+            plan.forEachTarget(of: row, in: node.state) { if self.level($0) == 0 { targets.append($0) } }
+            for target in targets where self.level(target) == 0 {
+                guard try source.isPresent(target.object) else { continue }
+                add(target, level: level + 1, support: node)
+                queue.append(target)
+            }
+        }
+    }
+}

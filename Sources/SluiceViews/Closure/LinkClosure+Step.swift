@@ -1,0 +1,171 @@
+import SluiceModel
+import SluiceQuery
+
+extension LinkClosure {
+    /// Brings the closure to the state of `source`.
+    ///
+    /// - Parameters:
+    ///   - commit: the group between the two states.
+    ///   - roots: every object whose role as a root changed, and every changed object that was or is a root.
+    ///   - source: the state after the group.
+    ///   - before: the state before it.
+    mutating func apply(
+        _ commit: CommitDelta, roots: [RootChange], in source: any ObjectSource, before: OldStateSource
+    ) throws {
+        beginStep()
+        var step = ClosureStep()
+        try countRootLinks(commit, roots, in: source, before: before, step: &step)
+        try unlinkChanged(commit, before: before, step: &step)
+        sortOut(&step)
+        try settle(&step, in: source, before: before)
+        try rederive(&step, commit, in: source)
+        try expand(step.frontier, in: source)
+    }
+
+    private mutating func countRootLinks(
+        _ commit: CommitDelta, _ roots: [RootChange], in source: any ObjectSource, before: OldStateSource,
+        step: inout ClosureStep
+    ) throws {
+        for root in roots {
+            guard let state = plan.rootStates[root.object.classIndex], !plan.states[state].steps.isEmpty else { continue }
+            if root.wasRoot, root.isRoot {
+                guard let change = commit.change(of: root.object), change.changed.meets(plan.states[state].followed)
+                else { continue }
+            }
+            if root.wasRoot, let row = try before.row(root.object) {
+                countRootLinks(of: row, in: state, -1, step: &step)
+            }
+            if root.isRoot, let row = try source.row(root.object) {
+                countRootLinks(of: row, in: state, 1, step: &step)
+            }
+        }
+    }
+
+    private mutating func countRootLinks(of row: Row, in state: Int, _ amount: Int32, step: inout ClosureStep) {
+        var targets: [ClosureNode] = []
+        plan.forEachTarget(of: row, in: state) { targets.append($0) }
+        for target in targets {
+            countRootLink(to: target, amount)
+            if step.counted.insert(target).inserted { step.countedOrder.append(target) }
+        }
+    }
+
+    /// Takes the nodes of changed objects apart: what they no longer lead to loses its support.
+    private mutating func unlinkChanged(
+        _ commit: CommitDelta, before: OldStateSource, step: inout ClosureStep
+    ) throws {
+        for change in commit.changes {
+            for state in plan.linkedStates[change.object.classIndex] ?? [] {
+                let node = ClosureNode(change.object, state)
+                guard level(node) > 0, let old = change.old else { continue }
+                guard let new = change.new else {
+                    suspend(node, oldRow: old, step: &step)
+                    continue
+                }
+                guard change.changed.meets(plan.states[state].followed) else { continue }
+                var kept: Set<ClosureNode> = []
+                plan.forEachTarget(of: new, in: state) { kept.insert($0) }
+                plan.forEachTarget(of: old, in: state) { target in
+                    if !kept.contains(target), let entry = entries[target], entry.support == node {
+                        step.pend(target, level: entry.level)
+                    }
+                }
+                step.frontier.append(node)
+            }
+        }
+    }
+
+    /// Decides what the changed counts of links from roots mean.
+    private mutating func sortOut(_ step: inout ClosureStep) {
+        for node in step.countedOrder {
+            guard let entry = entries[node] else { continue }
+            switch (entry.level, entry.rootLinks) {
+            case (0, 0): forgetIfIdle(node)
+            case (0, _): step.newcomers.append(node)
+            case (1, 0): step.pend(node, level: 1)
+            case (1, _): break
+            case (_, 0): break
+            default: supportByRoots(node)
+            }
+        }
+    }
+
+    /// Ends a node for now; what it supports has to look for another support.
+    private mutating func suspend(_ node: ClosureNode, oldRow: Row?, step: inout ClosureStep) {
+        if let oldRow {
+            plan.forEachTarget(of: oldRow, in: node.state) { target in
+                if let entry = entries[target], entry.support == node { step.pend(target, level: entry.level) }
+            }
+        }
+        remove(node)
+    }
+
+    /// Finds other supports of lower level, level by level; suspends what has none.
+    ///
+    /// When a node is looked at, every doubtful node of a lower level has been decided, so that any predecessor of lower
+    /// level is sound.
+    private mutating func settle(
+        _ step: inout ClosureStep, in source: any ObjectSource, before: OldStateSource
+    ) throws {
+        var level = 0
+        while level < step.pending.count {
+            var index = 0
+            while index < step.pending[level].count {
+                let node = step.pending[level][index]
+                index += 1
+                guard let entry = entries[node], Int(entry.level) == level else { continue }
+                if level == 1, entry.rootLinks > 0 { continue }
+                if level > 1, let support = try predecessor(of: node, below: entry.level, in: source) {
+                    setSupport(of: node, to: support)
+                    continue
+                }
+                let hasSteps = !plan.states[node.state].steps.isEmpty
+                suspend(node, oldRow: hasSteps ? try before.row(node.object) : nil, step: &step)
+                step.suspended.append(node)
+            }
+            level += 1
+        }
+    }
+
+    /// Brings back what is suspended, and brings in what was created, where something that stayed leads to it.
+    private mutating func rederive(
+        _ step: inout ClosureStep, _ commit: CommitDelta, in source: any ObjectSource
+    ) throws {
+        for change in commit.changes where change.old == nil && change.new != nil {
+            for state in plan.linkedStates[change.object.classIndex] ?? [] {
+                step.suspended.append(ClosureNode(change.object, state))
+            }
+        }
+        for node in step.newcomers + step.suspended {
+            guard level(node) == 0, try source.isPresent(node.object) else { continue }
+            if let entry = entries[node], entry.rootLinks > 0 {
+                add(node, level: 1, support: nil)
+            } else if let support = try predecessor(of: node, below: .max, in: source) {
+                add(node, level: level(support) + 1, support: support)
+            } else {
+                continue
+            }
+            step.frontier.append(node)
+        }
+    }
+}
+
+/// What one application of a commit group to a closure has in hand.
+struct ClosureStep {
+    /// Nodes whose count of links from roots changed, also in order.
+    var counted: Set<ClosureNode> = []
+    var countedOrder: [ClosureNode] = []
+    /// Nodes that roots lead to now and that may be here.
+    var newcomers: [ClosureNode] = []
+    /// Nodes that lost their support, by level.
+    var pending: [[ClosureNode]] = []
+    /// Nodes that found no support of lower level.
+    var suspended: [ClosureNode] = []
+    /// Nodes whose links have to be followed.
+    var frontier: [ClosureNode] = []
+
+    mutating func pend(_ node: ClosureNode, level: Int32) {
+        while pending.count <= Int(level) { pending.append([]) }
+        pending[Int(level)].append(node)
+    }
+}

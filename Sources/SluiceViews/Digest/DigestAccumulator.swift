@@ -1,0 +1,39 @@
+package import SluiceModel
+
+/// A digest of a set of objects and their visible values: the sum, modulo 2^128, of a hash of each.
+///
+/// The order of adding does not matter, and what was added can be taken away again, so the digest of a live view is kept
+/// in constant time per change. The hash is the first 128 bits of SHA-256 over the object's global id and, for each
+/// visible property, its name and its value with type and length before it.
+package struct DigestAccumulator: Sendable, Hashable {
+    private var sum: UInt128 = 0
+
+    package init() {}
+
+    /// The digest so far; zero of nothing.
+    package var digest: ObjectID {
+        ObjectID(high: UInt64(truncatingIfNeeded: sum >> 64), low: UInt64(truncatingIfNeeded: sum))
+    }
+
+    /// Adds an object with the values of the given properties.
+    package mutating func add(_ row: Row, of classSchema: ClassSchema, properties: PropertySet) {
+        sum &+= Self.hash(row, of: classSchema, properties: properties)
+    }
+
+    /// Takes away what was added with the same arguments.
+    package mutating func subtract(_ row: Row, of classSchema: ClassSchema, properties: PropertySet) {
+        sum &-= Self.hash(row, of: classSchema, properties: properties)
+    }
+
+    private static func hash(_ row: Row, of classSchema: ClassSchema, properties: PropertySet) -> UInt128 {
+        var encoder = DigestEncoder()
+        encoder.append(Identity(className: classSchema.name, key: row.key).objectID)
+        let names = properties.map { (name: classSchema.properties[$0].name, position: $0) }
+        for (name, position) in names.sorted(by: { UTF8Order.less($0.name, $1.name) }) {
+            encoder.append(name)
+            encoder.append(row.values[position])
+        }
+        let id = SHA256.truncatedID(of: encoder.bytes)
+        return UInt128(id.high) << 64 | UInt128(id.low)
+    }
+}

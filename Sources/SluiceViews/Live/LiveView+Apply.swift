@@ -1,0 +1,116 @@
+import SluiceModel
+import SluiceQuery
+
+extension LiveView {
+    /// Brings the view from the state before a commit group to the state after it.
+    ///
+    /// - Parameters:
+    ///   - commit: the group; the view must have been active before it.
+    ///   - source: the state after the group.
+    ///   - before: the state before it, shared by all views.
+    /// - Returns: what changed for a follower of the view; nil if nothing did.
+    package func apply(
+        _ commit: CommitDelta, in source: any ViewSource, before: OldStateSource
+    ) throws -> ViewDelta? {
+        precondition(isActive, "a view takes commits only once it is active")
+        guard concerns(commit) else { return nil }
+        let roots = try rootChanges(commit, in: source, before: before)
+        try closure?.apply(commit, roots: roots, in: source, before: before)
+        var builder = DeltaBuilder(view: self, commit: commit)
+        var judged: Set<ObjectRef> = []
+        for root in roots {
+            judged.insert(root.object)
+            builder.add(root)
+        }
+        func addLinked(_ object: ObjectRef) throws {
+            guard judged.insert(object).inserted else { return }
+            let isRoot = try isRoot(object, in: source)
+            builder.add(RootChange(object: object, wasRoot: isRoot, isRoot: isRoot, reason: .unknown))
+        }
+        if let closure {
+            for object in closure.touchedOrder { try addLinked(object) }
+            for change in commit.changes where closure.included(change.object) != nil { try addLinked(change.object) }
+        }
+        return builder.finish()
+    }
+
+    /// Whether anything in the commit could concern the view.
+    package func concerns(_ commit: CommitDelta) -> Bool {
+        commit.changes.contains { change in
+            concernedProperties[change.object.classIndex].map(change.concerns) ?? false
+        }
+    }
+}
+
+/// Sorts what happened to objects into a delta.
+private struct DeltaBuilder {
+    private let view: LiveView
+    private let commit: CommitDelta
+    private var delta = ViewDelta()
+    private var authors: Set<Int> = []
+
+    init(view: LiveView, commit: CommitDelta) {
+        self.view = view
+        self.commit = commit
+    }
+
+    mutating func add(_ root: RootChange) {
+        let object = root.object
+        let change = commit.change(of: object)
+        let rootProperties = view.plan.rootProperties(ofClass: object.classIndex)
+        let linkedNow = view.closure?.included(object)
+        let linkedBefore = view.closure?.touched[object] ?? linkedNow
+        let before = root.wasRoot ? rootProperties.union(linkedBefore ?? []) : linkedBefore
+        let now = root.isRoot ? rootProperties.union(linkedNow ?? []) : linkedNow
+
+        if root.wasRoot, !root.isRoot {
+            delta.left.append(ViewDeparture(object: object, reason: root.reason))
+        }
+        if let now {
+            let changed = now.subtracting(before ?? []).union(now.intersection(change?.changed ?? []))
+            let entry = ViewObject(object: object, included: now, changed: before == nil ? now : changed)
+            let differs = before != now || !changed.isEmpty
+            switch (root.wasRoot, root.isRoot) {
+            case (false, true): delta.entered.append(entry)
+            case (true, true): if differs { delta.updated.append(entry) } else { return }
+            case (true, false): delta.linkedEntered.append(entry)
+            case (false, false):
+                if before == nil {
+                    delta.linkedEntered.append(entry)
+                } else if differs {
+                    delta.linkedUpdated.append(entry)
+                } else {
+                    return
+                }
+            }
+        } else if before == nil {
+            return
+        } else if !root.wasRoot {
+            let isDeleted = change.map { $0.new == nil } ?? false
+            delta.linkedLeft.append(ViewDeparture(object: object, reason: isDeleted ? .deleted : .filter))
+        }
+        credit(root, change, shown: (before ?? []).union(now ?? []))
+    }
+
+    /// Adds the authors whose changes show in what was just added.
+    private mutating func credit(_ root: RootChange, _ change: ObjectDelta?, shown: PropertySet) {
+        let changesRole = root.wasRoot != root.isRoot
+        if changesRole { for cause in root.causes { authors.formUnion(commit.changes[cause].authors) } }
+        guard let change else { return }
+        let read = changesRole ? view.query.dependencies.rootProperties : []
+        if change.concerns(shown.union(read)) { authors.formUnion(change.authors) }
+    }
+
+    func finish() -> ViewDelta? {
+        guard !delta.isEmpty else { return nil }
+        var delta = delta
+        delta.entered.sort { $0.object < $1.object }
+        delta.left.sort { $0.object < $1.object }
+        delta.updated.sort { $0.object < $1.object }
+        delta.linkedEntered.sort { $0.object < $1.object }
+        delta.linkedLeft.sort { $0.object < $1.object }
+        delta.linkedUpdated.sort { $0.object < $1.object }
+        delta.authors = authors.sorted()
+        return delta
+    }
+}

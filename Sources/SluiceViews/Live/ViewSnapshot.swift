@@ -1,0 +1,47 @@
+package import SluiceModel
+package import SluiceQuery
+
+/// What a view is in one state, computed from nothing but the query and the state: the oracle that live views are
+/// checked against. Slow and simple on purpose; shares no code with ``LiveView``.
+package struct ViewSnapshot: Sendable, Hashable {
+    /// The roots in order, within the limit.
+    package private(set) var roots: [ObjectRef] = []
+    /// Every object of the view, roots and linked, with all that the view includes of it.
+    package private(set) var included: [ObjectRef: PropertySet] = [:]
+
+    /// - Throws: what the source throws.
+    package init(of query: Query, schema: Schema, in source: any ViewSource) throws {
+        if let id = query.object {
+            if let object = try source.object(withID: id), try source.isPresent(object) { roots = [object] }
+        } else {
+            try source.rows(matching: query, after: nil, limit: nil) { row in
+                if let limit = query.limit, roots.count >= limit { return false }
+                roots.append(ObjectRef(query.classIndex, row.key))
+                return true
+            }
+        }
+        var seen: [ObjectRef: Set<Int>] = [:]
+        var queue = roots.map { (object: $0, position: ExclusionTree.root) }
+        while let (object, position) = queue.popLast() {
+            guard let row = try source.row(object), seen[object, default: []].insert(position).inserted else { continue }
+            for (property, declared) in schema[object.classIndex].properties.enumerated()
+            where !query.exclusions.isExcluded(property: property, ofClass: object.classIndex, at: position) {
+                included[object, default: []].insert(property)
+                guard let target = declared.type.targetClass.flatMap(schema.index(of:)),
+                    let next = query.exclusions.next(following: property, ofClass: object.classIndex, at: position)
+                else { continue }
+                switch row.values[property] {
+                case .link(let key): queue.append((ObjectRef(target, key), next))
+                case .list(let elements), .set(let elements):
+                    for case .link(let key) in elements { queue.append((ObjectRef(target, key), next)) }
+                case .map(let map):
+                    for case .link(let key) in map.entries.map(\.value) { queue.append((ObjectRef(target, key), next)) }
+                default: break
+                }
+            }
+        }
+    }
+
+    /// The objects that are in the view without being roots.
+    package var linked: Set<ObjectRef> { Set(included.keys).subtracting(roots) }
+}

@@ -1,0 +1,78 @@
+package import SluiceModel
+package import SluiceQuery
+
+/// The state before a commit group: the state after it, with the group's old images laid over.
+///
+/// Made once for a group and shared by all views that the group concerns; the index of old links is built when a view
+/// first asks for backlinks.
+package final class OldStateSource: ObjectSource {
+    private let commit: CommitDelta
+    private let source: any ObjectSource
+    private let schema: Schema
+    private var linksOfChanged: [Link: [ObjectKey]]?
+
+    private struct Link: Hashable {
+        let target: ObjectRef
+        let classIndex: Int
+        let property: Int
+    }
+
+    /// - Parameters:
+    ///   - commit: the group.
+    ///   - source: the state after the group.
+    package init(_ commit: CommitDelta, over source: any ObjectSource, schema: Schema) {
+        self.commit = commit
+        self.source = source
+        self.schema = schema
+    }
+
+    package func row(_ object: ObjectRef) throws -> Row? {
+        if let change = commit.change(of: object) { return change.old }
+        return try source.row(object)
+    }
+
+    package func isPresent(_ object: ObjectRef) throws -> Bool {
+        if let change = commit.change(of: object) { return change.old != nil }
+        return try source.isPresent(object)
+    }
+
+    package func backlinks(
+        to object: ObjectRef, fromClass classIndex: Int, property: Int, _ body: (ObjectKey) throws -> Bool
+    ) throws {
+        var isStopped = false
+        try source.backlinks(to: object, fromClass: classIndex, property: property) { key in
+            guard commit.change(of: ObjectRef(classIndex, key)) == nil else { return true }
+            isStopped = try !body(key)
+            return !isStopped
+        }
+        guard !isStopped else { return }
+        try oldBacklinks(to: object, fromClass: classIndex, property: property, body)
+    }
+
+    /// The changed objects that linked to `object` before the group.
+    func oldBacklinks(
+        to object: ObjectRef, fromClass classIndex: Int, property: Int, _ body: (ObjectKey) throws -> Bool
+    ) throws {
+        let links = linksOfChanged ?? indexLinks()
+        linksOfChanged = links
+        for key in links[Link(target: object, classIndex: classIndex, property: property)] ?? [] {
+            guard try body(key) else { return }
+        }
+    }
+
+    private func indexLinks() -> [Link: [ObjectKey]] {
+        var links: [Link: [ObjectKey]] = [:]
+        for change in commit.changes {
+            guard let old = change.old else { continue }
+            let classIndex = change.object.classIndex
+            for (property, declared) in schema[classIndex].properties.enumerated() {
+                guard let name = declared.type.targetClass, let target = schema.index(of: name) else { continue }
+                old.forEachLink(in: property) { key in
+                    let link = Link(target: ObjectRef(target, key), classIndex: classIndex, property: property)
+                    if links[link]?.last != change.object.key { links[link, default: []].append(change.object.key) }
+                }
+            }
+        }
+        return links
+    }
+}

@@ -1,0 +1,14 @@
+package import SluiceModel
+
+/// Where an object stands in the order of a query: its sort values, then its global id.
+package struct SortPosition: Hashable, Sendable {
+    /// One value for each sort key of the query.
+    package let values: [Value]
+    package let id: ObjectID
+
+    @inlinable
+    package init(values: [Value], id: ObjectID) {
+        self.values = values
+        self.id = id
+    }
+}

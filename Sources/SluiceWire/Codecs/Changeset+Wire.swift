@@ -1,0 +1,72 @@
+package import SluiceModel
+
+extension Changeset: WireCodable {
+    package func encode(into writer: inout ByteWriter) {
+        writer.varint(sequence)
+        writer.varint(baseVersion)
+        writer.zigzag(timestamp.microseconds)
+        writer.array(operations) { $1.encode(into: &$0) }
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        let sequence = try reader.varint()
+        let baseVersion = try reader.varint()
+        let timestamp = HybridTimestamp(microseconds: try reader.zigzag())
+        let operations = try reader.array(minimumSize: 4) { reader throws(WireError) in
+            try ObjectOperation(from: &reader)
+        }
+        self.init(sequence: sequence, baseVersion: baseVersion, timestamp: timestamp, operations: operations)
+    }
+}
+
+extension ObjectOperation: WireCodable {
+    /// An action byte, the object, then for create and update the changed properties.
+    package func encode(into writer: inout ByteWriter) {
+        switch action {
+        case .create: writer.byte(0)
+        case .update: writer.byte(1)
+        case .delete: writer.byte(2)
+        }
+        object.encode(into: &writer)
+        switch action {
+        case .create(let fields), .update(let fields): writer.array(fields) { $1.encode(into: &$0) }
+        case .delete: break
+        }
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        let code = try reader.byte()
+        guard code <= 2 else { throw reader.malformed("\(code) is no action on an object") }
+        let object = try ObjectRef(from: &reader)
+        guard code < 2 else {
+            self.init(object, .delete)
+            return
+        }
+        let fields = try reader.array(minimumSize: 3) { reader throws(WireError) in try FieldOperation(from: &reader) }
+        self.init(object, code == 0 ? .create(fields) : .update(fields))
+    }
+}
+
+extension FieldOperation: WireCodable {
+    /// The property's position, a byte for the kind of change, then its value.
+    package func encode(into writer: inout ByteWriter) {
+        writer.varint(property)
+        switch change {
+        case .set(let value):
+            writer.byte(0)
+            value.encode(into: &writer)
+        case .add(let value):
+            writer.byte(1)
+            value.encode(into: &writer)
+        }
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        let property = try reader.position()
+        switch try reader.byte() {
+        case 0: self.init(property, .set(try Value(from: &reader)))
+        case 1: self.init(property, .add(try Value(from: &reader)))
+        case let code: throw reader.malformed("\(code) is no kind of change")
+        }
+    }
+}

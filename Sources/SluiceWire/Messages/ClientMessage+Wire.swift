@@ -1,0 +1,183 @@
+internal import SluiceModel
+
+extension ClientMessage: WireMessage {
+    enum Code {
+        static let hello: UInt8 = 0x01
+        static let open: UInt8 = 0x02
+        static let authenticate: UInt8 = 0x03
+        static let subscribe: UInt8 = 0x04
+        static let unsubscribe: UInt8 = 0x05
+        static let upload: UInt8 = 0x06
+        static let credit: UInt8 = 0x07
+        static let reportRequest: UInt8 = 0x08
+        static let close: UInt8 = 0x09
+    }
+
+    package var type: UInt8 {
+        switch self {
+        case .hello: Code.hello
+        case .open: Code.open
+        case .authenticate: Code.authenticate
+        case .subscribe: Code.subscribe
+        case .unsubscribe: Code.unsubscribe
+        case .upload: Code.upload
+        case .credit: Code.credit
+        case .reportRequest: Code.reportRequest
+        case .close: Code.close
+        }
+    }
+
+    package var session: UInt64 {
+        switch self {
+        case .hello: 0
+        case .open(let open): open.session
+        case .subscribe(let subscribe): subscribe.session
+        case .reportRequest(let request): request.session
+        case .authenticate(let session, _), .unsubscribe(let session, _), .upload(let session, _),
+            .credit(let session, _), .close(let session):
+            session
+        }
+    }
+
+    package func encodeFields(into writer: inout ByteWriter) {
+        switch self {
+        case .hello(let hello): hello.encodeFields(into: &writer)
+        case .open(let open): open.encodeFields(into: &writer)
+        case .authenticate(_, let credentials): writer.array(credentials) { $1.encode(into: &$0) }
+        case .subscribe(let subscribe): subscribe.encodeFields(into: &writer)
+        case .unsubscribe(_, let subscription): writer.varint(subscription)
+        case .upload(_, let changesets): writer.array(changesets) { $1.encode(into: &$0) }
+        case .credit(_, let pages): writer.varint(pages)
+        case .reportRequest(let request):
+            writer.varint(request.request)
+            writer.varint(request.topic.rawValue)
+            writer.string(request.argument)
+        case .close: break
+        }
+    }
+
+    package static func decode(
+        type: UInt8, session: UInt64, from reader: inout ByteReader
+    ) throws(WireError) -> ClientMessage? {
+        switch type {
+        case Code.hello: .hello(try Hello(from: &reader))
+        case Code.open: .open(try Open(session: session, from: &reader))
+        case Code.authenticate:
+            .authenticate(
+                session: session,
+                credentials: try reader.array(minimumSize: 2) { reader throws(WireError) in
+                    try Credentials(from: &reader)
+                })
+        case Code.subscribe: .subscribe(try Subscribe(session: session, from: &reader))
+        case Code.unsubscribe: .unsubscribe(session: session, subscription: try reader.varint())
+        case Code.upload:
+            .upload(
+                session: session,
+                changesets: try reader.array(minimumSize: 4) { reader throws(WireError) in
+                    try Changeset(from: &reader)
+                })
+        case Code.credit: .credit(session: session, pages: try reader.varint())
+        case Code.reportRequest:
+            .reportRequest(
+                ReportRequest(
+                    session: session, request: try reader.varint(), topic: ReportTopic(rawValue: try reader.varint()),
+                    argument: try reader.string()))
+        case Code.close: .close(session: session)
+        default: nil
+        }
+    }
+}
+
+extension ClientMessage.Hello {
+    func encodeFields(into writer: inout ByteWriter) {
+        writer.varint(versionMin)
+        writer.varint(versionMax)
+        writer.varint(features.rawValue)
+        writer.string(agent)
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        self.init(
+            versionMin: try reader.varint(), versionMax: try reader.varint(),
+            features: Features(rawValue: try reader.varint()), agent: try reader.string())
+    }
+}
+
+extension ClientMessage.Open {
+    func encodeFields(into writer: inout ByteWriter) {
+        writer.string(path)
+        writer.array(credentials) { $1.encode(into: &$0) }
+        writer.optional(identity) { $1.encode(into: &$0) }
+        writer.varint(version)
+        writer.varint(options.rawValue)
+        variables.encode(into: &writer)
+        schema.encode(into: &writer)
+    }
+
+    init(session: UInt64, from reader: inout ByteReader) throws(WireError) {
+        self.init(
+            session: session, path: try reader.string(),
+            credentials: try reader.array(minimumSize: 2) { reader throws(WireError) in
+                try Credentials(from: &reader)
+            },
+            identity: try reader.optional { reader throws(WireError) in try ClientIdentity(from: &reader) },
+            version: try reader.varint(), options: Options(rawValue: try reader.varint()),
+            variables: try ValueMap(from: &reader), schema: try Schema(from: &reader))
+    }
+}
+
+extension ClientMessage.Subscribe {
+    func encodeFields(into writer: inout ByteWriter) {
+        writer.varint(subscription)
+        writer.string(query)
+        writer.optional(resume) { $1.encode(into: &$0) }
+    }
+
+    init(session: UInt64, from reader: inout ByteReader) throws(WireError) {
+        self.init(
+            session: session, subscription: try reader.varint(), query: try reader.string(),
+            resume: try reader.optional { reader throws(WireError) in try ClientMessage.Resume(from: &reader) })
+    }
+}
+
+extension ClientMessage.Resume: WireCodable {
+    package func encode(into writer: inout ByteWriter) {
+        writer.varint(version)
+        queryHash.encode(into: &writer)
+        writer.optional(digest) { $1.encode(into: &$0) }
+        writer.optional(members) { $1.encode(into: &$0) }
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        self.init(
+            version: try reader.varint(), queryHash: try ObjectID(from: &reader),
+            digest: try reader.optional { reader throws(WireError) in try ObjectID(from: &reader) },
+            members: try reader.optional { reader throws(WireError) in try ObjectBlock(from: &reader) })
+    }
+}
+
+extension Credentials: WireCodable {
+    package func encode(into writer: inout ByteWriter) {
+        writer.varint(kind.rawValue)
+        writer.data(payload)
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        self.init(Kind(rawValue: try reader.varint()), try reader.data())
+    }
+}
+
+extension ClientIdentity: WireCodable {
+    package func encode(into writer: inout ByteWriter) {
+        databaseID.encode(into: &writer)
+        writer.varint(epoch)
+        writer.varint(clientID)
+        nonce.encode(into: &writer)
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        self.init(
+            databaseID: try ObjectID(from: &reader), epoch: try reader.varint(), clientID: try reader.varint(),
+            nonce: try ObjectID(from: &reader))
+    }
+}

@@ -1,0 +1,149 @@
+package import SluiceModel
+
+/// What a client says to a server. PROTOCOL.md has the binary form and the order in which messages may come.
+package enum ClientMessage: Hashable, Sendable {
+    /// The first message of a connection.
+    case hello(Hello)
+    /// Opens a session on a database.
+    case open(Open)
+    /// Presents new credentials in an open session, before the old ones expire.
+    case authenticate(session: UInt64, credentials: [Credentials])
+    /// Asks for a query's objects, now and as they change.
+    case subscribe(Subscribe)
+    /// Ends a subscription. Its id is not used again on this connection.
+    case unsubscribe(session: UInt64, subscription: UInt64)
+    /// Sends local transactions, ascending by sequence.
+    case upload(session: UInt64, changesets: [Changeset])
+    /// Says that pages were applied, so that as many more may come.
+    case credit(session: UInt64, pages: UInt64)
+    /// Asks what the server is doing, for tools.
+    case reportRequest(ReportRequest)
+    /// Ends a session. Its id is not used again on this connection.
+    case close(session: UInt64)
+}
+
+extension ClientMessage {
+    package struct Hello: Hashable, Sendable {
+        /// The lowest protocol version that the client speaks.
+        package var versionMin: UInt64
+        /// The highest protocol version that the client speaks.
+        package var versionMax: UInt64
+        package var features: Features
+        /// The client's program and version, for the server's status page.
+        package var agent: String
+
+        package init(
+            versionMin: UInt64 = ProtocolVersion.minimum, versionMax: UInt64 = ProtocolVersion.maximum,
+            features: Features, agent: String
+        ) {
+            self.versionMin = versionMin
+            self.versionMax = versionMax
+            self.features = features
+            self.agent = agent
+        }
+    }
+
+    package struct Open: Hashable, Sendable {
+        /// Chosen by the client, above 0, once per connection.
+        package var session: UInt64
+        /// The database's name.
+        package var path: String
+        /// Every proof the client has; none means anonymous.
+        package var credentials: [Credentials]
+        /// The identity from the last open; nil asks for a new one.
+        package var identity: ClientIdentity?
+        /// The server version that the client stands at; 0 without one.
+        package var version: UInt64
+        package var options: Options
+        /// String values that the server's permission rules may read.
+        package var variables: ValueMap
+        /// The classes and properties that the client knows, in its own order.
+        package var schema: Schema
+
+        package init(
+            session: UInt64, path: String, credentials: [Credentials] = [], identity: ClientIdentity? = nil,
+            version: UInt64 = 0, options: Options = [], variables: ValueMap = ValueMap(), schema: Schema
+        ) {
+            self.session = session
+            self.path = path
+            self.credentials = credentials
+            self.identity = identity
+            self.version = version
+            self.options = options
+            self.variables = variables
+            self.schema = schema
+        }
+
+        package struct Options: OptionSet, Hashable, Sendable {
+            package let rawValue: UInt64
+
+            package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+            /// The session will not upload, and the server keeps no identity for it.
+            package static let readOnly = Options(rawValue: 1 << 0)
+        }
+    }
+
+    package struct Subscribe: Hashable, Sendable {
+        package var session: UInt64
+        /// Chosen by the client, once per session and connection.
+        package var subscription: UInt64
+        /// The query, in canonical form or any other.
+        package var query: String
+        /// What the client knows from before; nil for a fresh start.
+        package var resume: Resume?
+
+        package init(session: UInt64, subscription: UInt64, query: String, resume: Resume? = nil) {
+            self.session = session
+            self.subscription = subscription
+            self.query = query
+            self.resume = resume
+        }
+    }
+
+    /// The state in which a client kept a subscription's members.
+    package struct Resume: Hashable, Sendable {
+        /// The server version that the membership and the rows stand at.
+        package var version: UInt64
+        /// The hash of the canonical query that they belong to.
+        package var queryHash: ObjectID
+        /// The digest of the contents, where the client kept one.
+        package var digest: ObjectID?
+        /// The members: keys, versions and roles, without values; nil when the client does not list them.
+        package var members: ObjectBlock?
+
+        package init(version: UInt64, queryHash: ObjectID, digest: ObjectID? = nil, members: ObjectBlock? = nil) {
+            self.version = version
+            self.queryHash = queryHash
+            self.digest = digest
+            self.members = members
+        }
+    }
+
+    package struct ReportRequest: Hashable, Sendable {
+        package var session: UInt64
+        /// Chosen by the client; the reply repeats it.
+        package var request: UInt64
+        package var topic: ReportTopic
+        /// What the topic needs: a query for ``ReportTopic/explain``, else empty.
+        package var argument: String
+
+        package init(session: UInt64, request: UInt64, topic: ReportTopic, argument: String = "") {
+            self.session = session
+            self.request = request
+            self.topic = topic
+            self.argument = argument
+        }
+    }
+
+    /// What a report is about. More may come; a server answers ``ServerMessage/error(_:)`` to those it does not know.
+    package struct ReportTopic: RawRepresentable, Hashable, Sendable {
+        package let rawValue: UInt64
+
+        package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+        package static let status = ReportTopic(rawValue: 0)
+        package static let subscriptions = ReportTopic(rawValue: 1)
+        package static let explain = ReportTopic(rawValue: 2)
+    }
+}

@@ -1,0 +1,40 @@
+/// A short machine-readable word for what went wrong. Those that either side does not know are treated by their action.
+package struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    package let rawValue: String
+
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    package var description: String { rawValue }
+
+    // About the connection or a session.
+    package static let protocolViolation = ErrorCode(rawValue: "protocolViolation")
+    package static let unsupportedVersion = ErrorCode(rawValue: "unsupportedVersion")
+    package static let authenticationFailed = ErrorCode(rawValue: "authenticationFailed")
+    package static let credentialsExpired = ErrorCode(rawValue: "credentialsExpired")
+    package static let unknownDatabase = ErrorCode(rawValue: "unknownDatabase")
+    package static let permissionDenied = ErrorCode(rawValue: "permissionDenied")
+    package static let incompatibleSchema = ErrorCode(rawValue: "incompatibleSchema")
+    package static let clientReset = ErrorCode(rawValue: "clientReset")
+    package static let limitExceeded = ErrorCode(rawValue: "limitExceeded")
+    package static let overloaded = ErrorCode(rawValue: "overloaded")
+    package static let shuttingDown = ErrorCode(rawValue: "shuttingDown")
+    package static let internalError = ErrorCode(rawValue: "internalError")
+
+    // About a subscription.
+    package static let invalidQuery = ErrorCode(rawValue: "invalidQuery")
+
+    // About an upload.
+    package static let invalidOperation = ErrorCode(rawValue: "invalidOperation")
+}
+
+/// What the receiver of an error does.
+package enum ErrorAction: UInt8, Sendable, CaseIterable {
+    /// Reports it and goes on.
+    case report = 0
+    /// Considers the connection or session ended and tries again later.
+    case retry = 1
+    /// Considers the connection or session ended, and tries again only once the user has changed something.
+    case stop = 2
+    /// Considers the session ended, forgets what it had from the server, keeps its outbox, and opens anew without identity.
+    case reset = 3
+}

@@ -1,0 +1,25 @@
+/// Abilities beyond the required ones; both sides name theirs, and what only one of them names is not used.
+package struct Features: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt64
+
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    /// Subscriptions that carry what the client knows are continued rather than started anew.
+    package static let resume = Features(rawValue: 1 << 0)
+    /// The server answers ``ClientMessage/reportRequest(_:)``.
+    package static let reports = Features(rawValue: 1 << 1)
+}
+
+/// Versions of the protocol.
+package enum ProtocolVersion {
+    /// The WebSocket sub-protocol of every version.
+    package static let subprotocol = "sluice.1"
+    package static let minimum: UInt64 = 1
+    package static let maximum: UInt64 = 1
+
+    /// The highest version that both sides speak; nil if there is none.
+    package static func negotiate(minimum theirMinimum: UInt64, maximum theirMaximum: UInt64) -> UInt64? {
+        let version = min(maximum, theirMaximum)
+        return version >= max(minimum, theirMinimum) ? version : nil
+    }
+}

@@ -1,0 +1,199 @@
+internal import SluiceModel
+
+extension ServerMessage: WireMessage {
+    enum Code {
+        static let hello: UInt8 = 0x81
+        static let opened: UInt8 = 0x82
+        static let schema: UInt8 = 0x83
+        static let page: UInt8 = 0x84
+        static let commit: UInt8 = 0x85
+        static let complete: UInt8 = 0x86
+        static let subscriptionError: UInt8 = 0x87
+        static let rejected: UInt8 = 0x88
+        static let error: UInt8 = 0x89
+        static let report: UInt8 = 0x8A
+    }
+
+    package var type: UInt8 {
+        switch self {
+        case .hello: Code.hello
+        case .opened: Code.opened
+        case .schema: Code.schema
+        case .page: Code.page
+        case .commit: Code.commit
+        case .complete: Code.complete
+        case .subscriptionError: Code.subscriptionError
+        case .rejected: Code.rejected
+        case .error: Code.error
+        case .report: Code.report
+        }
+    }
+
+    package var session: UInt64 {
+        switch self {
+        case .hello: 0
+        case .opened(let opened): opened.session
+        case .page(let page): page.session
+        case .commit(let commit): commit.header.session
+        case .complete(let complete): complete.session
+        case .subscriptionError(let error): error.session
+        case .rejected(let rejected): rejected.session
+        case .error(let failure): failure.session
+        case .schema(let session, _), .report(let session, _, _): session
+        }
+    }
+
+    package func encodeFields(into writer: inout ByteWriter) {
+        switch self {
+        case .hello(let reply): reply.encodeFields(into: &writer)
+        case .opened(let opened): opened.encodeFields(into: &writer)
+        case .schema(_, let schema): schema.encode(into: &writer)
+        case .page(let page): page.encodeFields(into: &writer)
+        case .commit(let commit): commit.encodeFields(into: &writer)
+        case .complete(let complete): complete.encodeFields(into: &writer)
+        case .subscriptionError(let error): error.encodeFields(into: &writer)
+        case .rejected(let rejected): rejected.encodeFields(into: &writer)
+        case .error(let failure): failure.encodeFields(into: &writer)
+        case .report(_, let request, let json):
+            writer.varint(request)
+            writer.data(json)
+        }
+    }
+
+    package static func decode(
+        type: UInt8, session: UInt64, from reader: inout ByteReader
+    ) throws(WireError) -> ServerMessage? {
+        switch type {
+        case Code.hello: .hello(try HelloReply(from: &reader))
+        case Code.opened: .opened(try Opened(session: session, from: &reader))
+        case Code.schema: .schema(session: session, schema: try Schema(from: &reader))
+        case Code.page: .page(try Page(session: session, from: &reader))
+        case Code.commit: .commit(try Commit(session: session, from: &reader))
+        case Code.complete: .complete(try Complete(session: session, from: &reader))
+        case Code.subscriptionError: .subscriptionError(try SubscriptionError(session: session, from: &reader))
+        case Code.rejected: .rejected(try Rejected(session: session, from: &reader))
+        case Code.error: .error(try Failure(session: session, from: &reader))
+        case Code.report: .report(session: session, request: try reader.varint(), json: try reader.data())
+        default: nil
+        }
+    }
+}
+
+extension ServerMessage.HelloReply {
+    func encodeFields(into writer: inout ByteWriter) {
+        writer.varint(version)
+        writer.varint(features.rawValue)
+        writer.zigzag(time.microseconds)
+        limits.encode(into: &writer)
+        writer.string(agent)
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        self.init(
+            version: try reader.varint(), features: Features(rawValue: try reader.varint()),
+            time: Timestamp(microseconds: try reader.zigzag()), limits: try ServerLimits(from: &reader),
+            agent: try reader.string())
+    }
+}
+
+extension ServerMessage.Opened {
+    func encodeFields(into writer: inout ByteWriter) {
+        writer.optional(identity) { $1.encode(into: &$0) }
+        writer.byte(outcome.rawValue)
+        writer.varint(version)
+        writer.varint(acknowledged)
+        writer.optional(userID) { $0.string($1) }
+        schema.encode(into: &writer)
+    }
+
+    init(session: UInt64, from reader: inout ByteReader) throws(WireError) {
+        let identity = try reader.optional { reader throws(WireError) in try ClientIdentity(from: &reader) }
+        let code = try reader.byte()
+        guard let outcome = ServerMessage.OpenOutcome(rawValue: code) else {
+            throw reader.malformed("\(code) is no outcome of an open")
+        }
+        self.init(
+            session: session, identity: identity, outcome: outcome, version: try reader.varint(),
+            acknowledged: try reader.varint(),
+            userID: try reader.optional { reader throws(WireError) in try reader.string() },
+            schema: try Schema(from: &reader))
+    }
+}
+
+extension ServerMessage.Complete {
+    func encodeFields(into writer: inout ByteWriter) {
+        writer.varint(subscription)
+        writer.varint(version)
+        writer.zigzag(acceptedAt.microseconds)
+        writer.byte(kind.rawValue)
+        writer.optional(digest) { $1.encode(into: &$0) }
+    }
+
+    init(session: UInt64, from reader: inout ByteReader) throws(WireError) {
+        let subscription = try reader.varint()
+        let version = try reader.varint()
+        let acceptedAt = Timestamp(microseconds: try reader.zigzag())
+        let code = try reader.byte()
+        guard let kind = Kind(rawValue: code) else { throw reader.malformed("\(code) is no kind of completion") }
+        self.init(
+            session: session, subscription: subscription, version: version, acceptedAt: acceptedAt, kind: kind,
+            digest: try reader.optional { reader throws(WireError) in try ObjectID(from: &reader) })
+    }
+}
+
+extension ServerMessage.SubscriptionError {
+    func encodeFields(into writer: inout ByteWriter) {
+        writer.varint(subscription)
+        writer.string(code.rawValue)
+        writer.string(message)
+        writer.optional(position) { $0.varint($1) }
+    }
+
+    init(session: UInt64, from reader: inout ByteReader) throws(WireError) {
+        self.init(
+            session: session, subscription: try reader.varint(), code: ErrorCode(rawValue: try reader.string()),
+            message: try reader.string(),
+            position: try reader.optional { reader throws(WireError) in try reader.varint() })
+    }
+}
+
+extension ServerMessage.Rejected {
+    func encodeFields(into writer: inout ByteWriter) {
+        writer.varint(sequence)
+        writer.array(reasons) {
+            $0.optional($1.object) { $1.encode(into: &$0) }
+            $0.string($1.code.rawValue)
+            $0.string($1.message)
+        }
+    }
+
+    init(session: UInt64, from reader: inout ByteReader) throws(WireError) {
+        self.init(
+            session: session, sequence: try reader.varint(),
+            reasons: try reader.array(minimumSize: 3) { reader throws(WireError) in
+                Reason(
+                    object: try reader.optional { reader throws(WireError) in try ObjectRef(from: &reader) },
+                    code: ErrorCode(rawValue: try reader.string()), message: try reader.string())
+            })
+    }
+}
+
+extension ServerMessage.Failure {
+    func encodeFields(into writer: inout ByteWriter) {
+        writer.string(code.rawValue)
+        writer.string(message)
+        writer.byte(action.rawValue)
+        writer.varint(retryAfter)
+    }
+
+    init(session: UInt64, from reader: inout ByteReader) throws(WireError) {
+        let code = ErrorCode(rawValue: try reader.string())
+        let message = try reader.string()
+        let actionCode = try reader.byte()
+        guard let action = ErrorAction(rawValue: actionCode) else {
+            throw reader.malformed("\(actionCode) is no action on an error")
+        }
+        self.init(
+            session: session, code: code, message: message, action: action, retryAfter: try reader.varint())
+    }
+}

@@ -1,0 +1,227 @@
+package import SluiceModel
+
+/// What a server says to a client. PROTOCOL.md has the binary form and the order in which messages may come.
+package enum ServerMessage: Hashable, Sendable {
+    /// Answers hello.
+    case hello(HelloReply)
+    /// Answers open.
+    case opened(Opened)
+    /// The server's schema, whole, after it has grown. Positions in later messages are positions in it.
+    case schema(session: UInt64, schema: Schema)
+    /// A part of a bootstrap or catch-up.
+    case page(Page)
+    /// What one server version, or a group of them, changes for this client.
+    case commit(Commit)
+    /// A bootstrap or catch-up is over.
+    case complete(Complete)
+    /// A subscription was refused or ended by the server.
+    case subscriptionError(SubscriptionError)
+    /// An uploaded transaction was refused, whole or in parts.
+    case rejected(Rejected)
+    /// A session or the connection has a problem.
+    case error(Failure)
+    /// Answers a report request: JSON in UTF-8.
+    case report(session: UInt64, request: UInt64, json: [UInt8])
+}
+
+extension ServerMessage {
+    package struct HelloReply: Hashable, Sendable {
+        /// The protocol version of everything that follows.
+        package var version: UInt64
+        package var features: Features
+        /// The server's wall clock.
+        package var time: Timestamp
+        package var limits: ServerLimits
+        /// The server's program and version.
+        package var agent: String
+
+        package init(
+            version: UInt64, features: Features, time: Timestamp, limits: ServerLimits, agent: String
+        ) {
+            self.version = version
+            self.features = features
+            self.time = time
+            self.limits = limits
+            self.agent = agent
+        }
+    }
+
+    package struct Opened: Hashable, Sendable {
+        package var session: UInt64
+        /// The client's identity from now on, with a new nonce; nil in a read-only session.
+        package var identity: ClientIdentity?
+        /// How the identity relates to the one presented.
+        package var outcome: OpenOutcome
+        /// The server's version.
+        package var version: UInt64
+        /// The highest sequence that the server has taken from this client; 0 if none.
+        package var acknowledged: UInt64
+        /// The authenticated user; nil for the anonymous one.
+        package var userID: String?
+        /// The server's schema, whole, with what the client's added.
+        package var schema: Schema
+
+        package init(
+            session: UInt64, identity: ClientIdentity?, outcome: OpenOutcome, version: UInt64,
+            acknowledged: UInt64 = 0, userID: String? = nil, schema: Schema
+        ) {
+            self.session = session
+            self.identity = identity
+            self.outcome = outcome
+            self.version = version
+            self.acknowledged = acknowledged
+            self.userID = userID
+            self.schema = schema
+        }
+    }
+
+    package enum OpenOutcome: UInt8, Sendable, CaseIterable {
+        /// The client presented no identity and has a new one.
+        case created = 0
+        /// The server knows the client.
+        case resumed = 1
+        /// The nonce was not the expected one: the client's file is a copy. It has a new identity and keeps its outbox,
+        /// renumbered from 1; its memberships stay valid for a resume.
+        case copied = 2
+        /// The database or its epoch is another one, or the server has forgotten the client. It has a new identity,
+        /// keeps its outbox, renumbered from 1, and must not resume.
+        case reset = 3
+    }
+
+    package struct Page: Hashable, Sendable {
+        package var session: UInt64
+        package var subscriptions: [UInt64]
+        /// The server version that the page's rows were read at.
+        package var version: UInt64
+        /// How much of the bootstrap is done with this page, 0 to 1.
+        package var progress: Double
+        package var content: ViewBlock
+
+        package init(
+            session: UInt64, subscriptions: [UInt64], version: UInt64, progress: Double, content: ViewBlock
+        ) {
+            self.session = session
+            self.subscriptions = subscriptions
+            self.version = version
+            self.progress = progress
+            self.content = content
+        }
+    }
+
+    package struct Commit: Hashable, Sendable {
+        package var header: CommitHeader
+        package var blocks: [SubscriptionBlock]
+
+        package init(_ header: CommitHeader, blocks: [SubscriptionBlock] = []) {
+            self.header = header
+            self.blocks = blocks
+        }
+    }
+
+    /// What one commit changes for the subscriptions that share a view.
+    package struct SubscriptionBlock: Hashable, Sendable {
+        package var subscriptions: [UInt64]
+        package var content: ViewBlock
+
+        package init(subscriptions: [UInt64], content: ViewBlock) {
+            self.subscriptions = subscriptions
+            self.content = content
+        }
+    }
+
+    package struct Complete: Hashable, Sendable {
+        package var session: UInt64
+        package var subscription: UInt64
+        /// The server version that the subscription is right at.
+        package var version: UInt64
+        /// When that version was committed.
+        package var acceptedAt: Timestamp
+        package var kind: Kind
+        /// The digest of the subscription's contents, where the server has one.
+        package var digest: ObjectID?
+
+        package init(
+            session: UInt64, subscription: UInt64, version: UInt64, acceptedAt: Timestamp, kind: Kind,
+            digest: ObjectID? = nil
+        ) {
+            self.session = session
+            self.subscription = subscription
+            self.version = version
+            self.acceptedAt = acceptedAt
+            self.kind = kind
+            self.digest = digest
+        }
+
+        package enum Kind: UInt8, Sendable, CaseIterable {
+            /// The pages since subscribe named every member; what they did not name is none.
+            case bootstrap = 0
+            /// The membership that the client presented, changed by the pages since subscribe, is right.
+            case resumed = 1
+        }
+    }
+
+    package struct SubscriptionError: Hashable, Sendable {
+        package var session: UInt64
+        package var subscription: UInt64
+        package var code: ErrorCode
+        package var message: String
+        /// Where in the query, as an offset in UTF-8 bytes.
+        package var position: UInt64?
+
+        package init(
+            session: UInt64, subscription: UInt64, code: ErrorCode, message: String, position: UInt64? = nil
+        ) {
+            self.session = session
+            self.subscription = subscription
+            self.code = code
+            self.message = message
+            self.position = position
+        }
+    }
+
+    package struct Rejected: Hashable, Sendable {
+        package var session: UInt64
+        /// The transaction's sequence. It counts as acknowledged: the client drops it and shows the server's state.
+        package var sequence: UInt64
+        package var reasons: [Reason]
+
+        package init(session: UInt64, sequence: UInt64, reasons: [Reason]) {
+            self.session = session
+            self.sequence = sequence
+            self.reasons = reasons
+        }
+
+        package struct Reason: Hashable, Sendable {
+            /// The object concerned; nil when it is the transaction as a whole.
+            package var object: ObjectRef?
+            package var code: ErrorCode
+            package var message: String
+
+            package init(object: ObjectRef? = nil, code: ErrorCode, message: String) {
+                self.object = object
+                self.code = code
+                self.message = message
+            }
+        }
+    }
+
+    package struct Failure: Hashable, Sendable {
+        /// The session concerned; 0 for the connection.
+        package var session: UInt64
+        package var code: ErrorCode
+        package var message: String
+        package var action: ErrorAction
+        /// The least time to wait before trying again, in milliseconds; 0 when the client's own schedule will do.
+        package var retryAfter: UInt64
+
+        package init(
+            session: UInt64 = 0, code: ErrorCode, message: String, action: ErrorAction, retryAfter: UInt64 = 0
+        ) {
+            self.session = session
+            self.code = code
+            self.message = message
+            self.action = action
+            self.retryAfter = retryAfter
+        }
+    }
+}

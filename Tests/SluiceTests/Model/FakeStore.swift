@@ -1,0 +1,61 @@
+import Sluice
+import SluiceModel
+import Synchronization
+
+/// Rows by identity: some here, some only on the pretended server.
+final class FakeStore: LinkResolving {
+    private struct State {
+        var here: [Identity: Row] = [:]
+        var remote: [Identity: Row] = [:]
+        var accesses: [ExcludedAccess] = []
+        var isVerbose = false
+    }
+
+    private let schema: Schema
+    private let state = Mutex(State())
+
+    init(_ types: [any Model.Type]) throws {
+        schema = try Schema(types.map { try $0.declaredClass!.schema.get() })
+    }
+
+    var accesses: [ExcludedAccess] { state.withLock { $0.accesses } }
+
+    var isVerbose: Bool {
+        get { state.withLock { $0.isVerbose } }
+        set { state.withLock { $0.isVerbose = newValue } }
+    }
+
+    func insert(_ value: some Model, isHere: Bool = true) {
+        guard let binding = try? binding(of: type(of: value), className: type(of: value).className),
+            let row = try? value.encoded(for: binding)
+        else { return }
+        insertRow(row, className: type(of: value).className, isHere: isHere)
+    }
+
+    func insertRow(_ row: Row, className: String, isHere: Bool) {
+        let identity = Identity(className: className, key: row.key)
+        state.withLock { if isHere { $0.here[identity] = row } else { $0.remote[identity] = row } }
+    }
+
+    func binding(of element: any ResultElement.Type, className: String) throws -> ElementBinding {
+        let log: @Sendable (ExcludedAccess) -> Void = { [weak self] access in
+            self?.state.withLock { $0.accesses.append(access) }
+        }
+        return try ElementBinding(
+            element, className: className, schema: schema, links: LinkSource(self),
+            onExcludedAccess: isVerbose ? log : nil)
+    }
+
+    func fetch(_ object: Identity) throws -> Row? { state.withLock { $0.here[object] } }
+
+    func isPresent(_ object: Identity) throws -> Bool { try fetch(object) != nil }
+
+    func resolve(_ object: Identity) async throws -> Row {
+        let row = state.withLock { state in
+            if let row = state.remote.removeValue(forKey: object) { state.here[object] = row }
+            return state.here[object]
+        }
+        guard let row else { throw ModelError(.notFound, "the server has no such \(object.className)") }
+        return row
+    }
+}

@@ -1,0 +1,126 @@
+import SluiceModel
+import Testing
+
+@testable import SluiceWire
+
+@Suite struct ColumnTests {
+    @Test(arguments: [
+        ([], nil, 0),
+        ([5, 5, 5, 5], .constant, 2),
+        (Array(repeating: .min, count: 1000), .constant, 11),
+        ([1, 1 << 40, 2], .plain, 9),
+        (Array(stride(from: 1_000_000, to: 1_000_900, by: 3)), .deltaPacked, 6),
+        ((0..<1000).map { Int64($0 * 7919 % 256) + 1_000_000_000 }, .packed, 1007),
+    ] as [([Int64], IntegerSequence.Form?, Int)])
+    func integers_takeTheSmallestForm(values: [Int64], form: IntegerSequence.Form?, size: Int) throws {
+        var writer = ByteWriter()
+        IntegerSequence.encode(values, into: &writer)
+        #expect(writer.bytes.first == form?.rawValue)
+        #expect(writer.count == size)
+        #expect(IntegerSequence.plan(values).size == size)
+        #expect(try decodeIntegers(writer.bytes, count: values.count) == values)
+    }
+
+    @Test(arguments: 0...64)
+    func integersOfEveryWidth_comeBack(width: Int) throws {
+        var samples = SampleGenerator(seed: UInt64(width) + 1)
+        let mask: UInt64 = width == 64 ? .max : (1 << UInt64(width)) - 1
+        for count in [1, 2, 7, 8, 9, 63, 64, 65, 500] {
+            var writer = ByteWriter()
+            let numbers = (0..<count).map { _ in samples.next() & mask }
+            BitPacking.pack(count: count, width: width, into: &writer) { numbers[$0] }
+            #expect(writer.count == BitPacking.size(count: count, width: width))
+            var unpacked: [UInt64] = []
+            writer.bytes.withUnsafeBytes {
+                BitPacking.unpack($0, count: count, width: width) { unpacked.append($1) }
+            }
+            #expect(unpacked == numbers, "count \(count)")
+        }
+    }
+
+    @Test(arguments: Array(1...40) as [UInt64])
+    func integersOfAnyDistribution_comeBackInTheSizePlanned(seed: UInt64) throws {
+        var samples = SampleGenerator(seed: seed)
+        let range = UInt64.max >> UInt64(samples.below(64))
+        let step = samples.integer() >> Int64(samples.below(64))
+        let values = (0..<samples.below(300)).map { index in
+            Int64(bitPattern: samples.next() & range) &+ step &* Int64(index)
+        }
+        var writer = ByteWriter()
+        IntegerSequence.encode(values, into: &writer)
+        #expect(writer.count == IntegerSequence.plan(values).size)
+        #expect(try decodeIntegers(writer.bytes, count: values.count) == values)
+    }
+
+    @Test(arguments: [
+        ((0..<1000).map { .double(Double($0)) }, 20),
+        ((0..<1000).map { .double(Double($0 * 37 % 10_000) / 100) }, 1800),
+        ((0..<1000).map { .float(Float($0 * 37 % 1000) / 10) }, 1300),
+        ((0..<1000).map { .string(["EWR", "JFK", "LGA"][$0 * $0 % 3]) }, 300),
+        ((0..<1000).map { .link(.string(["N1", "N2"][$0 / 7 % 2])) }, 150),
+        ((0..<1000).map { .objectID(ObjectID(high: 0xDEAD_BEEF, low: UInt64($0))) }, 40),
+        ((0..<1000).map { .link(.id(ObjectID(high: [1 << 60, 2 << 60][$0 % 2], low: UInt64($0 / 2)))) }, 400),
+        ((0..<1000).map { .bool($0 % 5 == 0) }, 140),
+        ((0..<1000).map { $0 % 3 == 0 ? .null : .int(Int64($0)) }, 400),
+        (Array(repeating: .null, count: 1000), 1),
+        (Array(repeating: .string("the same long text for everyone"), count: 1000), 45),
+        ((0..<1000).map { .list([.link(.int(Int64($0))), .link(.int(Int64($0 + 1)))]) }, 300),
+    ] as [([Value], Int)])
+    func regularColumns_takeFewBytes(values: [Value], sizeMax: Int) throws {
+        let bytes = encode(values)
+        #expect(bytes.count <= sizeMax, "\(bytes.count) bytes")
+        let decoded = try decode(bytes, count: values.count)
+        #expect(decoded == values)
+    }
+
+    @Test func floatingNumbers_comeBackBitForBit() throws {
+        let numbers: [Double] = [0, -0.0, 0.1, 1e300, .infinity, 1 / 3, .leastNonzeroMagnitude, 9_007_199_254_740_994]
+        for tail in numbers {
+            let values = [1.5, 2.25, tail]
+            let decoded = try decode(encode(values.map { .double($0) }), count: 3)
+            let bits = decoded.map { value -> UInt64? in
+                guard case .double(let number) = value else { return nil }
+                return number.bitPattern
+            }
+            #expect(bits == values.map { $0.bitPattern })
+        }
+    }
+
+    @Test func columnThatRepeatsTheKey_takesOneByte() throws {
+        var with = ObjectGroup(classIndex: 0, role: .root, properties: [0])
+        var without = ObjectGroup(classIndex: 0, role: .root, properties: [])
+        for index in 0..<100 {
+            let key = ObjectKey.string("key \(index * 7919 % 1000)")
+            with.append(key: key, version: 1, values: [key.value])
+            without.append(key: key, version: 1, values: [])
+        }
+        #expect(with.wireBytes().count == without.wireBytes().count + 2)
+        #expect(try ObjectGroup(wireBytes: with.wireBytes()) == with)
+    }
+
+    @Test func valuesThatCollideInTheTable_areKeptApart() {
+        var table = DistinctTable(capacity: 1000)
+        let indexes = (0..<1000).map { value in table.index(hash: 42) { $0 == value }.index }
+        #expect(indexes == Array(0..<1000))
+    }
+
+    private func encode(_ values: [Value]) -> [UInt8] {
+        var writer = ByteWriter()
+        values.withUnsafeBufferPointer {
+            Column.encode(ColumnCells($0, first: 0, stride: 1, count: $0.count), into: &writer)
+        }
+        return writer.bytes
+    }
+
+    private func decode(_ bytes: [UInt8], count: Int) throws -> [Value] {
+        try ByteReader.decode(bytes) { reader throws(WireError) in
+            try Column.decode(count: count, isNested: false, from: &reader)
+        }
+    }
+
+    private func decodeIntegers(_ bytes: [UInt8], count: Int) throws -> [Int64] {
+        try ByteReader.decode(bytes) { reader throws(WireError) in
+            try IntegerSequence.decode(count: count, from: &reader)
+        }
+    }
+}

@@ -1,0 +1,207 @@
+import SluiceModel
+import Testing
+
+@testable import SluiceWire
+
+@Suite struct HostileInputTests {
+    @Test(arguments: Array(1...12) as [UInt64])
+    func frameCutAtAnyByte_isAnError(seed: UInt64) {
+        var samples = SampleGenerator(seed: seed)
+        let client = Frame.encode(samples.clientMessage())
+        for length in 0..<client.count where length != 1 {
+            #expect(throws: WireError.self, "cut to \(length)") {
+                try Frame.decode(Array(client[..<length]), as: ClientMessage.self)
+            }
+        }
+        let server = Frame.encode(samples.serverMessage())
+        for length in 0..<min(server.count, 3000) where length != 1 {
+            #expect(throws: WireError.self, "cut to \(length)") {
+                try Frame.decode(Array(server[..<length]), as: ServerMessage.self)
+            }
+        }
+    }
+
+    @Test(arguments: Array(1...40) as [UInt64])
+    func mutatedFrames_decodeOrThrow_andWhatDecodesEncodesAgain(seed: UInt64) throws {
+        var samples = SampleGenerator(seed: seed)
+        var rejected = 0
+        for _ in 0..<60 {
+            let isClient = samples.bool()
+            // Uncompressed, so that mutations reach the codecs.
+            var writer = ByteWriter()
+            writer.byte(0)
+            if isClient { samples.clientMessage().encode(into: &writer) } else { samples.serverMessage().encode(into: &writer) }
+            for _ in 0..<20 {
+                var bytes = writer.bytes
+                for _ in 0...samples.below(3) {
+                    let position = samples.below(bytes.count)
+                    switch samples.below(4) {
+                    case 0: bytes[position] = UInt8(truncatingIfNeeded: samples.next())
+                    case 1: bytes[position] ^= 1 << UInt8(samples.below(8))
+                    case 2: bytes.remove(at: position)
+                    default: bytes.insert(samples.pick([0, 1, 0x7F, 0x80, 0xFF]), at: position)
+                    }
+                    if bytes.isEmpty { bytes = [0] }
+                }
+                do {
+                    if isClient {
+                        let messages = try Frame.decode(bytes, as: ClientMessage.self)
+                        try expectStable(messages)
+                    } else {
+                        let messages = try Frame.decode(bytes, as: ServerMessage.self)
+                        try expectStable(messages)
+                    }
+                } catch {
+                    rejected += 1
+                }
+            }
+        }
+        #expect(rejected > 0)
+    }
+
+    @Test func randomBytes_areNoFrames() {
+        var samples = SampleGenerator(seed: 5)
+        for _ in 0..<3000 {
+            let bytes = [UInt8(samples.below(2))] + samples.data()
+            _ = try? Frame.decode(bytes, as: ServerMessage.self)
+            _ = try? Frame.decode(bytes, as: ClientMessage.self)
+            _ = try? Row(wireBytes: bytes)
+            _ = try? Schema(wireBytes: bytes)
+        }
+    }
+
+    @Test func countsBeyondWhatIsThere_areRefusedBeforeAllocation() {
+        // A list of 2^62 values.
+        let list: [UInt8] = [13, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40, 0, 0]
+        expectError(.truncated) { try Value(wireBytes: list) }
+        // A string of 2^62 bytes.
+        expectError(.truncated) { try Value(wireBytes: [6] + list.dropFirst()) }
+    }
+
+    @Test func rowsThatCostNoBytes_areLimited() {
+        // Two properties, both null, for 2^32 rows whose keys and versions are constant.
+        var writer = ByteWriter()
+        writer.varint(1)
+        writer.varint(0)
+        writer.byte(0)
+        PropertySet([0, 1]).encode(into: &writer)
+        writer.varint(UInt64(1) << 32)
+        writer.raw([2, 0, 2, 0, 2, 0, 0])
+        expectError(.limitExceeded) { try ObjectBlock(wireBytes: writer.bytes) }
+    }
+
+    @Test func elementsThatCostNoBytes_areLimited() {
+        // One row, whose list has 2^40 null elements.
+        var writer = ByteWriter()
+        writer.varint(1)
+        writer.varint(0)
+        writer.byte(0)
+        PropertySet([0]).encode(into: &writer)
+        writer.varint(1)
+        writer.raw([2, 0, 2, 0, 2])
+        writer.byte(15)
+        writer.byte(0)
+        writer.zigzag(1 << 40)
+        writer.byte(0)
+        expectError(.limitExceeded) { try ObjectBlock(wireBytes: writer.bytes) }
+    }
+
+    @Test func theBudget_isSharedByAllBlocksOfAFrame() throws {
+        var block = ObjectBlock()
+        for index in 0..<100 { block.append(ObjectRef(0, .int(Int64(index))), version: 1, role: .root) }
+        let content = SharedBlock(ViewBlock(objects: block))
+        func frame(blocks: Int) -> [UInt8] {
+            var builder = FrameBuilder()
+            builder.appendCommit(
+                CommitHeader(session: 1, version: 1, acceptedAt: Timestamp(microseconds: 0)),
+                blocks: (0..<blocks).map { ([UInt64($0)], content) })
+            return builder.finish()
+        }
+        let limits = WireLimits(elementCountMax: 1000)
+        #expect(try Frame.decode(frame(blocks: 4), as: ServerMessage.self, limits: limits).count == 1)
+        expectError(.limitExceeded) { try Frame.decode(frame(blocks: 5), as: ServerMessage.self, limits: limits) }
+    }
+
+    @Test func compressedContent_beyondTheLimitOrTheRatio_isRefused() {
+        var writer = ByteWriter()
+        writer.byte(1)
+        writer.varint(65 << 20)
+        writer.raw(Array(repeating: 0, count: 1 << 20))
+        expectError(.limitExceeded) { try Frame.decode(writer.bytes, as: ClientMessage.self) }
+        writer = ByteWriter()
+        writer.byte(1)
+        writer.varint(60 << 20)
+        writer.raw([1, 2, 3])
+        expectError(.malformed) { try Frame.decode(writer.bytes, as: ClientMessage.self) }
+        writer = ByteWriter()
+        writer.byte(1)
+        writer.varint(500)
+        writer.raw([0xF0, 1, 2, 3])
+        expectError(.malformed) { try Frame.decode(writer.bytes, as: ClientMessage.self) }
+    }
+
+    @Test func expansion_isLimitedOverAllBlocksOfAFrame() throws {
+        var block = ObjectBlock()
+        for index in 0..<50 {
+            block.append(
+                BlockRow(
+                    object: ObjectRef(0, .int(Int64(index))), version: 1, role: .root, properties: [0],
+                    values: [.string("some text that is different in row \(index)")]))
+        }
+        let content = SharedBlock(ViewBlock(objects: block))
+        try #require(content.bytes[0] == 1)
+        var builder = FrameBuilder()
+        for _ in 0..<3 {
+            builder.appendPage(session: 1, subscriptions: [1], version: 1, progress: 0, content: content)
+        }
+        let frame = builder.finish()
+        #expect(try Frame.decode(frame, as: ServerMessage.self).count == 3)
+        let limits = WireLimits(expandedLengthMax: 5000)
+        expectError(.limitExceeded) { try Frame.decode(frame, as: ServerMessage.self, limits: limits) }
+    }
+
+    @Test func nesting_beyondTheLimit_isRefused() throws {
+        func nested(_ depth: Int) -> [UInt8] { (0..<depth).flatMap { _ in [13, 1] as [UInt8] } + [0] }
+        #expect(try Value(wireBytes: nested(8)).kindName == "list")
+        expectError(.limitExceeded) { try Value(wireBytes: nested(9)) }
+        expectError(.limitExceeded) { try Value(wireBytes: nested(100_000)) }
+    }
+
+    @Test func frames_longerThanTheLimit_areRefused() {
+        let bytes = [UInt8](repeating: 0, count: 101)
+        expectError(.limitExceeded) {
+            try Frame.decode(bytes, as: ClientMessage.self, limits: WireLimits(frameLengthMax: 100))
+        }
+    }
+
+    @Test func unknownMessage_isAnErrorUnlessItMayBeSkipped() throws {
+        expectError(.unknownMessage) { try Frame.decode([0, 3, 0x3F, 1, 42], as: ClientMessage.self) }
+        let known = Frame.encode(ClientMessage.close(session: 7))
+        let frame = [0, 3, 0x7F, 1, 42] + known.dropFirst()
+        #expect(try Frame.decode(frame, as: ClientMessage.self) == [.close(session: 7)])
+        expectError(.unknownMessage) { try Frame.decode(known, as: ServerMessage.self) }
+    }
+
+    @Test func mapKeysOutOfOrder_areRefused_andSetsAreSorted() throws {
+        expectError(.malformed) { try Value(wireBytes: [15, 2, 1, 0x62, 0, 1, 0x61, 0]) }
+        #expect(try Value(wireBytes: [14, 3, 3, 4, 3, 2, 3, 4]) == .set([.int(1), .int(2)]))
+    }
+
+    @Test func schemas_thatTheModelRefuses_areRefused() {
+        // One class named "1".
+        expectError(.malformed) { try Schema(wireBytes: [1, 1, 0x31, 0, 0]) }
+    }
+
+    private func expectStable(_ messages: [some WireMessage & Equatable]) throws {
+        var builder = FrameBuilder()
+        for message in messages { builder.append(message) }
+        #expect(try Frame.decode(builder.finish()) == messages)
+    }
+
+    private func expectError(
+        _ code: WireError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> some Any
+    ) {
+        let error = #expect(throws: WireError.self, sourceLocation: sourceLocation) { _ = try body() }
+        #expect(error?.code == code, sourceLocation: sourceLocation)
+    }
+}

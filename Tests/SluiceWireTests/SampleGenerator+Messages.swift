@@ -1,0 +1,135 @@
+import SluiceModel
+
+@testable import SluiceWire
+
+extension SampleGenerator {
+    mutating func schema() -> Schema {
+        let names = (0..<below(5)).map { "Class\($0)" }
+        let classes = names.compactMap { name -> ClassSchema? in
+            var properties = [Property("key", .scalar(pick([.int, .string, .uuid])))]
+            for index in 0..<below(8) {
+                let element: PropertyType.Element =
+                    bool() ? .link(pick(names)) : .scalar(pick(ScalarType.allCases))
+                let type = PropertyType(
+                    element, container: pick([.single, .list, .set, .map]), isOptional: bool())
+                let hasDefault = type == .scalar(.int) || type == .scalar(.int, isOptional: true)
+                properties.append(
+                    Property("p\(index)", type, default: hasDefault ? .int(integer()) : nil, isIndexed: bool()))
+            }
+            return try? ClassSchema(name, primaryKey: bool() ? "key" : nil, properties: properties)
+        }
+        return (try? Schema(classes)) ?? Schema()
+    }
+
+    mutating func identity() -> ClientIdentity {
+        ClientIdentity(databaseID: id(), epoch: number(), clientID: number(), nonce: id())
+    }
+
+    mutating func credentials() -> [Credentials] {
+        many(upTo: 3) { Credentials(Credentials.Kind(rawValue: UInt64($0.below(9))), $0.data()) }
+    }
+
+    mutating func changeset() -> Changeset {
+        Changeset(
+            sequence: number(), baseVersion: number(), timestamp: HybridTimestamp(microseconds: integer()),
+            operations: many(upTo: 5) { generator in
+                let fields = generator.many(upTo: 4) { generator in
+                    FieldOperation(
+                        generator.below(500), generator.bool() ? .set(generator.value()) : .add(generator.scalar()))
+                }
+                return ObjectOperation(
+                    ObjectRef(generator.below(1000), generator.key()),
+                    generator.pick([.create(fields), .update(fields), .delete]))
+            })
+    }
+
+    mutating func clientMessage() -> ClientMessage {
+        let session = number()
+        switch below(9) {
+        case 0:
+            return .hello(
+                .init(versionMin: number(), versionMax: number(), features: Features(rawValue: number()), agent: text()))
+        case 1:
+            return .open(
+                .init(
+                    session: session, path: text(), credentials: credentials(), identity: maybe { $0.identity() },
+                    version: number(), options: .init(rawValue: number()), variables: map { .string($0.text()) },
+                    schema: schema()))
+        case 2: return .authenticate(session: session, credentials: credentials())
+        case 3:
+            let resume = maybe { generator in
+                ClientMessage.Resume(
+                    version: generator.number(), queryHash: generator.id(), digest: generator.maybe { $0.id() },
+                    members: generator.maybe { $0.block() })
+            }
+            return .subscribe(.init(session: session, subscription: number(), query: text(), resume: resume))
+        case 4: return .unsubscribe(session: session, subscription: number())
+        case 5: return .upload(session: session, changesets: many(upTo: 3) { $0.changeset() })
+        case 6: return .credit(session: session, pages: number())
+        case 7:
+            return .reportRequest(
+                .init(session: session, request: number(), topic: .init(rawValue: number()), argument: text()))
+        default: return .close(session: session)
+        }
+    }
+
+    mutating func serverMessage() -> ServerMessage {
+        let session = number()
+        let time = Timestamp(microseconds: integer())
+        switch below(10) {
+        case 0:
+            let limits = ServerLimits(frameLengthMax: number(), pageCreditMax: number())
+            return .hello(
+                .init(
+                    version: number(), features: Features(rawValue: number()), time: time, limits: limits,
+                    agent: text()))
+        case 1:
+            return .opened(
+                .init(
+                    session: session, identity: maybe { $0.identity() }, outcome: pick(ServerMessage.OpenOutcome.allCases),
+                    version: number(), acknowledged: number(), userID: maybe { $0.text() }, schema: schema()))
+        case 2: return .schema(session: session, schema: schema())
+        case 3:
+            return .page(
+                .init(
+                    session: session, subscriptions: many(upTo: 3) { $0.number() }, version: number(),
+                    progress: Double(below(1001)) / 1000, content: viewBlock()))
+        case 4:
+            let header = CommitHeader(
+                session: session, version: number(), acceptedAt: time, acknowledged: maybe { $0.number() },
+                isContinued: bool())
+            return .commit(
+                .init(
+                    header,
+                    blocks: many(upTo: 3) { generator in
+                        ServerMessage.SubscriptionBlock(
+                            subscriptions: generator.many(upTo: 3) { $0.number() }, content: generator.viewBlock())
+                    }))
+        case 5:
+            return .complete(
+                .init(
+                    session: session, subscription: number(), version: number(), acceptedAt: time,
+                    kind: pick(ServerMessage.Complete.Kind.allCases), digest: maybe { $0.id() }))
+        case 6:
+            return .subscriptionError(
+                .init(
+                    session: session, subscription: number(), code: .invalidQuery, message: text(),
+                    position: maybe { $0.number() }))
+        case 7:
+            return .rejected(
+                .init(
+                    session: session, sequence: number(),
+                    reasons: many(upTo: 3) {
+                        .init(
+                            object: $0.maybe { ObjectRef($0.below(9), $0.key()) }, code: .invalidOperation,
+                            message: $0.text())
+                    }))
+        case 8:
+            return .error(
+                .init(
+                    session: session, code: .overloaded, message: text(), action: pick(ErrorAction.allCases),
+                    retryAfter: number()))
+        default: return .report(session: session, request: number(), json: data())
+        }
+    }
+}
