@@ -1,28 +1,33 @@
 internal import Dispatch
 internal import Glibc
+internal import Synchronization
 
 /// Signals that end the program.
 enum Signals {
+    private struct Source: @unchecked Sendable {
+        // Dispatch sources may be used from any thread; only their protocol does not say so.
+        let source: any DispatchSourceSignal
+    }
+
+    /// Sources end when nobody holds them.
+    private static let sources = Mutex<[Source]>([])
     private static let queue = DispatchQueue(label: "sluice.signals")
 
     /// Makes writing to a closed pipe an error of the write instead of the program's death.
     static func ignoreBrokenPipes() { signal(SIGPIPE, SIG_IGN) }
 
-    /// Calls `handler` at SIGTERM or SIGINT instead of dying from it. A second signal kills.
+    /// Calls `handler` at the first SIGTERM or SIGINT instead of dying from it. A further one kills.
     static func onTermination(_ handler: @escaping @Sendable () -> Void) {
         for number in [SIGTERM, SIGINT] {
             signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            // The handler holds its source, which would end with this scope otherwise, until it has run.
-            source.setEventHandler { @Sendable in
-                withExtendedLifetime(source) {
-                    signal(SIGTERM, SIG_DFL)
-                    signal(SIGINT, SIG_DFL)
-                    handler()
-                    source.cancel()
-                }
+            let source = Source(source: DispatchSource.makeSignalSource(signal: number, queue: queue))
+            source.source.setEventHandler { @Sendable in
+                signal(SIGTERM, SIG_DFL)
+                signal(SIGINT, SIG_DFL)
+                handler()
             }
-            source.resume()
+            sources.withLock { $0.append(source) }
+            source.source.resume()
         }
     }
 
