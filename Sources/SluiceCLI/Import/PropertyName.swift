@@ -1,7 +1,7 @@
 /// Makes property names of column names.
 enum PropertyName {
-    /// The name with every run of other characters than ASCII letters, digits and `_` replaced by one `_` (none at the
-    /// end), and `_` before a leading digit; nil when no letter or digit is left, or it is longer than 63 bytes.
+    /// The name with every run of ASCII blanks and punctuation replaced by one `_` (none at the ends), and `_` before a
+    /// leading digit; nil when it holds other letters, no letter or digit at all, or more than 63 bytes.
     static func make(of column: String) -> String? {
         var name: [UInt8] = []
         var isReplacing = false
@@ -11,6 +11,7 @@ enum PropertyName {
                 if isReplacing, !name.isEmpty { name.append(0x5F) }
                 isReplacing = false
                 name.append(byte)
+            case 0x80...: return nil
             default: isReplacing = true
             }
         }

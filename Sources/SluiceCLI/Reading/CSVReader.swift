@@ -167,8 +167,8 @@ final class CSVReader {
             read += 1
         }
         guard read < end else { throw fault("a quoted field that never ends") }
-        fields.append(start..<written)
         guard read + 1 == end || record[read + 1] == 0x2C else { throw fault("text behind the closing quote of a field") }
+        fields.append(start..<written)
         return read + 1
     }
 
