@@ -4,14 +4,15 @@ import Testing
 @testable import SluiceWire
 
 @Suite struct ColumnTests {
-    @Test(arguments: [
-        ([], nil, 0),
-        ([5, 5, 5, 5], .constant, 2),
-        (Array(repeating: .min, count: 1000), .constant, 11),
-        ([1, 1 << 40, 2], .plain, 9),
-        (Array(stride(from: 1_000_000, to: 1_000_900, by: 3)), .deltaPacked, 6),
-        ((0..<1000).map { Int64($0 * 7919 % 256) + 1_000_000_000 }, .packed, 1007),
-    ] as [([Int64], IntegerSequence.Form?, Int)])
+    @Test(
+        arguments: [
+            ([], nil, 0),
+            ([5, 5, 5, 5], .constant, 2),
+            (Array(repeating: .min, count: 1000), .constant, 11),
+            ([1, 1 << 40, 2], .plain, 9),
+            (Array(stride(from: 1_000_000, to: 1_000_900, by: 3)), .deltaPacked, 6),
+            ((0..<1000).map { Int64($0 * 7919 % 256) + 1_000_000_000 }, .packed, 1007),
+        ] as [([Int64], IntegerSequence.Form?, Int)])
     func integers_takeTheSmallestForm(values: [Int64], form: IntegerSequence.Form?, size: Int) throws {
         var writer = ByteWriter()
         IntegerSequence.encode(values, into: &writer)
@@ -52,20 +53,21 @@ import Testing
         #expect(try decodeIntegers(writer.bytes, count: values.count) == values)
     }
 
-    @Test(arguments: [
-        ((0..<1000).map { .double(Double($0)) }, 20),
-        ((0..<1000).map { .double(Double($0 * 37 % 10_000) / 100) }, 1800),
-        ((0..<1000).map { .float(Float($0 * 37 % 1000) / 10) }, 1300),
-        ((0..<1000).map { .string(["EWR", "JFK", "LGA"][$0 * $0 % 3]) }, 300),
-        ((0..<1000).map { .link(.string(["N1", "N2"][$0 / 7 % 2])) }, 150),
-        ((0..<1000).map { .objectID(ObjectID(high: 0xDEAD_BEEF, low: UInt64($0))) }, 40),
-        ((0..<1000).map { .link(.id(ObjectID(high: [1 << 60, 2 << 60][$0 % 2], low: UInt64($0 / 2)))) }, 400),
-        ((0..<1000).map { .bool($0 % 5 == 0) }, 140),
-        ((0..<1000).map { $0 % 3 == 0 ? .null : .int(Int64($0)) }, 400),
-        (Array(repeating: .null, count: 1000), 1),
-        (Array(repeating: .string("the same long text for everyone"), count: 1000), 45),
-        ((0..<1000).map { .list([.link(.int(Int64($0))), .link(.int(Int64($0 + 1)))]) }, 300),
-    ] as [([Value], Int)])
+    @Test(
+        arguments: [
+            ((0..<1000).map { .double(Double($0)) }, 20),
+            ((0..<1000).map { .double(Double($0 * 37 % 10_000) / 100) }, 1800),
+            ((0..<1000).map { .float(Float($0 * 37 % 1000) / 10) }, 1300),
+            ((0..<1000).map { .string(["EWR", "JFK", "LGA"][$0 * $0 % 3]) }, 300),
+            ((0..<1000).map { .link(.string(["N1", "N2"][$0 / 7 % 2])) }, 150),
+            ((0..<1000).map { .objectID(ObjectID(high: 0xDEAD_BEEF, low: UInt64($0))) }, 40),
+            ((0..<1000).map { .link(.id(ObjectID(high: [1 << 60, 2 << 60][$0 % 2], low: UInt64($0 / 2)))) }, 400),
+            ((0..<1000).map { .bool($0 % 5 == 0) }, 140),
+            ((0..<1000).map { $0 % 3 == 0 ? .null : .int(Int64($0)) }, 400),
+            (Array(repeating: .null, count: 1000), 1),
+            (Array(repeating: .string("the same long text for everyone"), count: 1000), 45),
+            ((0..<1000).map { .list([.link(.int(Int64($0))), .link(.int(Int64($0 + 1)))]) }, 300),
+        ] as [([Value], Int)])
     func regularColumns_takeFewBytes(values: [Value], sizeMax: Int) throws {
         let bytes = encode(values)
         #expect(bytes.count <= sizeMax, "\(bytes.count) bytes")

@@ -30,7 +30,11 @@ import Testing
             // Uncompressed, so that mutations reach the codecs.
             var writer = ByteWriter()
             writer.byte(0)
-            if isClient { samples.clientMessage().encode(into: &writer) } else { samples.serverMessage().encode(into: &writer) }
+            if isClient {
+                samples.clientMessage().encode(into: &writer)
+            } else {
+                samples.serverMessage().encode(into: &writer)
+            }
             for _ in 0..<20 {
                 var bytes = writer.bytes
                 for _ in 0...samples.below(3) {

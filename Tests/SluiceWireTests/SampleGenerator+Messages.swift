@@ -45,10 +45,11 @@ extension SampleGenerator {
 
     mutating func clientMessage() -> ClientMessage {
         let session = number()
-        switch below(9) {
+        switch below(10) {
         case 0:
             return .hello(
-                .init(versionMin: number(), versionMax: number(), features: Features(rawValue: number()), agent: text()))
+                .init(versionMin: number(), versionMax: number(), features: Features(rawValue: number()), agent: text())
+            )
         case 1:
             return .open(
                 .init(
@@ -69,6 +70,7 @@ extension SampleGenerator {
         case 7:
             return .reportRequest(
                 .init(session: session, request: number(), topic: .init(rawValue: number()), argument: text()))
+        case 8: return .declare(session: session, schema: schema())
         default: return .close(session: session)
         }
     }
@@ -86,14 +88,16 @@ extension SampleGenerator {
         case 1:
             return .opened(
                 .init(
-                    session: session, identity: maybe { $0.identity() }, outcome: pick(ServerMessage.OpenOutcome.allCases),
+                    session: session, identity: maybe { $0.identity() },
+                    outcome: pick(ServerMessage.OpenOutcome.allCases),
                     version: number(), acknowledged: number(), userID: maybe { $0.text() }, schema: schema()))
         case 2: return .schema(session: session, schema: schema())
         case 3:
             return .page(
                 .init(
                     session: session, subscriptions: many(upTo: 3) { $0.number() }, version: number(),
-                    progress: Double(below(1001)) / 1000, content: viewBlock()))
+                    progress: Double(below(1001)) / 1000, kind: pick(ServerMessage.Complete.Kind.allCases),
+                    content: viewBlock()))
         case 4:
             let header = CommitHeader(
                 session: session, version: number(), acceptedAt: time, acknowledged: maybe { $0.number() },

@@ -1,6 +1,6 @@
 internal import SluiceModel
 internal import SluiceStorage
-internal import SluiceWire
+package import SluiceWire
 
 extension ClientEngine {
     /// Sends what the outbox holds beyond what was sent, as far as the limit of unacknowledged operations allows.
@@ -114,8 +114,9 @@ extension ClientEngine {
             let object = reason.object.flatMap(map.fromServer)
             var values: [String: Value] = [:]
             for operation in operations where operation.object == object {
-                for case .init(let property, .set(let value)) in operation.fields.map({ ($0.property, $0.change) }) {
-                    values[schema[operation.object.classIndex].properties[property].name] = value
+                for field in operation.fields {
+                    guard case .set(let value) = field.change else { continue }
+                    values[schema[operation.object.classIndex].properties[field.property].name] = value
                 }
             }
             return WriteRejection(

@@ -91,7 +91,7 @@ extension ClientEngine {
     }
 
     private func apply(_ messages: [ServerMessage]) throws {
-        guard let map = session.map else { throw WireError.unexpected("objects before the session is open") }
+        guard let map = session.map else { throw SyncError(.protocolViolation, "objects before the session is open") }
         var rejections: [WriteRejection] = []
         var concerned: Set<UInt64> = []
         var pages: UInt64 = 0

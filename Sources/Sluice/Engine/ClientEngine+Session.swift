@@ -1,6 +1,7 @@
 internal import SluiceModel
 internal import SluiceStorage
 internal import SluiceTransport
+internal import SluiceViews
 internal import SluiceWire
 
 extension ClientEngine {

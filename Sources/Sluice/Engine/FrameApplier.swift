@@ -65,7 +65,7 @@ final class FrameApplier {
 
     /// Rows on disk that match the query, which the server did not name, and that nothing else protects: they are stale.
     private func dropStale(_ interest: Interest) throws {
-        for object in try storage.refs(matching: interest.query) {
+        for object in try storage.objects(matching: interest.query) {
             guard try !storage.isMember(object, of: interest.record.id, role: nil) else { continue }
             try dropIfUnheld(object, reason: .unknown)
         }
@@ -92,14 +92,14 @@ final class FrameApplier {
 
     private func apply(_ block: ViewBlock, to interests: [Interest]) throws {
         for departure in block.departures {
-            guard let object = map.fromServer(departure.object) else { throw WireError.unexpected("an unknown class") }
+            guard let object = map.fromServer(departure.object) else { throw SyncError(.protocolViolation, "an unknown class") }
             for interest in interests { try leave(object, departure, interest) }
             try dropIfUnheld(object, reason: RemovalReason(departure.reason))
         }
         for group in block.objects.groups {
             guard let classIndex = map.classIndex(fromServer: group.classIndex),
                 let properties = map.properties(fromServer: group.properties, ofClass: group.classIndex)
-            else { throw WireError.unexpected("a class or property that was not announced") }
+            else { throw SyncError(.protocolViolation, "a class or property that was not announced") }
             let images = ServerImages(
                 classSchema: engine.schema[classIndex], classIndex: classIndex, properties: properties)
             for row in 0..<group.count {

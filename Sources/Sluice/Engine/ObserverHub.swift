@@ -62,7 +62,7 @@ final class ObserverHub {
             let gone = try observer.objects.filter { !kept.contains($0) }.map {
                 ResultEdit.remove($0, reason($0, isHere: try engine.storage.isPresent($0)))
             }
-            return gone + entries.map { .upsert($0) } + touches(of: observer, changes, engine)
+            return try gone + entries.map { .upsert($0) } + touches(of: observer, changes, engine)
         }
         var edits: [ResultEdit] = []
         var judged: Set<ObjectRef> = []

@@ -61,7 +61,7 @@ struct ResultReader {
             return
         }
         var seen: Set<ObjectRef> = []
-        try reader.forEachRow(matching: query) { row in
+        try reader.forEachRow(matching: query, after: nil, limit: nil) { row in
             let object = ObjectRef(query.classIndex, row.key)
             guard try includes(row, object) else { return true }
             if subscription != nil { seen.insert(object) }

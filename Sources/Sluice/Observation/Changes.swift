@@ -12,7 +12,7 @@ public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
             let ready: @Sendable () -> Void
         }
 
-        private var deliveries: AsyncThrowingStream<Delivery, any Error>.Iterator
+        private let deliveries: AsyncThrowingStream<Delivery, any Error>
         private let token: NotificationToken?
 
         init(_ results: Results<Element>) {
@@ -26,16 +26,18 @@ public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
                 token = nil
                 continuation.finish(throwing: error)
             }
-            deliveries = stream.makeAsyncIterator()
+            deliveries = stream
         }
 
         /// The next change; nil when the task was cancelled.
         ///
         /// - Throws: `QueryError` or ``StoreError`` when the query could not be observed.
         public mutating func next() async throws -> Change<Element>? {
-            guard let delivery = try await deliveries.next() else { return nil }
-            delivery.ready()
-            return delivery.change
+            for try await delivery in deliveries {
+                delivery.ready()
+                return delivery.change
+            }
+            return nil
         }
     }
 }

@@ -1,5 +1,7 @@
-package import SluiceModel
-package import SluiceQuery
+internal import Dispatch
+public import SluiceModel
+public import SluiceQuery
+internal import SluiceStorage
 internal import SluiceViews
 internal import Synchronization
 

@@ -1,4 +1,5 @@
 public import SluiceModel
+internal import SluiceStorage
 package import SluiceViews
 
 /// Results at one commit: immutable, shared between events, decoded as they are read.

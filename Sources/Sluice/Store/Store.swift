@@ -1,4 +1,6 @@
 public import SluiceModel
+internal import Dispatch
+internal import SluiceStorage
 internal import Synchronization
 
 /// A local store of objects, on disk or in memory, that syncs what is observed.
@@ -67,7 +69,7 @@ public final class Store: Sendable {
 
     /// The object with a primary key, if it is here.
     public func object<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) throws -> Element? {
-        try core.fetch(type, ObjectRef(try core.classIndex(of: Element.className), ObjectKey(key)))
+        try core.fetch(type, ObjectRef(try core.classIndex(of: Element.className), try ObjectKey(primaryKey: key)))
     }
 
     /// The object with a global id, of whatever class, if it is here.
@@ -90,8 +92,8 @@ public final class Store: Sendable {
     }
 
     /// One object as results, to be observed: by its primary key, whether or not it is here yet.
-    public func results<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) -> Results<Element> {
-        results(type, id: Identity(className: Element.className, key: ObjectKey(key)).objectID)
+    public func results<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) throws -> Results<Element> {
+        results(type, id: try Identity(className: Element.className, key: try ObjectKey(primaryKey: key)).objectID)
     }
 
     /// One object as results, to be observed: by its global id, whether or not it is here yet.

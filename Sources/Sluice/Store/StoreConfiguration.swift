@@ -20,7 +20,9 @@ public struct StoreConfiguration: Sendable {
     }
 
     public var location: Location
-    /// The classes of this store. A store without models learns its classes from the server and from ``Store/declare(_:)``.
+    /// The Swift types whose objects the store holds.
+    public var models: [any Model.Type]
+    /// Classes without a Swift type. A store without models learns its classes from the server and from ``Store/declare(_:)``.
     public var schema: Schema
     /// What the store syncs with; nil for a store that only lives here.
     public var sync: SyncConfiguration?
@@ -30,13 +32,35 @@ public struct StoreConfiguration: Sendable {
     /// Where log lines go; nil for nowhere.
     public var log: LogSink?
 
+    /// Every class: of the models, and without one.
+    ///
+    /// - Throws: `SchemaError` when a declaration is malformed or contradicts another.
+    package func wholeSchema() throws -> Schema {
+        var classes = schema.classes
+        for model in models {
+            guard let declared = try model.declaredClass?.schema.get() else { continue }
+            if let twin = classes.first(where: { $0.name == declared.name }) {
+                guard twin == declared else {
+                    throw SchemaError(.duplicateName, "the class '\(declared.name)' is declared twice, and differently")
+                }
+            } else {
+                classes.append(declared)
+            }
+        }
+        return try Schema(classes)
+    }
+
     package var environment = StoreEnvironment.system
 
     /// - Parameters:
     ///   - path: the store's file; nil for a private store in memory.
-    ///   - schema: the classes, for work with records.
+    ///   - models: the Swift types whose objects the store holds.
+    ///   - schema: classes without a Swift type, for work with records.
     ///   - sync: what to sync with.
-    public init(path: String? = nil, schema: Schema = Schema(), sync: SyncConfiguration? = nil) {
+    public init(
+        path: String? = nil, models: [any Model.Type] = [], schema: Schema = Schema(), sync: SyncConfiguration? = nil
+    ) {
+        self.models = models
         self.location = path.map { .file($0) } ?? .memory(name: UUID().uuidString)
         self.schema = schema
         self.sync = sync

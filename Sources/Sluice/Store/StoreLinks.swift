@@ -1,5 +1,6 @@
 internal import SluiceModel
 internal import SluiceQuery
+internal import SluiceStorage
 
 /// What links of a store's values are followed through. Holds the store weakly: a value outlives its store, and its
 /// links then fail with a clear error.

@@ -17,21 +17,41 @@ final class StoreRegistry: Sendable {
     /// The core of the configuration's location: the one that is open, its schema extended, or a new one.
     func core(for configuration: StoreConfiguration) throws -> StoreCore {
         let location = configuration.location.standardized
+        let schema = try configuration.wholeSchema()
         return try entries.withLock { entries in
             if let entry = entries[location] {
                 guard entry.core.configuration.sync == configuration.sync else {
                     throw StoreError(
                         .invalidConfiguration, "the store is open already and syncs with something else; close it first")
                 }
-                try entry.core.performAndWait { try $0.declare(configuration.schema.classes) }
+                try entry.core.performAndWait { try $0.declare(schema.classes) }
                 return entry.core
             }
-            let storage = try SQLiteClientStorage.open(configuration, at: location)
+            let storage = try Self.openStorage(location, configuration, schema: schema)
             let core = try StoreCore(storage: storage, configuration: configuration)
             entries[location] = Entry(core: core)
             core.start()
             return core
         }
+    }
+
+    private static func openStorage(
+        _ location: StoreConfiguration.Location, _ configuration: StoreConfiguration, schema: Schema
+    ) throws -> any ClientStorage {
+        let storage =
+            switch location {
+            case .file(let path): try SQLiteClientStorage.open(.file(path), isFullyDurable: configuration.durability == .full)
+            case .memory: try SQLiteClientStorage.open(.memory, isFullyDurable: false)
+            }
+        try storage.begin()
+        do {
+            _ = try storage.merge(schema, sides: ("the store", "the models"))
+            try storage.commit()
+        } catch {
+            storage.rollback()
+            throw error
+        }
+        return storage
     }
 
     func retain(_ core: StoreCore) {

@@ -55,7 +55,9 @@ public struct WriteTransaction: ~Copyable {
     public func increment<Element: Model, Number: PropertyValue & Numeric>(
         _ object: Element, _ property: KeyPath<Element, Number>, by amount: Number
     ) throws {
-        let name = try Element.propertyName(at: property)
+        guard let name = Element.model.propertyName(at: property) else {
+            throw RecordError(.unknownProperty, "this key path does not reach a stored property of \(Element.className)")
+        }
         try update(object.identity, add: [name: amount.propertyValue])
     }
 
@@ -68,7 +70,7 @@ public struct WriteTransaction: ~Copyable {
     /// The object with a primary key as this transaction sees it.
     public func object<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) throws -> Element? {
         let binding = try core.cachedBinding(of: type, classIndex: try core.classIndex(of: Element.className))
-        return try writer.row(ObjectRef(binding.classIndex, ObjectKey(key))).map { try Element.decode($0, binding) }
+        return try writer.row(ObjectRef(binding.classIndex, try ObjectKey(primaryKey: key))).map { try Element.decode($0, binding) }
     }
 
     // MARK: By identity

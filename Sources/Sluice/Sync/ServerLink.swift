@@ -55,7 +55,7 @@ final class ServerLink: Sendable {
         options.connection.openTimeout = configuration.connectTimeout
         options.connection.pingInterval = configuration.heartbeat
         options.connection.pongTimeout = configuration.heartbeat * 2
-        if let file = configuration.authorityFile { options.trust = .authorities(inFile: file) }
+        if let file = configuration.authorityFile { options.trust = .authorities(files: [file]) }
         return options
     }
 

@@ -4,14 +4,33 @@ package import SluiceQuery
 /// What to look for: a class, a condition, an order, a limit and exclusions. A value; making one reads nothing and
 /// contacts nobody.
 public struct QueryDescription<Element: ResultElement>: Sendable {
-    /// The queried class.
-    public let className: String
+    private let target: QuerySyntax.Target
     private var predicate: PredicateSyntax?
     private var clauses: [QuerySyntax.Clause] = []
     private var fault: QueryError?
 
     package init(className: String) {
-        self.className = className
+        target = .objects(className: className)
+    }
+
+    /// One object, of whatever class.
+    package init(object id: ObjectID) {
+        target = .object(id)
+    }
+
+    /// A whole query in the query language.
+    ///
+    /// - Throws: `QueryError` when the text cannot be parsed.
+    package init(text: String) throws(QueryError) {
+        let syntax = try QuerySyntax.parse(text)
+        target = syntax.target
+        predicate = syntax.predicate
+        clauses = syntax.clauses
+    }
+
+    /// The queried class; nil for one object by its id.
+    public var className: String? {
+        if case .objects(let name, _) = target { name } else { nil }
     }
 
     /// The query as written so far, unchecked.
@@ -20,7 +39,7 @@ public struct QueryDescription<Element: ResultElement>: Sendable {
     package func syntax() throws(QueryError) -> QuerySyntax {
         if let fault { throw fault }
         return QuerySyntax(
-            .objects(className: className), where: predicate ?? .constant(true), clauses: clauses)
+            target, where: predicate ?? .constant(true), clauses: clauses)
     }
 
     /// The query checked against a schema, in canonical form.

@@ -1,4 +1,5 @@
 package import SluiceModel
+internal import SluiceQuery
 package import SluiceStorage
 package import SluiceViews
 package import SluiceWire

@@ -6,15 +6,13 @@ internal import SluiceWire
 
 extension DatabaseEngine {
     func makeBootstrap(of live: LiveView) throws -> Bootstrap {
-        let linked = live.linkedObjects.map(\.object)
-        if let roots = live.windowRoots {
+        var linked: [ObjectRef] = []
+        try live.forEachLinked(in: storage) { object, _ in linked.append(object) }
+        let listed = try live.currentRoots ?? (live.query.sort.isEmpty ? nil : storage.refs(matching: live.query))
+        if let roots = listed {
             return Bootstrap(linked: linked, roots: .listed(roots, next: 0), expectedCount: linked.count + roots.count)
         }
-        guard live.query.sort.isEmpty, let classIndex = live.rootClass else {
-            let roots = try storage.refs(matching: live.query)
-            return Bootstrap(linked: linked, roots: .listed(roots, next: 0), expectedCount: linked.count + roots.count)
-        }
-        let count = try storage.count(ofClass: classIndex)
+        let count = try storage.count(matching: live.query)
         return Bootstrap(linked: linked, roots: .scan(after: nil), expectedCount: linked.count + count)
     }
 
@@ -55,8 +53,10 @@ extension DatabaseEngine {
         while room > 0, let object = bootstrap.linked.popLast() {
             room -= 1
             bootstrap.sentCount += 1
-            guard let included = live.linkedProperties(of: object), let row = try storage.row(object) else { continue }
-            builder.add(row, of: object.classIndex, properties: included, role: .linked)
+            guard let member = try live.member(object, in: storage), member.role == .linked,
+                let row = try storage.row(object)
+            else { continue }
+            builder.add(row, of: object.classIndex, properties: member.included, role: .linked)
         }
     }
 
@@ -65,18 +65,21 @@ extension DatabaseEngine {
         case .done:
             return
         case .scan(let cursor):
-            guard let classIndex = live.rootClass else { return }
+            let classIndex = live.query.classIndex
             let page = try storage.rows(matching: live.query, after: cursor, limit: limits.pageRowCount)
-            let included = live.rootProperties(ofClass: classIndex)
-            for row in page.rows { builder.add(row, of: classIndex, properties: included, role: .root) }
+            for row in page.rows {
+                let included = live.includedOfRoot(ObjectRef(classIndex, row.key))
+                builder.add(row, of: classIndex, properties: included, role: .root)
+            }
             bootstrap.sentCount += page.rows.count
             bootstrap.roots = page.next.map { .scan(after: $0) } ?? .done
         case .listed(let roots, let next):
             let end = min(roots.count, next + limits.pageRowCount)
             for object in roots[next..<end] {
-                guard try live.isRoot(object, source: storage), let row = try storage.row(object) else { continue }
-                let included = live.rootProperties(ofClass: object.classIndex)
-                builder.add(row, of: object.classIndex, properties: included, role: .root)
+                guard let member = try live.member(object, in: storage), member.role == .root,
+                    let row = try storage.row(object)
+                else { continue }
+                builder.add(row, of: object.classIndex, properties: member.included, role: .root)
             }
             bootstrap.sentCount += end - next
             bootstrap.roots = end < roots.count ? .listed(roots, next: end) : .done
@@ -87,15 +90,13 @@ extension DatabaseEngine {
     private func addTouched(_ bootstrap: Bootstrap, _ live: LiveView, to builder: inout ViewBlockBuilder) throws {
         for object in bootstrap.touched.sorted() {
             let row = try storage.row(object)
-            if let row, try live.isRoot(object, source: storage) {
-                let included = live.rootProperties(ofClass: object.classIndex)
-                builder.add(row, of: object.classIndex, properties: included, role: .root)
-            } else if let row, let included = live.linkedProperties(of: object) {
-                builder.add(object, role: .root, reason: .filter)
-                builder.add(row, of: object.classIndex, properties: included, role: .linked)
-            } else {
+            guard let row, let member = try live.member(object, in: storage) else {
                 builder.add(object, role: .member, reason: row == nil ? .deleted : .filter)
+                continue
             }
+            let role: RowRole = member.role == .root ? .root : .linked
+            if role == .linked { builder.add(object, role: .root, reason: .filter) }
+            builder.add(row, of: object.classIndex, properties: member.included, role: role)
         }
     }
 }

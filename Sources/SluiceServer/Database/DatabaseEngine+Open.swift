@@ -110,6 +110,7 @@ extension DatabaseEngine {
             let name = additions.classes.first.map { "the class '\(merged[$0].name)'" } ?? "new properties"
             throw SchemaError(.notAllowed, "the server does not have \(name), and this user may not add to its schema")
         }
+        try becomeDurable()
         _ = try transaction { try storage.merge(schema, sides: ("the server", "this client")) }
         // Positions stay, but views must see the new properties.
         for view in views.values {

@@ -1,4 +1,5 @@
 internal import SluiceModel
+internal import SluiceQuery
 internal import SluiceStorage
 internal import SluiceViews
 internal import SluiceWire
@@ -8,10 +9,10 @@ extension DatabaseEngine {
     func publish(_ group: CommittedGroup) throws {
         reportRejections(group)
         var concerned: [SessionID: [SessionBlock]] = [:]
-        let old = OldStateSource(group.delta, over: storage, schema: storage.schema)
+        let before = OldStateSource(group.delta, over: storage, schema: storage.schema)
         for live in index.candidates(for: group.delta) {
             guard let view = views[live.query.hash] else { continue }
-            guard let delta = try live.apply(group.delta, old: old, source: storage), !delta.isEmpty else { continue }
+            guard let delta = try live.apply(group.delta, in: storage, before: before) else { continue }
             try distribute(delta, of: view, group: group, to: &concerned)
         }
         send(concerned, acknowledging: group)
@@ -25,9 +26,9 @@ extension DatabaseEngine {
 
     /// A view's change, encoded once, in parts of bounded size.
     private final class EncodedParts {
-        let blocks: [[UInt8]]
+        let blocks: [SharedBlock]
 
-        init(_ blocks: [[UInt8]]) { self.blocks = blocks }
+        init(_ blocks: [SharedBlock]) { self.blocks = blocks }
     }
 
     private func distribute(
@@ -50,7 +51,7 @@ extension DatabaseEngine {
         }
     }
 
-    private func encode(_ delta: ViewDelta, group: CommittedGroup) throws -> [[UInt8]] {
+    private func encode(_ delta: ViewDelta, group: CommittedGroup) throws -> [SharedBlock] {
         var builder = ViewBlockBuilder(rowCountMax: limits.pageRowCount, authors: delta.authors.map { group.authors[$0] })
         for object in delta.entered { try builder.add(object, role: .root, source: storage) }
         for object in delta.linkedEntered { try builder.add(object, role: .linked, source: storage) }
@@ -58,7 +59,7 @@ extension DatabaseEngine {
         for departure in delta.left { builder.add(departure, role: .root) }
         for departure in delta.linkedLeft { builder.add(departure, role: .linked) }
         statistics.sentBlockCount += 1
-        return builder.blocks.map { $0.encoded() }
+        return builder.blocks.map { SharedBlock($0) }
     }
 
     private func send(_ concerned: [SessionID: [SessionBlock]], acknowledging group: CommittedGroup) {
@@ -97,18 +98,20 @@ extension DatabaseEngine {
         _ id: SessionID, _ blocks: [SessionBlock], _ group: CommittedGroup, _ acknowledged: UInt64?
     ) -> [[UInt8]] {
         var messages = blocks.flatMap { block in
-            block.parts.blocks.dropLast().map { [ServerFrame.Part(subscriptions: block.subscriptions, block: $0)] }
+            block.parts.blocks.dropLast().map { [(subscriptions: block.subscriptions, block: $0)] }
         }
         messages.append(
             blocks.compactMap { block in
-                block.parts.blocks.last.map { ServerFrame.Part(subscriptions: block.subscriptions, block: $0) }
+                block.parts.blocks.last.map { (subscriptions: block.subscriptions, block: $0) }
             })
         return messages.enumerated().map { position, parts in
             let isLast = position == messages.count - 1
             let header = CommitHeader(
                 session: id.session, version: group.delta.version, acceptedAt: group.acceptedAt,
                 acknowledged: isLast ? acknowledged : nil, isContinued: !isLast)
-            return ServerFrame.encode(header, parts: parts)
+            var frame = FrameBuilder()
+            frame.appendCommit(header, blocks: parts)
+            return frame.finish()
         }
     }
 

@@ -14,15 +14,19 @@ extension DatabaseEngine {
     func replay(_ live: LiveView, since version: UInt64) throws -> ViewBlock? {
         guard version <= storage.version, version >= storage.logStart else { return nil }
         guard version < storage.version else { return ViewBlock() }
-        let olds = try storage.oldImages(since: version).filter { live.classes.contains($0.object.classIndex) }
+        let olds = try storage.oldImages(since: version).filter {
+            live.concernedProperties[$0.object.classIndex] != nil
+        }
         guard !olds.isEmpty else { return ViewBlock() }
-        guard live.isMemberless, !live.query.usesLinkPaths, olds.count <= limits.replayObjectCountMax else { return nil }
+        guard !live.holdsMembers, live.query.object == nil, !live.query.usesLinkPaths, olds.count <= limits.replayObjectCountMax else { return nil }
         var builder = ViewBlockBuilder(rowCountMax: .max)
+        let evaluator = Evaluator(live.query, schema: storage.schema)
         for (object, old) in olds {
-            let included = live.rootProperties(ofClass: object.classIndex)
+            guard object.classIndex == live.query.classIndex else { continue }
+            let included = live.includedOfRoot(object)
             let new = try storage.row(object)
-            let wasMember = try old.map { try live.evaluator.matches($0, in: storage) } ?? false
-            let isMember = try new.map { try live.evaluator.matches($0, in: storage) } ?? false
+            let wasMember = try old.map { try evaluator.matches($0, in: storage) } ?? false
+            let isMember = try new.map { try evaluator.matches($0, in: storage) } ?? false
             switch (wasMember, isMember) {
             case (false, true):
                 if let new { builder.add(new, of: object.classIndex, properties: included, role: .root) }

@@ -60,7 +60,8 @@ extension DatabaseEngine {
             session: session, subscription: subscription.id, version: storage.version, acceptedAt: now, kind: .resumed)
         guard !content.objects.isEmpty || !content.departures.isEmpty else { return [.complete(complete)] }
         let page = ServerMessage.Page(
-            session: session, subscriptions: [subscription.id], version: storage.version, progress: 1, content: content)
+            session: session, subscriptions: [subscription.id], version: storage.version, progress: 1, kind: .resumed,
+            content: content)
         return [.page(page), .complete(complete)]
     }
 
@@ -73,7 +74,9 @@ extension DatabaseEngine {
     }
 
     func makeView(_ query: Query) throws -> LiveView {
-        try LiveView(query, schema: storage.schema, source: storage)
+        let live = LiveView(query, schema: storage.schema)
+        try live.activate(in: storage)
+        return live
     }
 
     /// Forgets a subscription, and its view if it was the last.

@@ -25,11 +25,14 @@ package final class DatabaseEngine {
     }
 
     package let name: String
-    let storage: any ServerStorage
+    private(set) var storage: any ServerStorage
+    /// Gives a database that lives in memory, since nothing had to be kept so far, its file.
+    package var materialize: (() throws -> any ServerStorage)?
     let limits: Limits
     let log: LogSink?
     let random: () -> UInt64
-    private let pipeline: CommitPipeline
+    private let workerID: String?
+    private var lastTrimmedVersion: UInt64 = 0
     private(set) var sessions: [SessionID: ServerSession] = [:]
     var views: [ObjectID: SharedView] = [:]
     var index = ViewIndex()
@@ -51,7 +54,7 @@ package final class DatabaseEngine {
         self.limits = limits
         self.log = log
         self.random = random
-        pipeline = CommitPipeline(storage: storage, workerID: workerID)
+        self.workerID = workerID
     }
 
     /// Handles a batch of events; uploads in it are committed together.
@@ -84,10 +87,30 @@ package final class DatabaseEngine {
         return takeActions()
     }
 
-    /// Drops log entries beyond what is kept for returning clients. A bounded amount of work.
-    package func trimLog() throws {
-        try storage.trimLog(
-            keepingVersions: limits.logVersionCount, keepingBytes: limits.logByteCount, entriesMax: 1_000)
+    /// Does a bounded amount of what can wait: drops log entries beyond what is kept for returning clients.
+    package func keepHouse() {
+        guard storage.version >= lastTrimmedVersion + 10_000 else { return }
+        lastTrimmedVersion = storage.version
+        do {
+            try storage.trimLog(
+                keepingVersions: limits.logVersionCount, keepingBytes: limits.logByteCount, entriesMax: 20_000)
+        } catch {
+            log?(.error, "the log could not be trimmed", [("database", name), ("error", "\(error)")])
+        }
+    }
+
+    /// Closes the database's file; nothing may be asked of the engine after.
+    package func close() {
+        do { try storage.checkpoint(truncating: true) } catch {
+            log?(.warning, "the database could not be tidied up", [("database", name), ("error", "\(error)")])
+        }
+    }
+
+    /// Gives the database its file, now that there is something to be kept.
+    func becomeDurable() throws {
+        guard let materialize else { return }
+        storage = try materialize()
+        self.materialize = nil
     }
 
     private func takeActions() -> [DatabaseAction] {
@@ -113,7 +136,9 @@ package final class DatabaseEngine {
     }
 
     func send(_ messages: [ServerMessage], to id: SessionID) {
-        actions.append(.send(ServerFrame.encode(messages), to: id.connection))
+        var frame = FrameBuilder()
+        for message in messages { frame.append(message) }
+        actions.append(.send(frame.finish(), to: id.connection))
     }
 
     /// Runs `body`; an error of the store ends the session with a transient error and leaves everything else alone.
@@ -181,7 +206,8 @@ package final class DatabaseEngine {
         uploads = []
         uploadOperationCount = 0
         do {
-            let committed = try pipeline.commit(group, now: now)
+            try becomeDurable()
+            let committed = try CommitPipeline(storage: storage, workerID: workerID).commit(group, now: now)
             statistics.note(committed)
             try publish(committed)
         } catch {

@@ -1,3 +1,5 @@
+internal import SluiceViews
+
 /// What a database has done since it was opened.
 package struct DatabaseStatistics: Sendable, Hashable {
     package var commitCount: UInt64 = 0

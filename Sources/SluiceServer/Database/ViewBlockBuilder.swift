@@ -24,7 +24,7 @@ struct ViewBlockBuilder {
     /// Adds the given properties of a row.
     mutating func add(_ row: Row, of classIndex: Int, properties: PropertySet, role: RowRole) {
         makeRoom()
-        blocks[blocks.count - 1].objects.append(row, ofClass: classIndex, properties: properties, role: role)
+        blocks[blocks.count - 1].objects.append(row, classIndex: classIndex, role: role, properties: properties)
     }
 
     mutating func add(_ departure: ViewDeparture, role: RowRole) {

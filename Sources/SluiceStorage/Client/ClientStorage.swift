@@ -16,6 +16,13 @@ package protocol ClientReading: ObjectReading {
 
     /// Whether an operation on the object waits in the outbox.
     func hasPending(_ object: ObjectRef) throws -> Bool
+
+    /// The objects with operations in the outbox, in no particular order.
+    var pendingObjects: [ObjectRef] { get }
+
+    /// The rows of the present members of a subscription in a role, by class and order of storage, until `body` returns
+    /// false. Faster than ``forEachMember(of:role:_:)`` and asking for each row.
+    func forEachMemberRow(of subscription: UInt64, role: MemberRole, _ body: (ObjectRef, Row) throws -> Bool) throws
 }
 
 /// A client's store: the visible objects, the server's images of those with pending operations, the outbox, and the
@@ -72,9 +79,6 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
 
     /// The number of changesets in the outbox.
     var outboxCount: Int { get }
-
-    /// The objects with operations in the outbox, in no particular order.
-    var pendingObjects: [ObjectRef] { get }
 
     /// The operations on an object in the outbox, oldest first.
     func pendingOperations(of object: ObjectRef) throws -> [PendingOperation]

@@ -5,8 +5,8 @@ package struct ClientRecord: Hashable, Sendable {
     /// Given by the server, ascending from 1.
     package var id: UInt64
     package var userID: String?
-    /// Renewed at every connect; one that differs from the client's means that its file was copied.
-    package var nonce: UInt64
+    /// Renewed at every connect; one that nobody expects means that the client's file was copied.
+    package var nonce: ObjectID
     /// The last upload accepted from it.
     package var sequence: UInt64
     /// The last version it is known to have.
@@ -14,7 +14,7 @@ package struct ClientRecord: Hashable, Sendable {
     package var createdAt: Timestamp
 
     package init(
-        id: UInt64, userID: String?, nonce: UInt64, sequence: UInt64 = 0, version: UInt64 = 0, createdAt: Timestamp
+        id: UInt64, userID: String?, nonce: ObjectID, sequence: UInt64 = 0, version: UInt64 = 0, createdAt: Timestamp
     ) {
         self.id = id
         self.userID = userID

@@ -51,7 +51,7 @@ package protocol ServerStorage: ObjectWriting {
     func trimLog(keepingVersions: UInt64, keepingBytes: Int, entriesMax: Int) throws -> Int
 
     /// Makes a client, with the next free id.
-    func makeClient(userID: String?, nonce: UInt64, createdAt: Timestamp) throws -> ClientRecord
+    func makeClient(userID: String?, nonce: ObjectID, createdAt: Timestamp) throws -> ClientRecord
 
     /// A client by id; nil if there is none.
     func client(_ id: UInt64) throws -> ClientRecord?
@@ -70,4 +70,7 @@ package protocol ServerStorage: ObjectWriting {
     ///
     /// - Parameter truncating: whether to cut the write-ahead log to nothing too.
     func checkpoint(truncating: Bool) throws
+
+    /// Writes a copy of the database to a new file, which appears whole or not at all. Between transactions only.
+    func copy(toFile path: String) throws
 }

@@ -19,7 +19,8 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
         guard bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw bad("it has spaces, control characters or characters that need percent escapes")
         }
-        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: Array("://".utf8)) else {
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: Array("://".utf8))
+        else {
             throw bad("it should look like wss://HOST:PORT/PATH")
         }
         let scheme = String(decoding: bytes[..<colon].map(ASCII.lower), as: UTF8.self)

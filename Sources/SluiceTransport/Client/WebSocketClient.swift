@@ -63,8 +63,8 @@ extension WebSocketConnection {
         case .failure(let error):
             terminate(error)
         case .success(let addresses):
-            let connector = TCPConnector(addresses, interface: interface, loop: loop) { [weak self] result in
-                guard let self else { return }
+            // The connector keeps the connection alive until it is done or cancelled.
+            let connector = TCPConnector(addresses, interface: interface, loop: loop) { [self] result in
                 self.connector = nil
                 switch result {
                 case .success(let socket): start(socket)

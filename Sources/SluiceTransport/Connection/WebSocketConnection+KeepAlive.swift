@@ -24,7 +24,8 @@ extension WebSocketConnection {
         if isPaused { keepAlive?.didReceive(now: now) }
         switch keepAlive?.tick(now: now) {
         case .ping:
-            enqueueControl(FrameEncoder.frame(.ping, payload: UnsafeRawBufferPointer(start: nil, count: 0), maskKey: nextMask))
+            enqueueControl(
+                FrameEncoder.frame(.ping, payload: UnsafeRawBufferPointer(start: nil, count: 0), maskKey: nextMask))
             if !isWriteBlocked { write() }
         case .giveUp:
             return terminate(

@@ -17,7 +17,8 @@ extension WebSocketConnection {
             return
         }
         if isPaused, phase == .open, !readiness.isDisjoint(with: .failure) {
-            return terminate(.system(Socket.takeError(descriptor).ifZero(ECONNRESET), "receive from \(peerDescription)"))
+            return terminate(
+                .system(Socket.takeError(descriptor).ifZero(ECONNRESET), "receive from \(peerDescription)"))
         }
         receive()
     }
@@ -49,7 +50,11 @@ extension WebSocketConnection {
             }
         }
         guard phase != .closed else { return }
-        if pendingPong != nil || hadTLSBlockedWrite || (!sendQueue.isEmpty && !isWriteBlocked) { write() } else { updateInterest() }
+        if pendingPong != nil || hadTLSBlockedWrite || (!sendQueue.isEmpty && !isWriteBlocked) {
+            write()
+        } else {
+            updateInterest()
+        }
     }
 
     private var canReceive: Bool {

@@ -45,7 +45,8 @@ final class LoopbackConnection: MessageConnection {
             state.end(
                 end.peer,
                 TransportError(
-                    .connectionLost, "\(state.ends[end.peer]?.connection.peerDescription ?? "the peer") reset the connection",
+                    .connectionLost,
+                    "\(state.ends[end.peer]?.connection.peerDescription ?? "the peer") reset the connection",
                     isTransient: true))
         }
     }

@@ -56,7 +56,11 @@ extension LoopbackNetwork {
             return sender
         }
         guard message.count <= options.messageByteCountMax else {
-            return refuse(end, TransportError.violation(.messageTooBig, "a message of \(message.count) bytes is over the limit of \(options.messageByteCountMax)"))
+            return refuse(
+                end,
+                TransportError.violation(
+                    .messageTooBig,
+                    "a message of \(message.count) bytes is over the limit of \(options.messageByteCountMax)"))
         }
         if !end.isEndedByOwner {
             message.withUnsafeBytes { end.delegate?.connection(end.connection, didReceive: $0) }
@@ -78,10 +82,14 @@ extension LoopbackNetwork {
             // Both sides closing at once have shaken hands.
             state.end(end.peer, nil)
         }
-        finish(end, code == .normal || end.isEndedByOwner ? nil : LoopbackNetwork.error(code, reason: reason, from: end.connection))
+        finish(
+            end,
+            code == .normal || end.isEndedByOwner
+                ? nil : LoopbackNetwork.error(code, reason: reason, from: end.connection))
     }
 
-    private static func error(_ code: CloseCode, reason: String, from connection: LoopbackConnection) -> TransportError {
+    private static func error(_ code: CloseCode, reason: String, from connection: LoopbackConnection) -> TransportError
+    {
         TransportError(
             .closedByPeer,
             "\(connection.peerDescription) closed the connection with code \(code)\(reason.isEmpty ? "" : ": \(reason)")",

@@ -42,7 +42,9 @@ struct SocketAddress: Sendable {
         }
         set {
             // Both families keep the port at the same place.
-            withUnsafeMutableBytes(of: &storage) { $0.storeBytes(of: newValue.bigEndian, toByteOffset: 2, as: UInt16.self) }
+            withUnsafeMutableBytes(of: &storage) {
+                $0.storeBytes(of: newValue.bigEndian, toByteOffset: 2, as: UInt16.self)
+            }
         }
     }
 

@@ -31,7 +31,8 @@ package struct ClientHandshake {
     /// - Throws: when a header is malformed or is one that the handshake itself sets.
     package func request(for endpoint: Endpoint, headers: HTTPHeaders) throws(TransportError) -> [UInt8] {
         var head = "GET \(endpoint.target) HTTP/1.1\r\nHost: \(endpoint.authority)\r\n"
-        head += "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: \(key)\r\n"
+        head +=
+            "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: \(key)\r\n"
         if !subprotocols.isEmpty {
             head += "Sec-WebSocket-Protocol: \(subprotocols.joined(separator: ", "))\r\n"
         }

@@ -23,7 +23,8 @@ enum Masking {
         }
         while position < count {
             let byte = UInt8(truncatingIfNeeded: turned >> (UInt32(position & 3) * 8))
-            to.storeBytes(of: from.load(fromByteOffset: position, as: UInt8.self) ^ byte, toByteOffset: position, as: UInt8.self)
+            to.storeBytes(
+                of: from.load(fromByteOffset: position, as: UInt8.self) ^ byte, toByteOffset: position, as: UInt8.self)
             position &+= 1
         }
     }

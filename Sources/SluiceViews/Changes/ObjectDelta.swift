@@ -46,22 +46,4 @@ extension PropertySet {
         common.formIntersection(other)
         return !common.isEmpty
     }
-
-    func union(_ other: PropertySet) -> PropertySet {
-        var union = self
-        union.formUnion(other)
-        return union
-    }
-
-    func intersection(_ other: PropertySet) -> PropertySet {
-        var common = self
-        common.formIntersection(other)
-        return common
-    }
-
-    func subtracting(_ other: PropertySet) -> PropertySet {
-        var rest = self
-        rest.subtract(other)
-        return rest
-    }
 }

@@ -1,17 +1,17 @@
-import SluiceModel
-import SluiceQuery
+package import SluiceModel
+package import SluiceQuery
 
 /// Finds the roots whose predicate or sort reads changed objects through links.
-struct PathDependents {
+package struct PathDependents {
     private let paths: [QueryDependencies.LinkPath]
 
-    init(_ dependencies: QueryDependencies) {
+    package init(_ dependencies: QueryDependencies) {
         paths = dependencies.linkPaths
     }
 
     /// Roots that reach a changed object through a path before or after the group, each with the positions of those
     /// changes. Whether anything changes for such a root is for the caller to evaluate.
-    func roots(
+    package func roots(
         affectedBy commit: CommitDelta, in source: any ObjectSource, before: OldStateSource
     ) throws -> [(object: ObjectRef, changes: [Int])] {
         var affected: [ObjectRef: [Int]] = [:]

@@ -1,6 +1,5 @@
-package import SluiceModel
-
 internal import FoundationEssentials
+package import SluiceModel
 
 extension ObjectKey: WireCodable {
     /// A kind byte, then the key: 16 big-endian bytes, a zigzag varint, text, or 16 bytes in textual order.

@@ -1,6 +1,5 @@
-package import SluiceModel
-
 internal import FoundationEssentials
+package import SluiceModel
 
 /// What a value's first byte says.
 enum ValueTag {

@@ -14,13 +14,21 @@ enum IdentifierColumn {
     static func encode(_ values: [ObjectID], into writer: inout ByteWriter) {
         var bestSize = values.count * 16
         var best = Form.plain
-        let whole = Distinct(values) { $0 } hash: { DistinctTable.mix($0.high ^ DistinctTable.mix($0.low)) }
+        let whole = Distinct(values) {
+            $0
+        } hash: {
+            DistinctTable.mix($0.high ^ DistinctTable.mix($0.low))
+        }
         let wholeIndexes = whole.map { IntegerSequence.plan($0.indexes) }
         if let whole, let wholeIndexes {
             let size = 2 + whole.values.count * 16 + wholeIndexes.size
             if size < bestSize { (best, bestSize) = (.dictionary, size) }
         }
-        let upper = Distinct(values) { $0.high } hash: { DistinctTable.mix($0) }
+        let upper = Distinct(values) {
+            $0.high
+        } hash: {
+            DistinctTable.mix($0)
+        }
         let upperIndexes = upper.map { IntegerSequence.plan($0.indexes) }
         let lower = upper == nil ? [] : values.map { Int64(bitPattern: $0.low) }
         let lowerPlan = IntegerSequence.plan(lower)

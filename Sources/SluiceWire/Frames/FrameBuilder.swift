@@ -32,7 +32,8 @@ package struct FrameBuilder: Sendable {
 
     /// Adds a page whose content was encoded before.
     package mutating func appendPage(
-        session: UInt64, subscriptions: [UInt64], version: UInt64, progress: Double, content: SharedBlock
+        session: UInt64, subscriptions: [UInt64], version: UInt64, progress: Double,
+        kind: ServerMessage.Complete.Kind = .bootstrap, content: SharedBlock
     ) {
         writer.lengthPrefixed {
             $0.byte(ServerMessage.Code.page)
@@ -40,6 +41,7 @@ package struct FrameBuilder: Sendable {
             $0.array(subscriptions) { $0.varint($1) }
             $0.varint(version)
             $0.progress(progress)
+            $0.byte(kind.rawValue)
             content.encode(into: &$0)
         }
         incompressibleSize += content.incompressibleSize

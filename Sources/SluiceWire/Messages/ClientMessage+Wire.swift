@@ -11,6 +11,7 @@ extension ClientMessage: WireMessage {
         static let credit: UInt8 = 0x07
         static let reportRequest: UInt8 = 0x08
         static let close: UInt8 = 0x09
+        static let declare: UInt8 = 0x0A
     }
 
     package var type: UInt8 {
@@ -24,6 +25,7 @@ extension ClientMessage: WireMessage {
         case .credit: Code.credit
         case .reportRequest: Code.reportRequest
         case .close: Code.close
+        case .declare: Code.declare
         }
     }
 
@@ -34,7 +36,7 @@ extension ClientMessage: WireMessage {
         case .subscribe(let subscribe): subscribe.session
         case .reportRequest(let request): request.session
         case .authenticate(let session, _), .unsubscribe(let session, _), .upload(let session, _),
-            .credit(let session, _), .close(let session):
+            .credit(let session, _), .close(let session), .declare(let session, _):
             session
         }
     }
@@ -53,6 +55,7 @@ extension ClientMessage: WireMessage {
             writer.varint(request.topic.rawValue)
             writer.string(request.argument)
         case .close: break
+        case .declare(_, let schema): schema.encode(into: &writer)
         }
     }
 
@@ -83,6 +86,7 @@ extension ClientMessage: WireMessage {
                     session: session, request: try reader.varint(), topic: ReportTopic(rawValue: try reader.varint()),
                     argument: try reader.string()))
         case Code.close: .close(session: session)
+        case Code.declare: .declare(session: session, schema: try Schema(from: &reader))
         default: nil
         }
     }

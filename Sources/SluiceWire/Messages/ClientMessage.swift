@@ -18,6 +18,8 @@ package enum ClientMessage: Hashable, Sendable {
     case credit(session: UInt64, pages: UInt64)
     /// Asks what the server is doing, for tools.
     case reportRequest(ReportRequest)
+    /// Adds classes and properties to the schema, in an open session; the server answers ``ServerMessage/schema(session:schema:)``.
+    case declare(session: UInt64, schema: Schema)
     /// Ends a session. Its id is not used again on this connection.
     case close(session: UInt64)
 }

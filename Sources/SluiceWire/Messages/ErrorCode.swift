@@ -22,6 +22,8 @@ package struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConv
 
     // About a subscription.
     package static let invalidQuery = ErrorCode(rawValue: "invalidQuery")
+    /// The query names a class or property that the server does not have.
+    package static let unknownName = ErrorCode(rawValue: "unknownName")
 
     // About an upload.
     package static let invalidOperation = ErrorCode(rawValue: "invalidOperation")

@@ -5,6 +5,7 @@ extension ServerMessage.Page {
         writer.array(subscriptions) { $0.varint($1) }
         writer.varint(version)
         writer.progress(progress)
+        writer.byte(kind.rawValue)
         SharedBlock(content).encode(into: &writer)
     }
 
@@ -15,7 +16,15 @@ extension ServerMessage.Page {
         guard thousandths <= 1000 else { throw reader.malformed("\(thousandths) thousandths done") }
         self.init(
             session: session, subscriptions: subscriptions, version: version, progress: Double(thousandths) / 1000,
-            content: try SharedBlock.content(from: &reader))
+            kind: try ServerMessage.Complete.Kind(from: &reader), content: try SharedBlock.content(from: &reader))
+    }
+}
+
+extension ServerMessage.Complete.Kind {
+    init(from reader: inout ByteReader) throws(WireError) {
+        let code = try reader.byte()
+        guard let kind = Self(rawValue: code) else { throw reader.malformed("\(code) is no kind of completion") }
+        self = kind
     }
 }
 

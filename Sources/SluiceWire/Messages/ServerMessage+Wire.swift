@@ -133,8 +133,7 @@ extension ServerMessage.Complete {
         let subscription = try reader.varint()
         let version = try reader.varint()
         let acceptedAt = Timestamp(microseconds: try reader.zigzag())
-        let code = try reader.byte()
-        guard let kind = Kind(rawValue: code) else { throw reader.malformed("\(code) is no kind of completion") }
+        let kind = try Kind(from: &reader)
         self.init(
             session: session, subscription: subscription, version: version, acceptedAt: acceptedAt, kind: kind,
             digest: try reader.optional { reader throws(WireError) in try ObjectID(from: &reader) })

@@ -95,15 +95,19 @@ extension ServerMessage {
         package var version: UInt64
         /// How much of the bootstrap is done with this page, 0 to 1.
         package var progress: Double
+        /// Whether the page builds a membership anew or changes the one that the client presented.
+        package var kind: Complete.Kind
         package var content: ViewBlock
 
         package init(
-            session: UInt64, subscriptions: [UInt64], version: UInt64, progress: Double, content: ViewBlock
+            session: UInt64, subscriptions: [UInt64], version: UInt64, progress: Double,
+            kind: Complete.Kind = .bootstrap, content: ViewBlock
         ) {
             self.session = session
             self.subscriptions = subscriptions
             self.version = version
             self.progress = progress
+            self.kind = kind
             self.content = content
         }
     }

@@ -1,0 +1,147 @@
+internal import SluiceModel
+internal import SluiceTransport
+internal import SluiceWire
+internal import Synchronization
+
+/// The shell between connections and databases: decodes frames on the event loops, hands messages to the databases' queues,
+/// and sends what those want sent.
+final class ConnectionHub: Sendable {
+    private let connections = Mutex<[UInt64: PeerConnection]>([:])
+    private let databases: DatabaseDirectory
+    private let login: any Login
+    private let limits: ServerLimits
+    private let queueByteCountMax: Int
+    private let now: @Sendable () -> Timestamp
+    private let log: LogSink?
+
+    /// - Parameter queueByteCountMax: a connection with more bytes waiting to be taken is closed; its client resumes.
+    init(
+        databases: DatabaseDirectory, login: any Login, limits: ServerLimits, queueByteCountMax: Int,
+        now: @escaping @Sendable () -> Timestamp, log: LogSink?
+    ) {
+        self.databases = databases
+        self.login = login
+        self.limits = limits
+        self.queueByteCountMax = queueByteCountMax
+        self.now = now
+        self.log = log
+    }
+
+    var hooks: ServerHooks {
+        ServerHooks(
+            accept: { [self] _, connection in
+                .accept(PeerConnection(connection, hub: self, ConnectionProtocol(limits: limits, login: login)))
+            },
+            didRefuse: { [log] peer, error in
+                log?(.info, "a connection was refused", [("peer", peer), ("reason", error.message)])
+            })
+    }
+
+    var connectionCount: Int { connections.withLock { $0.count } }
+
+    // MARK: From connections
+
+    fileprivate func opened(_ peer: PeerConnection) {
+        connections.withLock { $0[peer.id] = peer }
+        log?(.debug, "connected", [("peer", peer.connection.peerDescription)])
+    }
+
+    fileprivate func take(_ frame: UnsafeRawBufferPointer, from peer: PeerConnection) {
+        for action in peer.receive(Array(frame), now: now()) {
+            switch action {
+            case .send(let frame):
+                peer.connection.send(SharedBuffer(frame))
+            case .open(let session, let database, let open, let user):
+                let id = SessionID(connection: peer.id, session: session)
+                do {
+                    try worker(database).post(.open(id, open, user))
+                } catch {
+                    log?(.error, "a database could not be opened", [("database", database), ("error", "\(error)")])
+                    peer.ended(session: session)
+                    let failure = ServerMessage.Failure(
+                        session: session, code: .internalError, message: "the server could not open the database",
+                        action: .retry)
+                    peer.connection.send(SharedBuffer(Frame.encode(ServerMessage.error(failure))))
+                }
+            case .deliver(let session, let database, let messages):
+                databases.opened(database)?.post(
+                    .messages(SessionID(connection: peer.id, session: session), messages), from: peer.connection)
+            case .close(let reason):
+                log?(.info, "closing a connection", [("peer", peer.connection.peerDescription), ("reason", reason)])
+                peer.connection.close(code: .policyViolation, reason: reason)
+            }
+        }
+    }
+
+    private func worker(_ database: String) throws -> DatabaseWorker {
+        try databases.worker(database) { [weak self] in self?.carryOut($0) }
+    }
+
+    fileprivate func closed(_ peer: PeerConnection, _ error: TransportError?) {
+        connections.withLock { $0[peer.id] = nil }
+        for (session, database) in peer.sessions {
+            databases.opened(database)?.post(.closed(SessionID(connection: peer.id, session: session)))
+        }
+        log?(
+            .debug, "disconnected",
+            [("peer", peer.connection.peerDescription), ("reason", error?.message ?? "closed normally")])
+    }
+
+    // MARK: From databases
+
+    private func carryOut(_ actions: [DatabaseAction]) {
+        for action in actions {
+            switch action {
+            case .send(let frame, let id):
+                if let peer = connections.withLock({ $0[id] }) { send(SharedBuffer(frame), to: peer) }
+            case .broadcast(let frame, let ids):
+                let buffer = SharedBuffer(frame)
+                let peers = connections.withLock { connections in ids.compactMap { connections[$0] } }
+                for peer in peers { send(buffer, to: peer) }
+            case .end(let id):
+                connections.withLock { $0[id.connection] }?.ended(session: id.session)
+            }
+        }
+    }
+
+    private func send(_ buffer: SharedBuffer, to peer: PeerConnection) {
+        guard peer.connection.queuedBytes + buffer.count <= queueByteCountMax else {
+            log?(.warning, "a connection is too slow and is closed", [("peer", peer.connection.peerDescription)])
+            return peer.connection.abort()
+        }
+        peer.connection.send(buffer)
+    }
+}
+
+/// One connection as the hub knows it.
+private final class PeerConnection: MessageConnectionDelegate {
+    let connection: any MessageConnection
+    private let hub: ConnectionHub
+    private let state: Mutex<ConnectionProtocol>
+
+    init(_ connection: any MessageConnection, hub: ConnectionHub, _ machine: ConnectionProtocol) {
+        self.connection = connection
+        self.hub = hub
+        state = Mutex(machine)
+    }
+
+    var id: UInt64 { connection.id.rawValue }
+
+    var sessions: [UInt64: String] { state.withLock { $0.sessions } }
+
+    func receive(_ frame: [UInt8], now: Timestamp) -> [ConnectionProtocol.Action] {
+        state.withLock { $0.receive(frame, now: now) }
+    }
+
+    func ended(session: UInt64) { state.withLock { $0.ended(session: session) } }
+
+    func connectionDidOpen(_ connection: any MessageConnection) { hub.opened(self) }
+
+    func connection(_ connection: any MessageConnection, didReceive message: UnsafeRawBufferPointer) {
+        hub.take(message, from: self)
+    }
+
+    func connection(_ connection: any MessageConnection, didCloseWith error: TransportError?) {
+        hub.closed(self, error)
+    }
+}

@@ -1,0 +1,143 @@
+package import SluiceModel
+package import SluiceWire
+
+/// The part of the protocol that belongs to a connection and not to a database: greeting, login, and which session is
+/// on which database. A state machine without input or output.
+package struct ConnectionProtocol: Sendable {
+    package enum Action: Sendable {
+        /// Sends a frame.
+        case send([UInt8])
+        /// Hands an authenticated opening to a database.
+        case open(session: UInt64, database: String, ClientMessage.Open, User)
+        /// Hands messages to the database of a session.
+        case deliver(session: UInt64, database: String, [ClientMessage])
+        /// Closes the connection after what was sent: the peer broke the protocol.
+        case close(reason: String)
+    }
+
+    private let limits: ServerLimits
+    private let login: any Login
+    private var isGreeted = false
+    private var databases: [UInt64: String] = [:]
+
+    package init(limits: ServerLimits, login: any Login) {
+        self.limits = limits
+        self.login = login
+    }
+
+    /// The open sessions and their databases.
+    package var sessions: [UInt64: String] { databases }
+
+    /// Takes a frame from the peer.
+    package mutating func receive(_ frame: [UInt8], now: Timestamp) -> [Action] {
+        let messages: [ClientMessage]
+        do {
+            messages = try Frame.decode(frame, limits: WireLimits(limits))
+        } catch {
+            return violation("this frame cannot be read: \(error.message)")
+        }
+        var actions: [Action] = []
+        var pending: (session: UInt64, messages: [ClientMessage])?
+        func flush() {
+            if let batch = pending, let database = databases[batch.session] {
+                actions.append(.deliver(session: batch.session, database: database, batch.messages))
+            }
+            pending = nil
+        }
+        for message in messages {
+            switch message {
+            case .hello(let hello):
+                actions += greet(hello, now: now)
+            case .open(let open):
+                flush()
+                actions += self.open(open)
+            default:
+                let session = message.session
+                // What was still under way when the server ended a session is dropped with it.
+                guard isGreeted else { return violation("the first message of a connection is hello") }
+                guard databases[session] != nil else { continue }
+                if pending?.session != session { flush() }
+                pending = (session, (pending?.messages ?? []) + [message])
+                if case .close = message {
+                    flush()
+                    databases[session] = nil
+                }
+            }
+            if case .close? = actions.last { return actions }
+        }
+        flush()
+        return actions
+    }
+
+    /// The database ended a session.
+    package mutating func ended(session: UInt64) { databases[session] = nil }
+
+    private mutating func greet(_ hello: ClientMessage.Hello, now: Timestamp) -> [Action] {
+        guard !isGreeted else { return violation("hello is said once") }
+        guard let version = ProtocolVersion.negotiate(minimum: hello.versionMin, maximum: hello.versionMax) else {
+            let own = "\(ProtocolVersion.minimum) to \(ProtocolVersion.maximum)"
+            return fail(
+                .unsupportedVersion,
+                "the client speaks protocol versions \(hello.versionMin) to \(hello.versionMax), the server \(own)")
+        }
+        isGreeted = true
+        let reply = ServerMessage.HelloReply(
+            version: version, features: hello.features.intersection([.resume, .reports]), time: now, limits: limits,
+            agent: "sluice")
+        return [.send(Frame.encode(ServerMessage.hello(reply)))]
+    }
+
+    private mutating func open(_ open: ClientMessage.Open) -> [Action] {
+        guard isGreeted else { return violation("the first message of a connection is hello") }
+        guard open.session > 0, databases[open.session] == nil else {
+            return violation("session \(open.session) cannot be opened: numbers start at 1 and are used once")
+        }
+        guard databases.count < Int(limits.sessionCountMax) else {
+            return refuse(open, .limitExceeded, "a connection has at most \(limits.sessionCountMax) sessions")
+        }
+        guard DatabaseName.isValid(open.path) else {
+            return refuse(
+                open, .unknownDatabase, "'\(open.path.prefix(80))' is no database name: use 1 to 64 letters, digits, '_' and '-'")
+        }
+        switch login.user(for: open.credentials) {
+        case .failure(let refusal):
+            return refuse(open, .authenticationFailed, refusal.message)
+        case .success(let user):
+            databases[open.session] = open.path
+            return [.open(session: open.session, database: open.path, open, user)]
+        }
+    }
+
+    private func refuse(_ open: ClientMessage.Open, _ code: ErrorCode, _ message: String) -> [Action] {
+        let failure = ServerMessage.Failure(session: open.session, code: code, message: message, action: .stop)
+        return [.send(Frame.encode(ServerMessage.error(failure)))]
+    }
+
+    private func violation(_ message: String) -> [Action] { fail(.protocolViolation, message) }
+
+    private func fail(_ code: ErrorCode, _ message: String) -> [Action] {
+        let failure = ServerMessage.Failure(code: code, message: message, action: .stop)
+        return [.send(Frame.encode(ServerMessage.error(failure))), .close(reason: message)]
+    }
+}
+
+/// Names of databases: 1 to 64 letters, digits, `_` and `-`. They are also file names.
+package enum DatabaseName {
+    package static func isValid(_ name: String) -> Bool {
+        (1...64).contains(name.utf8.count)
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"), UInt8(ascii: "-"): true
+                default: false
+                }
+            }
+    }
+}
+
+extension WireLimits {
+    init(_ limits: ServerLimits) {
+        self = .standard
+        frameLengthMax = Int(limits.frameLengthMax)
+        expandedLengthMax = Int(limits.expandedLengthMax)
+    }
+}

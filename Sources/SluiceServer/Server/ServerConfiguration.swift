@@ -1,0 +1,48 @@
+internal import FoundationEssentials
+public import SluiceModel
+package import SluiceTransport
+
+/// How a server runs.
+public struct ServerConfiguration: Sendable {
+    /// A certificate chain and its key, as files in PEM form.
+    public struct Certificate: Sendable, Hashable {
+        public var chainFile: String
+        public var keyFile: String
+
+        public init(chainFile: String, keyFile: String) {
+            self.chainFile = chainFile
+            self.keyFile = keyFile
+        }
+    }
+
+    /// The folder of the databases, one file each; nil keeps them in memory.
+    public var dataFolder: String?
+    /// A name or address to listen at.
+    public var host: String
+    /// The port to listen at; 0 takes a free one.
+    public var port: UInt16
+    /// Anonymous login, clients may add to the schema, loopback addresses only.
+    public var isDevelopment: Bool
+    /// Shown to clients, for `wss`; nil serves `ws`.
+    public var certificate: Certificate?
+    /// How change events name this server; nil for no name.
+    public var workerID: String?
+    /// The most connections at a time.
+    public var connectionCountMax = 100_000
+    /// The most bytes that may wait for a connection to take them; a slower one is closed and resumes later.
+    public var queueByteCountMax = 64 << 20
+    /// Where log lines go; nil for nowhere.
+    public var log: LogSink?
+
+    package var now: @Sendable () -> Timestamp = { Timestamp(Date()) }
+    package var random: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
+    /// Serves this network instead of sockets; the host is then only a name in it.
+    package var loopback: LoopbackNetwork?
+
+    public init(dataFolder: String? = nil, host: String = "127.0.0.1", port: UInt16 = 9080, isDevelopment: Bool = false) {
+        self.dataFolder = dataFolder
+        self.host = host
+        self.port = port
+        self.isDevelopment = isDevelopment
+    }
+}

@@ -1,0 +1,99 @@
+internal import SluiceModel
+internal import SluiceTransport
+internal import Synchronization
+
+/// A sync server: databases, connections, and everything between.
+public final class SyncServer: Sendable {
+    private enum Listening {
+        case no
+        case sockets(WebSocketServer, EventLoopGroup)
+        case loopback(LoopbackNetwork)
+        case stopped
+    }
+
+    private let configuration: ServerConfiguration
+    private let databases: DatabaseDirectory
+    private let hub: ConnectionHub
+    private let listening = Mutex(Listening.no)
+
+    /// Prepares a server; ``start()`` makes it listen.
+    ///
+    /// - Throws: ``ServerError`` when the configuration cannot be used or the data folder cannot be made.
+    public init(_ configuration: ServerConfiguration) throws {
+        guard configuration.isDevelopment else {
+            throw ServerError(
+                .invalidConfiguration,
+                "no login method is configured: a server that is not for development must know its users")
+        }
+        if configuration.loopback == nil, !Self.isLoopback(configuration.host) {
+            throw ServerError(
+                .invalidConfiguration,
+                "a development server takes anybody, so it listens at loopback addresses only, not at '\(configuration.host)'")
+        }
+        self.configuration = configuration
+        let limits = DatabaseEngine.Limits()
+        databases = try DatabaseDirectory(
+            folder: configuration.dataFolder, workerID: configuration.workerID, limits: limits, now: configuration.now,
+            random: configuration.random, log: configuration.log)
+        hub = ConnectionHub(
+            databases: databases, login: DevelopmentLogin(), limits: limits.server,
+            queueByteCountMax: configuration.queueByteCountMax, now: configuration.now, log: configuration.log)
+    }
+
+    private static func isLoopback(_ host: String) -> Bool {
+        host == "localhost" || host == "::1" || host == "[::1]" || host.hasPrefix("127.")
+    }
+
+    /// Begins to listen.
+    ///
+    /// - Returns: the port; 0 on a network in memory.
+    /// - Throws: ``ServerError`` when the address is in use or not ours, or a certificate file cannot be used.
+    @discardableResult
+    public func start() throws -> UInt16 {
+        try listening.withLock { listening in
+            guard case .no = listening else {
+                throw ServerError(.invalidConfiguration, "a server is started once; make another to listen again")
+            }
+            do {
+                if let network = configuration.loopback {
+                    try network.listen(configuration.host, hooks: hub.hooks)
+                    listening = .loopback(network)
+                    return 0
+                }
+                var options = WebSocketServerOptions()
+                options.connectionCountMax = configuration.connectionCountMax
+                options.tls = configuration.certificate.map {
+                    TLSServerConfiguration(certificateChainFile: $0.chainFile, privateKeyFile: $0.keyFile)
+                }
+                let group = try EventLoopGroup()
+                let server = try WebSocketServer.listen(
+                    host: configuration.host, port: configuration.port, options: options, group: group, hooks: hub.hooks)
+                listening = .sockets(server, group)
+                return server.port
+            } catch let error as TransportError {
+                let code: ServerError.Code = error.code == .certificateFile ? .certificate : .address
+                throw ServerError(code, error.message, cause: error)
+            }
+        }
+    }
+
+    /// Ends every connection, finishes what was uploaded, and closes the databases. A server stops once.
+    public func stop() async {
+        let was = listening.withLock { listening in
+            defer { listening = .stopped }
+            return listening
+        }
+        switch was {
+        case .no, .stopped: break
+        case .loopback(let network):
+            network.stopListening(configuration.host)
+        case .sockets(let server, let group):
+            await server.stop()
+            group.stop()
+        }
+        databases.stop()
+    }
+
+    /// How many clients are connected.
+    public var connectionCount: Int { hub.connectionCount }
+}

@@ -1,0 +1,89 @@
+import Testing
+
+@Suite struct ModelExpansionTests {
+    @Test func aStructBecomesAModel() {
+        let expansion = MacroExpansion(
+            """
+            @Model public struct Car {
+                @PrimaryKey public let vin: String
+                public var name = "Toyota"
+                @Indexed var year: Int?
+                @Ignored var cache = 1
+                static let wheels = 4
+                var label: String { vin }
+            }
+            """)
+        #expect(expansion.messages.isEmpty)
+        #expect(
+            expansion.source == """
+                public struct Car {
+                    public let vin: String
+                    public var name = "Toyota"
+                    var year: Int?
+                    var cache = 1
+                    static let wheels = 4
+                    var label: String { vin }
+
+                    public static var className: Swift.String {
+                        "Car"
+                    }
+
+                    public static let model = Sluice.ModelDefinition(Car.self) { model in
+                        model.primaryKey("vin", \\.vin)
+                        model.property("name", \\.name, default: "Toyota")
+                        model.property("year", \\.year, isIndexed: true)
+                    }
+
+                    public var objectMetadata: Sluice.ObjectMetadata
+
+                    public init(vin: String, name: Swift.String = "Toyota", year: Int? = nil) {
+                        self.vin = vin
+                        self.name = name
+                        self.year = year
+                        self.objectMetadata = Sluice.ObjectMetadata.keyed
+                    }
+
+                    public init(from row: borrowing Sluice.RowDecoder) throws {
+                        self.vin = try row.value(0)
+                        self.name = try row.value(1)
+                        self.year = try row.value(2)
+                        self.objectMetadata = row.metadata
+                    }
+
+                    public func encode(to row: inout Sluice.RowEncoder) throws {
+                        try row.set(0, self.vin)
+                        try row.set(1, self.name)
+                        try row.set(2, self.year)
+                    }
+                }
+
+                extension Car: Sluice.Model {
+                }
+                """)
+    }
+
+    @Test(arguments: [
+        ("var a = -1", "a: Swift.Int = -1"),
+        ("var a = 1.5", "a: Swift.Double = 1.5"),
+        ("var a = true", "a: Swift.Bool = true"),
+        ("var a = \"x\"", "a: Swift.String = \"x\""),
+        ("var a = [1, 2]", "a: [Swift.Int] = [1, 2]"),
+        ("var a = UUID()", "a: UUID = UUID()"),
+        ("var a: [String] = []", "a: [String] = []"),
+        ("var a, b: Int", "a: Int, b: Int"),
+        ("var a: Link<Car>?", "a: Link<Car>? = nil"),
+        ("var a: Int { didSet {} }", "a: Int"),
+        ("var `class`: Int", "`class`: Int"),
+    ]) func thePropertyIsAParameterOfItsTypeAndDefault(property: String, parameters: String) {
+        let expansion = MacroExpansion("@Model struct Car {\n    \(property)\n}")
+        #expect(expansion.messages.isEmpty)
+        #expect(expansion.source.contains("    init(\(parameters)) {"))
+    }
+
+    @Test func aStructWithItsOwnInitializerKeepsIt() {
+        let expansion = MacroExpansion("@Model(\"Auto\") struct Car {\n    var a: Int\n    init() { a = 1 }\n}")
+        #expect(!expansion.source.contains("init(a: Int)"))
+        #expect(expansion.source.contains("var objectMetadata: Sluice.ObjectMetadata = Sluice.ObjectMetadata()"))
+        #expect(expansion.source.contains("\"Auto\""))
+    }
+}

@@ -1,0 +1,71 @@
+import Synchronization
+import Testing
+
+@testable import SluiceTransport
+
+@Suite struct EventLoopTests {
+    @Test func timers_fireInOrderOfTheirDeadlines() {
+        var generator = SeededGenerator(seed: 3)
+        var queue = TimerQueue()
+        var fired: [Int64] = []
+        var expected: [Int64] = []
+        var ids: [UInt64] = []
+        for _ in 0..<1_000 {
+            let deadline = Int64.random(in: 0..<10_000, using: &generator)
+            let id = queue.add(deadline: deadline) { fired.append(deadline) }
+            if Int.random(in: 0..<4, using: &generator) == 0 { ids.append(id) } else { expected.append(deadline) }
+        }
+        for id in ids { queue.remove(id) }
+        while let action = queue.takeDue(now: 5_000) { action() }
+        #expect(fired == expected.filter { $0 <= 5_000 }.sorted())
+        while let action = queue.takeDue(now: .max) { action() }
+        #expect(fired == expected.sorted())
+        #expect(queue.nextDeadline() == nil)
+    }
+
+    @Test func closures_runOnTheLoopInOrder() async throws {
+        let loop = try EventLoop()
+        let numbers = Observed<[Int]>([])
+        #expect(!loop.isCurrent)
+        for number in 0..<1_000 {
+            loop.execute { numbers.update { $0.append(loop.isCurrent ? number : -1) } }
+        }
+        let seen = try await numbers.wait(for: "all closures") { $0.count == 1_000 }
+        #expect(seen == Array(0..<1_000))
+        loop.stop()
+        loop.execute { numbers.update { $0.append(-2) } }
+        #expect(numbers.value.count == 1_000)
+    }
+
+    @Test func group_givesLoopsInTurn() throws {
+        let group = try EventLoopGroup(loopCount: 3)
+        defer { group.stop() }
+        let loops = (0..<6).map { _ in ObjectIdentifier(group.next()) }
+        #expect(Set(loops).count == 3)
+        #expect(loops[..<3] == loops[3...])
+    }
+}
+
+@Suite struct SendQueueTests {
+    @Test(arguments: 0..<50 as Range<UInt64>)
+    func bytesLeaveInOrder_whateverTheKernelTakes(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        var queue = SendQueue()
+        var expected: [UInt8] = []
+        var taken: [UInt8] = []
+        for _ in 0..<500 {
+            if Bool.random(using: &generator) {
+                let bytes = generator.bytes(Int.random(in: 0...30, using: &generator))
+                queue.append(SharedBuffer(bytes))
+                expected += bytes
+            }
+            let available = queue.prefix(.max).flatMap { Array($0.bytes) }
+            #expect(available.count == queue.byteCount, "seed \(seed)")
+            let count = Int.random(in: 0...min(available.count, 25), using: &generator)
+            taken += available[..<count]
+            queue.consume(count)
+        }
+        taken += queue.prefix(.max).flatMap { Array($0.bytes) }
+        #expect(taken == expected, "seed \(seed)")
+    }
+}

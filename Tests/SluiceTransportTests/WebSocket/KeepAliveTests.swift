@@ -1,0 +1,56 @@
+import Testing
+
+@testable import SluiceTransport
+
+@Suite struct KeepAliveTests {
+    private let second: Int64 = 1_000_000_000
+
+    private func make(jitter: Double = 0) -> KeepAlive {
+        KeepAlive(interval: .seconds(60), timeout: .seconds(120), now: 0, jitter: jitter)
+    }
+
+    @Test func quietPeer_isPingedAfterTheInterval() {
+        var keepAlive = make()
+        #expect(keepAlive.deadline == 60 * second)
+        #expect(keepAlive.tick(now: 59 * second) == .wait)
+        #expect(keepAlive.tick(now: 60 * second) == .ping)
+    }
+
+    @Test func jitter_bringsTheFirstPingForward() {
+        #expect(make(jitter: 0.5).deadline == 30 * second)
+    }
+
+    @Test func peerThatSends_isNotPinged() {
+        var keepAlive = make()
+        keepAlive.didReceive(now: 50 * second)
+        #expect(keepAlive.tick(now: 60 * second) == .wait)
+        #expect(keepAlive.deadline == 110 * second)
+    }
+
+    @Test func peerThatDoesNotAnswer_isGivenUpAfterTheTimeoutSinceThePingLeft() {
+        var keepAlive = make()
+        #expect(keepAlive.tick(now: 60 * second) == .ping)
+        keepAlive.didWrite(now: 70 * second, isQueueEmpty: true)
+        #expect(keepAlive.tick(now: 189 * second) == .wait)
+        #expect(keepAlive.deadline == 190 * second)
+        #expect(keepAlive.tick(now: 190 * second) == .giveUp)
+    }
+
+    @Test func peerThatAnswers_isPingedAgainLater() {
+        var keepAlive = make()
+        #expect(keepAlive.tick(now: 60 * second) == .ping)
+        keepAlive.didWrite(now: 60 * second, isQueueEmpty: true)
+        keepAlive.didReceive(now: 61 * second)
+        #expect(keepAlive.tick(now: 120 * second) == .wait)
+        #expect(keepAlive.tick(now: 121 * second) == .ping)
+    }
+
+    @Test func pingStuckBehindAQueueThatMoves_isNoReasonToGiveUp() {
+        var keepAlive = make()
+        #expect(keepAlive.tick(now: 60 * second) == .ping)
+        keepAlive.didWrite(now: 170 * second, isQueueEmpty: false)
+        #expect(keepAlive.tick(now: 200 * second) == .wait)
+        #expect(keepAlive.deadline == 290 * second)
+        #expect(keepAlive.tick(now: 290 * second) == .giveUp)
+    }
+}

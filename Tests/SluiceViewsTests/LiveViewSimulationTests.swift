@@ -1,0 +1,56 @@
+import SluiceModel
+import SluiceQuery
+import Testing
+
+@testable import SluiceViews
+
+@Suite struct LiveViewSimulationTests {
+    /// Views over many queries at once follow random commit groups; after each group every view's follower equals the
+    /// oracle. A failure names the seed, the step and the query.
+    @Test(arguments: Array(UInt64(1)...24))
+    func everyViewEqualsTheOracleAfterEveryCommitGroup(seed: UInt64) throws {
+        var world = RandomWorld(seed: seed, keyCount: seed % 3 == 0 ? 12 : seed % 3 == 1 ? 5 : 40)
+        let source = MemorySource()
+        for _ in 0..<Int.random(in: 0...100, using: &world.generator) {
+            let object = world.object()
+            source.set(object, world.row(for: object))
+        }
+        var followers: [(view: LiveView, mirror: ViewMirror)] = []
+        var index = ViewIndex()
+        func add(_ query: Query, step: Int) throws {
+            let view = LiveView(query, schema: source.schema)
+            try view.activate(in: source)
+            let mirror = try ViewMirror(view, source, context: "seed \(seed), from step \(step): \(query)")
+            try mirror.check(view, source)
+            followers.append((view, mirror))
+            index.insert(view)
+        }
+        for step in 0..<150 {
+            while followers.count < 6 {
+                if world.generator.chance(10) {
+                    let object = world.object()
+                    let name = TestSchema.schema[object.classIndex].name
+                    let id = Identity(className: name, key: object.key).objectID
+                    try add(TestSchema.query("OBJECT(\(id))"), step: step)
+                } else if let query = try? TestSchema.query(world.queryText()) {
+                    try add(query, step: step)
+                }
+            }
+            let (commit, before) = source.commit(world.edits(in: source))
+            let candidates = Set(index.candidates(for: commit).map(ObjectIdentifier.init))
+            for position in followers.indices {
+                let view = followers[position].view
+                if candidates.contains(ObjectIdentifier(view)), let delta = try view.apply(commit, in: source, before: before) {
+                    try followers[position].mirror.apply(delta, view, source, commit)
+                }
+                try followers[position].mirror.check(view, source)
+                let roots = followers[position].mirror.objects.filter { $0.value.role == .root }.map(\.key)
+                view.closure?.checkInvariants(roots: roots, in: source, context: "seed \(seed), step \(step): \(view.query)")
+            }
+            if world.generator.chance(10) {
+                index.remove(followers.removeFirst().view)
+                #expect(index.count == followers.count)
+            }
+        }
+    }
+}

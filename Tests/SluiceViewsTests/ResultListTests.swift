@@ -1,0 +1,181 @@
+import SluiceModel
+import SluiceQuery
+import Testing
+
+@testable import SluiceViews
+
+@Suite struct ResultListTests {
+    private func list(limit: Int? = nil) throws -> ResultList {
+        ResultList(order: SortOrder(try TestSchema.query("User SORT(age ASC)").sort), limit: limit)
+    }
+
+    private func entry(_ number: Int, age: Int64, name: String = "") -> ResultEntry {
+        let object = TestSchema.object(number, ofClass: TestSchema.user)
+        return ResultEntry(
+            object: object, position: SortPosition(values: [.int(age)], id: ObjectID(high: 0, low: UInt64(number))),
+            row: TestSchema.row(object, ["age": .int(age), "name": .string(name)]))
+    }
+
+    private func numbers(_ list: ResultList) -> [ObjectKey] { list.visible.map(\.object.key) }
+
+    private func keys(_ numbers: Int...) -> [ObjectKey] { numbers.map { TestSchema.key($0, ofClass: TestSchema.user) } }
+
+    @Test func theFirstEditsShowInOrder() throws {
+        var list = try list()
+        let change = list.apply([.upsert(entry(1, age: 30)), .upsert(entry(2, age: 10)), .upsert(entry(3, age: 20))])
+        #expect(numbers(list) == keys(2, 3, 1))
+        #expect(change.insertions == [0, 1, 2])
+        #expect(change.deletions.isEmpty && change.moves.isEmpty && change.modifications.isEmpty)
+    }
+
+    @Test func anEntryBeyondTheLimitComesInWhenAnotherGoes() throws {
+        var list = try list(limit: 2)
+        _ = list.apply([.upsert(entry(1, age: 10)), .upsert(entry(2, age: 20)), .upsert(entry(3, age: 30))])
+        #expect(numbers(list) == keys(1, 2))
+        let change = list.apply([.remove(entry(1, age: 10).object, .deleted)])
+        #expect(change.deletions == [.init(index: 0, reason: .deleted)])
+        #expect(change.insertions == [1])
+        #expect(numbers(list) == keys(2, 3))
+    }
+
+    @Test func anEntryPushedBeyondTheLimitLeavesByTheWindow() throws {
+        var list = try list(limit: 2)
+        _ = list.apply([.upsert(entry(1, age: 10)), .upsert(entry(2, age: 20))])
+        let change = list.apply([.upsert(entry(3, age: 5))])
+        #expect(change.deletions == [.init(index: 1, reason: .window)])
+        #expect(change.insertions == [0])
+    }
+
+    @Test func anEntryThatMovesIsOneMoveAndOneModification() throws {
+        var list = try list()
+        _ = list.apply((1...4).map { .upsert(entry($0, age: Int64($0 * 10))) })
+        let change = list.apply([.upsert(entry(1, age: 35))])
+        #expect(change.moves == [.init(from: 0, to: 2)])
+        #expect(change.modifications == [2])
+        #expect(change.deletions.isEmpty && change.insertions.isEmpty)
+    }
+
+    @Test func theFewestEntriesMoveEvenIfOthersWereEdited() throws {
+        var list = try list()
+        _ = list.apply((1...3).map { .upsert(entry($0, age: Int64($0 * 10))) })
+        let change = list.apply([.upsert(entry(1, age: 40)), .upsert(entry(2, age: 50))])
+        #expect(change.moves == [.init(from: 2, to: 0)])
+        #expect(change.modifications == [1, 2])
+    }
+
+    @Test func theSameContentAgainIsNoChange() throws {
+        var list = try list()
+        _ = list.apply([.upsert(entry(1, age: 10))])
+        #expect(list.apply([.upsert(entry(1, age: 10))]).isEmpty)
+        #expect(list.apply([.remove(entry(9, age: 0).object, .filter), .touch(entry(8, age: 0).object)]).isEmpty)
+    }
+
+    @Test func touchingModifiesInPlace() throws {
+        var list = try list()
+        _ = list.apply([.upsert(entry(1, age: 10)), .upsert(entry(2, age: 20))])
+        let change = list.apply([.touch(entry(2, age: 20).object)])
+        #expect(change.modifications == [1])
+        #expect(change.moves.isEmpty && change.deletions.isEmpty && change.insertions.isEmpty)
+    }
+
+    @Test func aCopyKeepsItsContentWhileTheListGoesOn() throws {
+        var list = try list()
+        _ = list.apply((0..<2_000).map { .upsert(entry($0, age: Int64($0))) })
+        let copy = list
+        _ = list.apply([.remove(entry(700, age: 700).object, .filter)])
+        _ = list.apply([.upsert(entry(3, age: 1_500, name: "moved"))])
+        #expect(copy.visible.map(\.position.values[0]) == (0..<2_000).map { .int($0) })
+        #expect(list.visibleCount == 1_999)
+    }
+
+    @Test func replacingSaysWhatLeft() throws {
+        var list = try list()
+        _ = list.apply((1...3).map { .upsert(entry($0, age: Int64($0))) })
+        let change = list.replace(with: [entry(4, age: 2), entry(3, age: 3)], reason: .unknown)
+        #expect(change.deletions == [.init(index: 0, reason: .unknown), .init(index: 1, reason: .unknown)])
+        #expect(change.insertions == [0])
+        #expect(numbers(list) == keys(4, 3))
+    }
+
+    /// The index change of random edits takes the old list to the new one, which is the naive sort cut at the limit; what
+    /// is reported is minimal.
+    @Test(arguments: Array(UInt64(1)...20))
+    func randomEditsEqualSortingAgain(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let limit = seed % 2 == 0 ? nil : Int.random(in: 0...30, using: &generator)
+        let keyCount = [6, 30, 1_500][Int(seed % 3)]
+        var list = try list(limit: limit)
+        var all: [Int: ResultEntry] = [:]
+        for step in 0..<120 {
+            let context = "seed \(seed), step \(step)"
+            let old = Array(list.visible)
+            let editCount = generator.chance(20) ? Int.random(in: 0...keyCount, using: &generator) : Int.random(in: 1...3, using: &generator)
+            var edits: [ResultEdit] = []
+            var reasons: [ObjectRef: RemovalReason] = [:]
+            var touched: Set<ObjectRef> = []
+            for _ in 0..<editCount {
+                let number = Int.random(in: 0..<keyCount, using: &generator)
+                let object = entry(number, age: 0).object
+                switch Int.random(in: 0..<10, using: &generator) {
+                case 0...1:
+                    let reason = generator.pick(RemovalReason.allCases)
+                    edits.append(.remove(object, reason))
+                    reasons[object] = reason
+                    all[number] = nil
+                case 2:
+                    edits.append(.touch(object))
+                    if !edits.dropLast().contains(where: { $0.object == object }) { touched.insert(object) }
+                default:
+                    let new = entry(
+                        number, age: Int64.random(in: 0..<20, using: &generator), name: generator.pick(["a", "b"]))
+                    edits.append(.upsert(new))
+                    touched.remove(object)
+                    reasons[object] = nil
+                    all[number] = new
+                }
+            }
+            let change = list.apply(edits)
+            let new = Array(list.visible)
+            let expected = all.values.sorted { list.order.precedes($0.position, $1.position) }.prefix(limit ?? .max)
+            #expect(new.map(ObjectIdentifier.init) == expected.map(ObjectIdentifier.init) || same(new, Array(expected)), "\(context)")
+            #expect(list.entries.count == all.count, "\(context)")
+            let applied = change.applied(to: old) { new[$0] }
+            #expect(applied.map { same($0, new) } == true, "\(context): \(change)")
+            check(change, from: old, to: new, reasons: reasons, touched: touched, context)
+        }
+    }
+
+    private func same(_ left: [ResultEntry], _ right: [ResultEntry]) -> Bool {
+        left.count == right.count
+            && zip(left, right).allSatisfy { $0.object == $1.object && $0.position == $1.position && $0.row == $1.row }
+    }
+
+    private func check(
+        _ change: ResultChange, from old: [ResultEntry], to new: [ResultEntry], reasons: [ObjectRef: RemovalReason],
+        touched: Set<ObjectRef>, _ context: String
+    ) {
+        let oldIndexes = Dictionary(uniqueKeysWithValues: old.enumerated().map { ($1.object, $0) })
+        let newIndexes = Dictionary(uniqueKeysWithValues: new.enumerated().map { ($1.object, $0) })
+        let deletions = old.indices.filter { newIndexes[old[$0].object] == nil }.map {
+            ResultChange.Deletion(index: $0, reason: reasons[old[$0].object] ?? .window)
+        }
+        #expect(change.deletions == deletions, "\(context): deletions")
+        #expect(change.insertions == new.indices.filter { oldIndexes[new[$0].object] == nil }, "\(context): insertions")
+        let modifications = new.indices.filter { index in
+            guard let oldIndex = oldIndexes[new[index].object] else { return false }
+            return old[oldIndex].row.values != new[index].row.values || touched.contains(new[index].object)
+        }
+        #expect(change.modifications == modifications, "\(context): modifications")
+        // The fewest moves leave a longest increasing subsequence of old indices in place.
+        var tails: [Int] = []
+        let retained = new.compactMap { oldIndexes[$0.object] }
+        for index in retained {
+            let position = tails.firstIndex { $0 > index } ?? tails.count
+            if position == tails.count { tails.append(index) } else { tails[position] = index }
+        }
+        #expect(change.moves.count == retained.count - tails.count, "\(context): moves")
+        for move in change.moves {
+            #expect(oldIndexes[new[move.to].object] == move.from, "\(context): \(move)")
+        }
+    }
+}

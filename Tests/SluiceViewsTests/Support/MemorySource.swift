@@ -1,0 +1,96 @@
+import SluiceModel
+import SluiceQuery
+
+@testable import SluiceViews
+
+/// A state in dictionaries; every question is answered by looking at everything.
+final class MemorySource: ViewSource {
+    let schema: Schema
+    private(set) var rows: [[ObjectKey: Row]]
+    /// Queries asked so far.
+    private(set) var queryCount = 0
+    /// Rows read so far.
+    private(set) var readCount = 0
+
+    init(schema: Schema = TestSchema.schema) {
+        self.schema = schema
+        rows = schema.classes.map { _ in [:] }
+    }
+
+    func set(_ object: ObjectRef, _ row: Row?) { rows[object.classIndex][object.key] = row }
+
+    func row(_ object: ObjectRef) -> Row? {
+        readCount += 1
+        return rows[object.classIndex][object.key]
+    }
+
+    func isPresent(_ object: ObjectRef) -> Bool { rows[object.classIndex][object.key] != nil }
+
+    func backlinks(
+        to object: ObjectRef, fromClass classIndex: Int, property: Int, _ body: (ObjectKey) throws -> Bool
+    ) throws {
+        precondition(schema[classIndex].properties[property].type.targetClass == schema[object.classIndex].name)
+        for row in sortedRows(ofClass: classIndex) where links(row.values[property]).contains(object.key) {
+            guard try body(row.key) else { return }
+        }
+    }
+
+    func rows(
+        matching query: Query, after position: SortPosition?, limit: Int?, _ body: (Row) throws -> Bool
+    ) throws {
+        queryCount += 1
+        let evaluator = Evaluator(query, schema: schema)
+        let order = SortOrder(query.sort)
+        var found: [(position: SortPosition, row: Row)] = []
+        for row in sortedRows(ofClass: query.classIndex) where try evaluator.matches(row, in: self) {
+            let id = Identity(className: query.className, key: row.key).objectID
+            let own = SortPosition(values: try evaluator.sortValues(of: row, in: self), id: id)
+            if let position, !order.precedes(position, own) { continue }
+            found.append((own, row))
+        }
+        found.sort { order.precedes($0.position, $1.position) }
+        for (_, row) in found.prefix(limit ?? .max) { guard try body(row) else { return } }
+    }
+
+    func object(withID id: ObjectID) -> ObjectRef? {
+        for (classIndex, declared) in schema.classes.enumerated() {
+            for key in rows[classIndex].keys where Identity(className: declared.name, key: key).objectID == id {
+                return ObjectRef(classIndex, key)
+            }
+        }
+        return nil
+    }
+
+    func sortedRows(ofClass classIndex: Int) -> [Row] { rows[classIndex].values.sorted { $0.key < $1.key } }
+
+    private func links(_ value: Value) -> [ObjectKey] {
+        var links: [ObjectKey] = []
+        value.forEachLink { links.append($0) }
+        return links
+    }
+
+    /// Sets objects (nil deletes) and says what changed, as one commit group with an author for each object.
+    func commit(_ edits: [(ObjectRef, Row?)]) -> (CommitDelta, OldStateSource) {
+        var first: [ObjectRef: Row?] = [:]
+        var authors: [ObjectRef: [Int]] = [:]
+        var order: [ObjectRef] = []
+        for (author, (object, row)) in edits.enumerated() {
+            if first[object] == nil {
+                first.updateValue(rows[object.classIndex][object.key], forKey: object)
+                order.append(object)
+            }
+            authors[object, default: []].append(author)
+            set(object, row)
+        }
+        let changes = order.compactMap { object -> ObjectDelta? in
+            let old = first[object] ?? nil
+            let new = rows[object.classIndex][object.key]
+            guard old != nil || new != nil else { return nil }
+            return ObjectDelta(object: object, old: old, new: new, authors: authors[object] ?? [])
+        }
+        let delta = CommitDelta(changes: changes, version: 1)
+        return (delta, OldStateSource(delta, over: self, schema: schema))
+    }
+
+    func commit(_ edits: (ObjectRef, Row?)...) -> (CommitDelta, OldStateSource) { commit(edits) }
+}

@@ -1,0 +1,122 @@
+import SluiceModel
+import SluiceQuery
+
+@testable import SluiceViews
+
+/// Random objects, commit groups and queries over the test schema.
+struct RandomWorld {
+    var generator: SeededGenerator
+    /// Objects of a class that may exist; few, so that links meet objects, ghosts and cycles.
+    let keyCount: Int
+
+    init(seed: UInt64, keyCount: Int) {
+        generator = SeededGenerator(seed: seed)
+        self.keyCount = keyCount
+    }
+
+    mutating func object(ofClass classIndex: Int? = nil) -> ObjectRef {
+        let classIndex = classIndex ?? generator.pick(Array(TestSchema.schema.classes.indices))
+        return TestSchema.object(Int.random(in: 0..<keyCount, using: &generator), ofClass: classIndex)
+    }
+
+    mutating func row(for object: ObjectRef) -> Row {
+        var row = TestSchema.row(object)
+        for property in row.values.indices where property != TestSchema.schema[object.classIndex].primaryKeyIndex {
+            row.values[property] = value(property, of: object.classIndex)
+        }
+        return row
+    }
+
+    mutating func value(_ property: Int, of classIndex: Int) -> Value {
+        let type = TestSchema.schema[classIndex].properties[property].type
+        switch type.container {
+        case .single: return element(type)
+        case .list: return .list(elements(type))
+        case .set: return .set(of: elements(type))
+        case .map: return .map(ValueMap(elements(type).enumerated().map { ("k\($0)", $1) }))
+        }
+    }
+
+    private mutating func elements(_ type: PropertyType) -> [Value] {
+        (0..<generator.pick([0, 0, 1, 1, 2, 3])).map { _ in element(type, allowsNull: false) }
+    }
+
+    private mutating func element(_ type: PropertyType, allowsNull: Bool = true) -> Value {
+        if type.isOptional, allowsNull, generator.chance(25) { return .null }
+        switch type.element {
+        case .link(let name): return .link(object(ofClass: TestSchema.schema.index(of: name)).key)
+        case .scalar(.int): return .int(Int64.random(in: 0..<10, using: &generator))
+        case .scalar(.double): return .double(Double(Int.random(in: 0..<10, using: &generator)))
+        case .scalar: return .string(generator.pick(["a", "b", "c", "d"]))
+        }
+    }
+
+    /// A group of changes; several of one object occur.
+    mutating func edits(in source: MemorySource) -> [(ObjectRef, Row?)] {
+        let count = generator.chance(5) ? 4 * keyCount : Int.random(in: 1...5, using: &generator)
+        var pending: [ObjectRef: Row?] = [:]
+        return (0..<count).map { _ in
+            let object = object()
+            var row = pending[object] ?? source.row(object)
+            if row == nil || generator.chance(5) {
+                row = self.row(for: object)
+            } else if generator.chance(20) {
+                row = nil
+            } else {
+                let declared = TestSchema.schema[object.classIndex]
+                let property = Int.random(in: 0..<declared.properties.count, using: &generator)
+                if property != declared.primaryKeyIndex { row?.values[property] = value(property, of: object.classIndex) }
+            }
+            pending.updateValue(row, forKey: object)
+            return (object, row)
+        }
+    }
+
+    /// The text of some query; not every combination is one.
+    mutating func queryText() -> String {
+        var name = generator.pick(Array(Self.predicates.keys).sorted())
+        if generator.chance(30) { name = "User" }
+        var text = "\(name) WHERE \(generator.pick(Self.predicates[name]!))"
+        if generator.chance(40) { text += " SORT(\(generator.pick(Self.sorts[name]!)))" }
+        if generator.chance(50) { text += " LIMIT(\(generator.pick([1, 2, 3, 5, 8, 20])))" }
+        if generator.chance(60) { text += " EXCLUDE(\(generator.pick(Self.exclusions[name]!)))" }
+        return text
+    }
+
+    private static let predicates: [String: [String]] = [
+        "User": [
+            "TRUEPREDICATE", "age > 5", "name == 'a'", "best.age > 5", "ANY friends.age > 7", "best == NULL",
+            "best.best.name == 'b'", "friends.@count > 1", "NOT age > 5 AND best.name != 'c'", "best.name == NULL",
+            "ANY friends.best.age < 3", "id < 3", "age > 3 OR ANY friends.name == 'd'",
+        ],
+        "Car": [
+            "TRUEPREDICATE", "price > 4", "dealer.city == 'a'", "ANY owners.age > 6", "dealer == NULL",
+            "name IN {'a', 'b'} AND dealer.city != 'b'", "ANY owners.best.name == 'a'",
+        ],
+        "Dealer": ["TRUEPREDICATE", "city == 'b'", "ANY staff.age > 5", "staff.@count > 0"],
+        "Flight": [
+            "TRUEPREDICATE", "delay > 4", "plane == NULL", "origin.name == 'a'", "origin.hub.name == 'b' AND delay < 8",
+            "plane.seats > 3", "plane != NULL AND carrier == 'c'",
+        ],
+    ]
+
+    private static let sorts: [String: [String]] = [
+        "User": ["age ASC", "best.age DESC", "name DESC, age ASC", "best.best.age ASC, name ASC", "id DESC"],
+        "Car": ["price ASC", "dealer.city DESC, name ASC", "name ASC"],
+        "Dealer": ["city ASC", "code DESC"],
+        "Flight": ["delay DESC", "origin.hub.name ASC, delay ASC", "plane.seats DESC", "carrier ASC"],
+    ]
+
+    private static let exclusions: [String: [String]] = [
+        "User": [
+            "friends", "best", "friends, best", "friends.friends", "friends.best, best.friends", "name",
+            "friends.age, best.name", "friends.friends.friends, best.best", "age, friends.name, best",
+        ],
+        "Car": [
+            "owners", "dealer", "owners.friends", "owners, dealer.staff", "dealer.show", "dealer.show.owners, name",
+            "dealer.show.dealer, owners.best, dealer.staff.friends",
+        ],
+        "Dealer": ["staff", "show", "show.dealer", "staff.friends, show.owners", "city, show.owners.best"],
+        "Flight": ["plane", "origin", "origin, plane", "origin.hub", "plane.seats, origin.name", "carrier, origin.hub.hub"],
+    ]
+}

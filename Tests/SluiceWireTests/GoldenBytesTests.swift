@@ -1,0 +1,68 @@
+import Foundation
+import SluiceModel
+import Testing
+
+@testable import SluiceWire
+
+/// The examples of PROTOCOL.md, byte for byte.
+@Suite struct GoldenBytesTests {
+    @Test(arguments: ["hello", "open", "commit"])
+    func example_hasTheBytesThatTheDocumentShows(name: String) throws {
+        let document = try String(
+            contentsOf: URL(filePath: #filePath).deletingLastPathComponent()
+                .appending(path: "../../PROTOCOL.md").standardizedFileURL, encoding: .utf8)
+        let lines = document.split(separator: "\n", omittingEmptySubsequences: false)
+        let start = try #require(lines.firstIndex(of: "```hex \(name)"), "PROTOCOL.md shows no \(name)")
+        var digits = ""
+        for line in lines[(start + 1)...].prefix(while: { $0 != "```" }) {
+            // The bytes end at the first two blanks in a row.
+            let end = line.firstRange(of: "  ")?.lowerBound ?? line.endIndex
+            digits += line[..<end].filter { $0 != " " }
+        }
+        #expect(digits == Hexadecimal.encode(try #require(Self.examples()[name])))
+    }
+
+    private static func examples() throws -> [String: [UInt8]] {
+        let car = try ClassSchema(
+            "Car", primaryKey: "vin",
+            properties: [
+                Property("vin", .scalar(.string)), Property("price", .scalar(.double), isIndexed: true),
+                Property("doors", .scalar(.int), default: .int(4)), Property("dealer", .link("Dealer")),
+            ])
+        let schema = try Schema([car, try ClassSchema("Dealer", properties: [Property("name", .scalar(.string))])])
+        let hello = ClientMessage.hello(.init(features: [.resume], agent: "example/1"))
+        let open = ClientMessage.open(
+            .init(
+                session: 1, path: "cars", credentials: [Credentials(.token, Array("abc".utf8))],
+                identity: ClientIdentity(
+                    databaseID: ObjectID(high: 1, low: 2), epoch: 3, clientID: 300,
+                    nonce: ObjectID(high: 0x0123_4567_89AB_CDEF, low: 0xFEDC_BA98_7654_3210)),
+                version: 1000, schema: schema))
+        var block = ObjectBlock()
+        for (index, price) in [9000.5, 8999.25, 7000].enumerated() {
+            block.append(
+                Row(
+                    key: .string("JT\(index)"), version: 1001,
+                    values: [.string("JT\(index)"), .double(price), .int(4), .null]),
+                classIndex: 0, role: .root, properties: [0, 1, 2, 3])
+        }
+        let commit = ServerMessage.commit(
+            .init(
+                CommitHeader(
+                    session: 1, version: 1001, acceptedAt: Timestamp(microseconds: 1_357_034_400_000_000),
+                    acknowledged: 5),
+                blocks: [
+                    .init(
+                        subscriptions: [7],
+                        content: ViewBlock(
+                            authors: [
+                                CommitAuthor(
+                                    version: 1001, userID: "ann", clientID: 300, kinds: [.create],
+                                    acceptedAt: Timestamp(microseconds: 1_357_034_400_000_000))
+                            ],
+                            objects: block,
+                            departures: [.init(ObjectRef(0, .string("JT9")), role: .root, reason: .window)]))
+                ]))
+        return ["hello": Frame.encode(hello), "open": Frame.encode(open), "commit": Frame.encode(commit)]
+    }
+}

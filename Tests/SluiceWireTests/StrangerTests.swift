@@ -1,0 +1,62 @@
+import Foundation
+import SluiceModel
+import Testing
+
+@testable import SluiceWire
+
+/// What was written in Swift is read by a client in Python that was written from PROTOCOL.md, and the other way round.
+@Suite struct StrangerTests {
+    private static let script = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../Strangers/python/sluice_client.py").standardizedFileURL.path
+
+    @Test func clientInPython_readsWhatSwiftWrites_andSwiftReadsWhatItWrites() throws {
+        var samples = SampleGenerator(seed: 2013)
+        var lines: [String] = []
+        for _ in 0..<150 {
+            let messages = samples.many(upTo: 3) { $0.serverMessage() }
+            var builder = FrameBuilder()
+            for message in messages { builder.append(message) }
+            let rendered = messages.map { Rendering.message($0) }.joined(separator: " | ")
+            lines.append(Hexadecimal.encode(builder.finish()) + "\t" + rendered)
+        }
+        let file = FileManager.default.temporaryDirectory.appending(path: "sluice-frames-\(UUID().uuidString)").path
+        try (lines.joined(separator: "\n") + "\n").write(toFile: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: file) }
+
+        guard let (status, output) = try python([Self.script, "--self-check", file]) else {
+            print("skipped: python3 is not installed")
+            return
+        }
+        try #require(status == 0, "\(output)")
+        let printed = output.split(separator: "\n").map(String.init)
+        try #require(printed.count == 6, "\(output)")
+        #expect(printed[0] == "150 frames decoded")
+        let frames = try printed[1...4].map { line in
+            try Frame.decode(try #require(Hexadecimal.decode(line)), as: ClientMessage.self)
+        }
+        #expect(
+            frames == [
+                [.hello(.init(features: [], agent: "stranger"))],
+                [.open(.init(session: 1, path: "cars", options: .readOnly, schema: Schema()))],
+                [.subscribe(.init(session: 1, subscription: 2, query: "Car WHERE price < 9000"))],
+                [.credit(session: 1, pages: 3)],
+            ])
+        let ids = [ObjectKey.string("JT2"), .int(-7)].map { Identity(className: "Car", key: $0).objectID.description }
+        #expect(printed[5] == ids.joined(separator: " "))
+    }
+
+    /// Runs python3; nil where there is none.
+    private func python(_ arguments: [String]) throws -> (status: Int32, output: String)? {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["python3"] + arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        try process.run()
+        let output = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        if process.terminationStatus == 127 { return nil }
+        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+    }
+}

@@ -1,0 +1,787 @@
+#!/usr/bin/env python3
+"""A small Sluice client, written from PROTOCOL.md alone.
+
+    sluice_client.py ws://host:port/database "Car WHERE price < 9000" [--watch]
+
+opens the database anonymously, subscribes to the query and prints its objects as JSON lines once the subscription is
+complete; with --watch it goes on with a line for every change. Needs the package `websockets` (PyPI).
+
+    sluice_client.py --self-check FILE
+
+decodes the frames in FILE (a line each: hexadecimal frame, tab, expected rendering) and needs nothing but Python.
+"""
+
+import argparse
+import asyncio
+import base64
+import datetime
+import hashlib
+import json
+import struct
+import sys
+
+FRAME_LIMIT = 64 << 20
+MASK64 = (1 << 64) - 1
+
+
+class WireError(Exception):
+    pass
+
+
+# Primitives
+
+
+def to_signed(value):
+    return value - (1 << 64) if value >> 63 else value
+
+
+class Writer:
+    def __init__(self):
+        self.data = bytearray()
+
+    def byte(self, value):
+        self.data.append(value)
+
+    def varint(self, value):
+        while value >= 0x80:
+            self.data.append(value & 0x7F | 0x80)
+            value >>= 7
+        self.data.append(value)
+
+    def bytes(self, value):
+        self.varint(len(value))
+        self.data += value
+
+    def string(self, value):
+        self.bytes(value.encode())
+
+
+class Reader:
+    def __init__(self, data):
+        self.data = data
+        self.offset = 0
+
+    def at_end(self):
+        return self.offset == len(self.data)
+
+    def raw(self, count):
+        if count > len(self.data) - self.offset:
+            raise WireError(f"{count} bytes announced at byte {self.offset}, fewer are here")
+        self.offset += count
+        return bytes(self.data[self.offset - count : self.offset])
+
+    def byte(self):
+        return self.raw(1)[0]
+
+    def bool(self):
+        return self.byte() == 1
+
+    def varint(self):
+        value = shift = 0
+        while True:
+            byte = self.byte()
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+
+    def zigzag(self):
+        value = self.varint()
+        return (value >> 1) ^ -(value & 1)
+
+    def bytes(self):
+        return self.raw(self.varint())
+
+    def string(self):
+        return self.bytes().decode()
+
+    def optional(self, read):
+        return read() if self.bool() else None
+
+    def array(self, read):
+        return [read() for _ in range(self.varint())]
+
+
+# Envelopes
+
+
+def lz4_decompress(data, size):
+    """Expands one LZ4 block (lz4_Block_format.md)."""
+    out = bytearray()
+    position = 0
+
+    def extended(length):
+        nonlocal position
+        while length >= 15:
+            byte = data[position]
+            position += 1
+            length += byte
+            if byte < 255:
+                break
+        return length
+
+    while True:
+        token = data[position]
+        position += 1
+        literals = extended(token >> 4)
+        out += data[position : position + literals]
+        position += literals
+        if position >= len(data):
+            break
+        distance = data[position] | data[position + 1] << 8
+        position += 2
+        start = len(out) - distance
+        if distance == 0 or start < 0:
+            raise WireError("an LZ4 match before the start")
+        length = extended(token & 15) + 4
+        for index in range(start, start + length):
+            out.append(out[index])
+        if len(out) > size:
+            raise WireError("an LZ4 block that expands to more than it announces")
+    if len(out) != size:
+        raise WireError(f"an LZ4 block of {len(out)} bytes instead of {size}")
+    return bytes(out)
+
+
+def open_envelope(data):
+    reader = Reader(data)
+    flags = reader.byte()
+    if flags == 0:
+        return data[1:]
+    if flags != 1:
+        raise WireError(f"the flags {flags}")
+    size = reader.varint()
+    if size > FRAME_LIMIT:
+        raise WireError(f"a frame of {size} bytes")
+    return lz4_decompress(data[reader.offset :], size)
+
+
+# Values: (kind, content) pairs, so that nothing is lost
+
+
+def read_key(reader):
+    kind = reader.byte()
+    if kind == 0:
+        return ("objectId", reader.raw(16))
+    if kind == 1:
+        return ("int", reader.zigzag())
+    if kind == 2:
+        return ("string", reader.string())
+    if kind == 3:
+        return ("uuid", reader.raw(16))
+    raise WireError(f"{kind} is no kind of key")
+
+
+NULL = ("null", None)
+
+
+def read_value(reader):
+    tag = reader.byte()
+    if tag == 0:
+        return NULL
+    if tag in (1, 2):
+        return ("bool", tag == 2)
+    if tag == 3:
+        return ("int", reader.zigzag())
+    if tag == 4:
+        return ("float", struct.unpack("<f", reader.raw(4))[0])
+    if tag == 5:
+        return ("double", struct.unpack("<d", reader.raw(8))[0])
+    if tag == 6:
+        return ("string", reader.string())
+    if tag == 7:
+        return ("data", reader.bytes())
+    if tag == 8:
+        return ("date", reader.zigzag())
+    if tag == 9:
+        return ("uuid", reader.raw(16))
+    if tag == 10:
+        return ("objectId", reader.raw(16))
+    if tag == 11:
+        return ("decimal", reader.string())
+    if tag == 12:
+        return ("link", read_key(reader))
+    if tag in (13, 14):
+        return ("list" if tag == 13 else "set", reader.array(lambda: read_value(reader)))
+    if tag == 15:
+        return ("map", reader.array(lambda: (reader.string(), read_value(reader))))
+    raise WireError(f"{tag} is no tag of a value")
+
+
+# Columns
+
+
+def unpack_bits(data, count, width):
+    bits = int.from_bytes(data, "little")
+    mask = (1 << width) - 1
+    return [bits >> index * width & mask for index in range(count)]
+
+
+def read_packed(reader, count):
+    width = reader.byte()
+    if width > 64:
+        raise WireError(f"integers of {width} bits")
+    return unpack_bits(reader.raw((count * width + 7) // 8), count, width)
+
+
+def read_integers(reader, count):
+    if count == 0:
+        return []
+    form = reader.byte()
+    if form == 0:
+        return [reader.zigzag()] * count
+    if form == 1:
+        return [reader.zigzag() for _ in range(count)]
+    if form == 2:
+        values, last = [], 0
+        for _ in range(count):
+            last += reader.zigzag()
+            values.append(to_signed(last & MASK64))
+        return values
+    if form == 3:
+        minimum = reader.zigzag()
+        return [to_signed((minimum + value) & MASK64) for value in read_packed(reader, count)]
+    if form == 4:
+        first = reader.zigzag()
+        least = reader.zigzag()
+        values = [first]
+        for value in read_packed(reader, count - 1):
+            values.append(to_signed((values[-1] + least + value) & MASK64))
+        return values
+    raise WireError(f"{form} is no form of integers")
+
+
+def read_indexed(reader, count, read_distinct):
+    distinct = read_distinct(reader.varint())
+    return [distinct[index] for index in read_integers(reader, count)]
+
+
+def read_byte_strings(reader, count):
+    def plain(count):
+        return [reader.raw(length) for length in read_integers(reader, count)]
+
+    form = reader.byte()
+    if form == 0:
+        return plain(count)
+    if form == 1:
+        return read_indexed(reader, count, plain)
+    raise WireError(f"{form} is no form of byte strings")
+
+
+def read_identifiers(reader, count):
+    if count == 0:
+        return []
+    form = reader.byte()
+    if form == 0:
+        return [reader.raw(16) for _ in range(count)]
+    if form == 1:
+        return read_indexed(reader, count, lambda distinct: [reader.raw(16) for _ in range(distinct)])
+    if form == 2:
+        upper = read_indexed(reader, count, lambda distinct: [reader.raw(8) for _ in range(distinct)])
+        lower = read_integers(reader, count)
+        return [high + (low & MASK64).to_bytes(8, "big") for high, low in zip(upper, lower)]
+    raise WireError(f"{form} is no form of identifiers")
+
+
+def read_floating(reader, count, is_single):
+    form = reader.byte()
+    if form == 0:
+        size, code = (4, "<f") if is_single else (8, "<d")
+        return [struct.unpack(code, reader.raw(size))[0] for _ in range(count)]
+    if form == 1:
+        power = 10 ** reader.byte()
+        return [value / power for value in read_integers(reader, count)]
+    raise WireError(f"{form} is no form of floating-point numbers")
+
+
+def read_column(reader, count, keys=None):
+    header = reader.byte()
+    kind = header & 0x7F
+    if kind == 0:
+        return [NULL] * count
+    if kind == 30:
+        return list(keys)
+    if kind == 31:
+        return [read_value(reader) for _ in range(count)]
+    nulls = [0] * count
+    if header & 0x80:
+        nulls = unpack_bits(reader.raw((count + 7) // 8), count, 1)
+    present = read_present(reader, kind, nulls.count(0))
+    values = iter(present)
+    return [NULL if is_null else next(values) for is_null in nulls]
+
+
+def read_present(reader, kind, count):
+    if kind == 1:
+        return [("bool", value == 1) for value in read_integers(reader, count)]
+    if kind == 2:
+        return [("int", value) for value in read_integers(reader, count)]
+    if kind == 3:
+        return [("float", value) for value in read_floating(reader, count, True)]
+    if kind == 4:
+        return [("double", value) for value in read_floating(reader, count, False)]
+    if kind == 5:
+        return [("string", value.decode()) for value in read_byte_strings(reader, count)]
+    if kind == 6:
+        return [("data", value) for value in read_byte_strings(reader, count)]
+    if kind == 7:
+        return [("date", value) for value in read_integers(reader, count)]
+    if kind == 8:
+        return [("uuid", value) for value in read_identifiers(reader, count)]
+    if kind == 9:
+        return [("objectId", value) for value in read_identifiers(reader, count)]
+    if kind == 10:
+        return [("decimal", value.decode()) for value in read_byte_strings(reader, count)]
+    if kind == 11:
+        return [("link", ("objectId", value)) for value in read_identifiers(reader, count)]
+    if kind == 12:
+        return [("link", ("int", value)) for value in read_integers(reader, count)]
+    if kind == 13:
+        return [("link", ("string", value.decode())) for value in read_byte_strings(reader, count)]
+    if kind == 14:
+        return [("link", ("uuid", value)) for value in read_identifiers(reader, count)]
+    if kind in (15, 16, 17):
+        counts = read_integers(reader, count)
+        names = [name.decode() for name in read_byte_strings(reader, sum(counts))] if kind == 17 else None
+        elements = read_column(reader, sum(counts))
+        collections, start = [], 0
+        for size in counts:
+            part = elements[start : start + size]
+            if kind == 17:
+                part = list(zip(names[start : start + size], part))
+            collections.append(({15: "list", 16: "set", 17: "map"}[kind], part))
+            start += size
+        return collections
+    raise WireError(f"{kind} is no kind of column")
+
+
+# Blocks
+
+
+def read_properties(reader):
+    words = reader.array(reader.varint)
+    return [64 * index + bit for index, word in enumerate(words) for bit in range(64) if word >> bit & 1]
+
+
+def read_group(reader):
+    class_index = reader.varint()
+    role = ("root", "linked", "member")[reader.byte()]
+    properties = read_properties(reader)
+    count = reader.varint()
+    if count == 0:
+        return []
+    keys = read_column(reader, count)
+    versions = [value & MASK64 for value in read_integers(reader, count)]
+    columns = [read_column(reader, count, keys) for _ in properties]
+    return [
+        {
+            "class": class_index,
+            "key": keys[row],
+            "version": versions[row],
+            "role": role,
+            "values": {position: column[row] for position, column in zip(properties, columns)},
+        }
+        for row in range(count)
+    ]
+
+
+def read_block(reader):
+    return [row for group in reader.array(lambda: read_group(reader)) for row in group]
+
+
+REASONS = ("unknown", "deleted", "filter", "window", "permission", "expired")
+
+
+def read_departures(reader):
+    class_index = reader.varint()
+    role = ("root", "linked", "member")[reader.byte()]
+    reason = reader.byte()
+    count = reader.varint()
+    name = REASONS[reason] if reason < len(REASONS) else "unknown"
+    return [
+        {"class": class_index, "key": key, "role": role, "reason": name} for key in read_column(reader, count)
+    ]
+
+
+def read_author(reader):
+    return {
+        "version": reader.varint(),
+        "user": reader.optional(reader.string),
+        "client": reader.varint(),
+        "operations": reader.varint(),
+        "acceptedAt": reader.zigzag(),
+        "worker": reader.optional(reader.string),
+    }
+
+
+def read_view_block(reader):
+    inner = Reader(open_envelope(reader.bytes()))
+    block = {
+        "authors": inner.array(lambda: read_author(inner)),
+        "departures": [left for run in inner.array(lambda: read_departures(inner)) for left in run],
+        "rows": read_block(inner),
+    }
+    if not inner.at_end():
+        raise WireError("bytes after a block")
+    return block
+
+
+# Schemas
+
+SCALARS = ("bool", "int", "float", "double", "string", "data", "date", "uuid", "objectId", "decimal")
+
+
+def read_property(reader):
+    name = reader.string()
+    element = reader.byte()
+    target = reader.string() if element == 32 else None
+    container = ("single", "list", "set", "map")[reader.byte()]
+    flags = reader.byte()
+    default = read_value(reader) if flags & 4 else None
+    kind = SCALARS[element] if target is None else "link"
+    return {"name": name, "type": kind, "target": target, "container": container, "flags": flags, "default": default}
+
+
+def read_class(reader):
+    return {
+        "name": reader.string(),
+        "primaryKey": reader.varint() - 1,
+        "properties": reader.array(lambda: read_property(reader)),
+    }
+
+
+def read_schema(reader):
+    return reader.array(lambda: read_class(reader))
+
+
+def object_id(class_name, key):
+    """The global id of an object, 16 bytes."""
+    kind, content = key
+    if kind == "objectId":
+        return content
+    tail = {"int": lambda: content.to_bytes(8, "big", signed=True), "string": lambda: content.encode()}
+    data = class_name.encode() + b"\0" + kind[0].encode() + tail.get(kind, lambda: content)()
+    return hashlib.sha256(data).digest()[:16]
+
+
+# Messages
+
+
+def read_identity(reader):
+    return {
+        "database": reader.raw(16),
+        "epoch": reader.varint(),
+        "client": reader.varint(),
+        "nonce": reader.raw(16),
+    }
+
+
+def read_message(reader):
+    code = reader.byte()
+    message = {"session": reader.varint()}
+    if code == 0x81:
+        message |= {"type": "hello", "version": reader.varint(), "features": reader.varint()}
+        message |= {"time": reader.zigzag()}
+        message |= {"limits": dict(reader.array(lambda: (reader.varint(), reader.varint())))}
+        message |= {"agent": reader.string()}
+    elif code == 0x82:
+        message |= {"type": "opened", "identity": reader.optional(lambda: read_identity(reader))}
+        message |= {"outcome": reader.byte(), "version": reader.varint(), "acknowledged": reader.varint()}
+        message |= {"user": reader.optional(reader.string), "schema": read_schema(reader)}
+    elif code == 0x83:
+        message |= {"type": "schema", "schema": read_schema(reader)}
+    elif code == 0x84:
+        message |= {"type": "page", "subscriptions": reader.array(reader.varint)}
+        message |= {"version": reader.varint(), "progress": reader.varint(), "kind": reader.byte()}
+        message |= {"content": read_view_block(reader)}
+    elif code == 0x85:
+        message |= {"type": "commit", "version": reader.varint(), "acceptedAt": reader.zigzag()}
+        message |= {"acknowledged": reader.optional(reader.varint), "continued": reader.bool()}
+        message |= {"blocks": reader.array(lambda: (reader.array(reader.varint), read_view_block(reader)))}
+    elif code == 0x86:
+        message |= {"type": "complete", "subscription": reader.varint(), "version": reader.varint()}
+        message |= {"acceptedAt": reader.zigzag(), "kind": reader.byte()}
+        message |= {"digest": reader.optional(lambda: reader.raw(16))}
+    elif code == 0x87:
+        message |= {"type": "subscriptionError", "subscription": reader.varint(), "code": reader.string()}
+        message |= {"message": reader.string(), "position": reader.optional(reader.varint)}
+    elif code == 0x88:
+
+        def read_reason():
+            target = reader.optional(lambda: (reader.varint(), read_key(reader)))
+            return (target, reader.string(), reader.string())
+
+        message |= {"type": "rejected", "sequence": reader.varint(), "reasons": reader.array(read_reason)}
+    elif code == 0x89:
+        message |= {"type": "error", "code": reader.string(), "message": reader.string()}
+        message |= {"action": reader.byte(), "retryAfter": reader.varint()}
+    elif code == 0x8A:
+        message |= {"type": "report", "request": reader.varint(), "json": reader.bytes()}
+    elif code & 0x40:
+        reader.offset = len(reader.data)
+        return None
+    else:
+        raise WireError(f"no message has the type {code}")
+    if not reader.at_end():
+        raise WireError(f"bytes after the message {message['type']}")
+    return message
+
+
+def read_frame(data):
+    reader = Reader(open_envelope(data))
+    messages = []
+    while not reader.at_end():
+        message = read_message(Reader(reader.bytes()))
+        if message is not None:
+            messages.append(message)
+    return messages
+
+
+def frame(code, session, fields):
+    message = Writer()
+    message.byte(code)
+    message.varint(session)
+    message.data += fields.data
+    whole = Writer()
+    whole.byte(0)
+    whole.bytes(message.data)
+    return bytes(whole.data)
+
+
+def hello_frame(agent):
+    fields = Writer()
+    fields.varint(1)
+    fields.varint(1)
+    fields.varint(0)
+    fields.string(agent)
+    return frame(0x01, 0, fields)
+
+
+def open_frame(session, database):
+    fields = Writer()
+    fields.string(database)
+    fields.varint(0)  # no credentials: anonymous
+    fields.byte(0)  # no identity
+    fields.varint(0)  # no version
+    fields.varint(1)  # read-only
+    fields.varint(0)  # no variables
+    fields.varint(0)  # no classes of our own
+    return frame(0x02, session, fields)
+
+
+def subscribe_frame(session, subscription, query):
+    fields = Writer()
+    fields.varint(subscription)
+    fields.string(query)
+    fields.byte(0)  # nothing to resume
+    return frame(0x04, session, fields)
+
+
+def credit_frame(session, pages):
+    fields = Writer()
+    fields.varint(pages)
+    return frame(0x07, session, fields)
+
+
+# JSON
+
+
+def json_key(key):
+    kind, content = key
+    if kind == "uuid":
+        text = content.hex()
+        return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+    return content.hex() if kind == "objectId" else content
+
+
+def json_value(value):
+    kind, content = value
+    if kind in ("uuid", "objectId"):
+        return json_key(value)
+    if kind == "link":
+        return json_key(content)
+    if kind == "date":
+        point = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=content)
+        return point.isoformat() + "Z"
+    if kind == "data":
+        return base64.b64encode(content).decode()
+    if kind in ("list", "set"):
+        return [json_value(element) for element in content]
+    if kind == "map":
+        return {name: json_value(element) for name, element in content}
+    return content
+
+
+class Subscription:
+    """The objects of one subscription, as pages and commits leave them."""
+
+    def __init__(self):
+        self.schema = []
+        self.rows = {}
+        self.roots = {}
+        self.linked = {}
+
+    def apply(self, content):
+        changed, left = [], []
+        for departure in content["departures"]:
+            name = (departure["class"], departure["key"])
+            if departure["role"] in ("root", "member") and self.roots.pop(name, None):
+                left.append({"@id": self.id(name).hex(), "reason": departure["reason"]})
+            if departure["role"] in ("linked", "member"):
+                self.linked.pop(name, None)
+            if name not in self.roots and name not in self.linked:
+                self.rows.pop(name, None)
+        for row in content["rows"]:
+            name = (row["class"], row["key"])
+            known = self.rows.setdefault(name, {"version": 0, "values": {}})
+            if row["role"] == "root":
+                self.roots[name] = True
+            elif row["role"] == "linked":
+                self.linked[name] = True
+            if row["version"] >= known["version"]:
+                known["version"] = row["version"]
+                known["values"].update(row["values"])
+            if name in self.roots:
+                changed.append(name)
+        return changed, left
+
+    def id(self, name):
+        return object_id(self.schema[name[0]]["name"], name[1])
+
+    def json(self, name):
+        properties = self.schema[name[0]]["properties"]
+        values = self.rows[name]["values"]
+        row = {"@id": self.id(name).hex()}
+        return row | {properties[position]["name"]: json_value(values[position]) for position in sorted(values)}
+
+
+async def run(url, query, watch):
+    import websockets
+
+    database = url.rstrip("/").rsplit("/", 1)[1]
+    state = Subscription()
+    complete = False
+    async with websockets.connect(url, subprotocols=["sluice.1"], max_size=FRAME_LIMIT, compression=None) as socket:
+        await socket.send(hello_frame("sluice_client.py"))
+        await socket.send(open_frame(1, database))
+        async for data in socket:
+            for message in read_frame(data):
+                kind = message["type"]
+                if kind == "opened":
+                    state.schema = message["schema"]
+                    await socket.send(subscribe_frame(1, 1, query))
+                elif kind == "schema":
+                    state.schema = message["schema"]
+                elif kind == "page":
+                    state.apply(message["content"])
+                    await socket.send(credit_frame(1, 1))
+                elif kind == "complete":
+                    complete = True
+                    for name in state.roots:
+                        print(json.dumps(state.json(name), ensure_ascii=False), flush=True)
+                    if not watch:
+                        return 0
+                elif kind == "commit":
+                    for _, content in message["blocks"]:
+                        changed, left = state.apply(content)
+                        if complete and (changed or left):
+                            line = {"version": message["version"], "removed": left}
+                            line["changed"] = [state.json(name) for name in changed]
+                            print(json.dumps(line, ensure_ascii=False), flush=True)
+                elif kind == "subscriptionError" or kind == "error" and message["action"] != 0:
+                    print(f"{message['code']}: {message['message']}", file=sys.stderr)
+                    return 1
+    return 1
+
+
+# Self-check
+
+
+def render(value):
+    kind, content = value
+    if kind in ("list", "set"):
+        return kind + "(" + ",".join(render(element) for element in content) + ")"
+    if kind == "map":
+        return "map(" + ",".join(name.encode().hex() + "=" + render(element) for name, element in content) + ")"
+    if kind == "link":
+        return "link:" + render(content)
+    if kind == "float":
+        return "float:" + ("nan" if content != content else struct.pack(">f", content).hex())
+    if kind == "double":
+        return "double:" + ("nan" if content != content else struct.pack(">d", content).hex())
+    if kind == "string":
+        content = content.encode()
+    if isinstance(content, bytes):
+        content = content.hex()
+    return kind if kind == "null" else f"{kind}:{str(content).lower() if kind == 'bool' else content}"
+
+
+def render_content(content):
+    authors = ",".join(f"{a['version']}/{a['client']}/{a['operations']}/{a['acceptedAt']}" for a in content["authors"])
+    rows = ";".join(
+        f"{row['class']} {render(row['key'])} {row['version']} {row['role']} "
+        + " ".join(f"{position}={render(row['values'][position])}" for position in sorted(row["values"]))
+        for row in content["rows"]
+    )
+    left = ";".join(
+        f"{gone['class']} {render(gone['key'])} {gone['role']} {gone['reason']}" for gone in content["departures"]
+    )
+    return f"authors[{authors}] rows[{rows}] left[{left}]"
+
+
+def render_message(message):
+    kind = message["type"]
+    text = f"{kind} {message['session']}"
+    if kind == "page":
+        return f"{text} {message['subscriptions']} {message['version']} {message['progress']} {message['kind']} " + render_content(
+            message["content"]
+        )
+    if kind == "commit":
+        blocks = " ".join(f"{subscriptions} {render_content(content)}" for subscriptions, content in message["blocks"])
+        acknowledged = "none" if message["acknowledged"] is None else message["acknowledged"]
+        return f"{text} {message['version']} {message['acceptedAt']} {acknowledged} {blocks}"
+    if kind == "complete":
+        return f"{text} {message['subscription']} {message['version']} {message['acceptedAt']} {message['kind']}"
+    if kind in ("opened", "schema"):
+        classes = ",".join(
+            f"{c['name']}/{c['primaryKey']}(" + ",".join(f"{p['name']}:{p['type']}" for p in c["properties"]) + ")"
+            for c in message["schema"]
+        )
+        return f"{text} {classes}"
+    return text
+
+
+def self_check(path):
+    count = 0
+    for line in open(path, encoding="utf-8"):
+        data, expected = line.rstrip("\n").split("\t")
+        rendered = " | ".join(render_message(message) for message in read_frame(bytes.fromhex(data)))
+        if rendered != expected:
+            print(f"frame {count}\nexpected {expected}\ndecoded  {rendered}")
+            return 1
+        count += 1
+    print(f"{count} frames decoded")
+    print(hello_frame("stranger").hex())
+    print(open_frame(1, "cars").hex())
+    print(subscribe_frame(1, 2, "Car WHERE price < 9000").hex())
+    print(credit_frame(1, 3).hex())
+    print(object_id("Car", ("string", "JT2")).hex(), object_id("Car", ("int", -7)).hex())
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Prints the objects of a Sluice query as JSON lines.")
+    parser.add_argument("url", nargs="?", help="ws://host:port/database")
+    parser.add_argument("query", nargs="?", help="for example: Car WHERE price < 9000")
+    parser.add_argument("--watch", action="store_true", help="go on after the first complete result")
+    parser.add_argument("--self-check", metavar="FILE", help="decode the frames in FILE instead")
+    options = parser.parse_args()
+    if options.self_check:
+        sys.exit(self_check(options.self_check))
+    if not options.query:
+        parser.error("a URL and a query are needed")
+    sys.exit(asyncio.run(run(options.url, options.query, options.watch)))
+
+
+if __name__ == "__main__":
+    main()
