@@ -6,10 +6,12 @@ struct ImportFile: Sendable {
     let skipsBadRows: Bool
     private let format: ImportFormat
 
+    /// - Throws: ``CommandError`` when the file cannot be opened or its name does not say what it holds.
     init(path: String, skipsBadRows: Bool) throws(CommandError) {
         self.path = path
         self.skipsBadRows = skipsBadRows
         format = try ImportFormat(path: path)
+        _ = try ByteSource(path: path)
     }
 
     /// How far a pass is.
