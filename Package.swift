@@ -28,6 +28,9 @@ let syntaxSettings: [SwiftSetting] = syntaxModules.map { [.unsafeFlags(["-I", $0
 let syntaxLinking: [LinkerSetting] =
     syntaxModules.map { [.unsafeFlags(["-L", $0, "-Xlinker", "-rpath", "-Xlinker", $0])] } ?? []
 
+/// The playground is written as a user would: Swift 6 as it comes.
+let playgroundSettings: [SwiftSetting] = [.swiftLanguageMode(.v6)]
+
 func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
@@ -57,7 +60,7 @@ let package = Package(
         library("SluiceViews", ["SluiceModel", "SluiceQuery"]),
         library("SluiceWire", ["SluiceModel", "CLZ4"]),
         library("SluiceTransport", ["COpenSSL", "CEpoll"]),
-        library("SluiceStorage", ["SluiceModel", "SluiceQuery", "SluiceWire", "CSQLite"]),
+        library("SluiceStorage", ["SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "CSQLite"]),
         .target(
             name: "Sluice",
             dependencies: [
@@ -74,6 +77,13 @@ let package = Package(
         library("SluiceTesting", ["Sluice", "SluiceServer"]),
         .executableTarget(
             name: "SluiceCLI", dependencies: ["Sluice", "SluiceServer"], swiftSettings: settings),
+
+        .executableTarget(
+            name: "DepartureBoard", dependencies: ["Sluice", "SluiceServer"], path: "Playground/DepartureBoard",
+            resources: [.copy("Data")], swiftSettings: playgroundSettings),
+        .executableTarget(
+            name: "UsedCars", dependencies: ["Sluice", "SluiceServer"], path: "Playground/UsedCars",
+            swiftSettings: playgroundSettings),
 
         tests("SluiceModel"),
         tests("SluiceQuery", ["SluiceModel", "CSQLite"]),

@@ -25,7 +25,8 @@ struct DeclaredProperty {
         guard !variable.isStatic, variable.isStored else { return [] }
         if let lazy = variable.modifiers.first(where: { $0.name.tokenKind == .keyword(.lazy) }) {
             reporter.report(
-                .error("lazyProperty", "a model's property cannot be lazy: a value is read whole from its row", at: lazy))
+                .error(
+                    "lazyProperty", "a model's property cannot be lazy: a value is read whole from its row", at: lazy))
             return []
         }
         var found: [DeclaredProperty] = []
@@ -45,7 +46,9 @@ struct DeclaredProperty {
     ) {
         guard let pattern = binding.pattern.as(IdentifierPatternSyntax.self) else {
             reporter.report(
-                .error("tuplePattern", "a model's properties are declared one by one, not as a tuple", at: binding.pattern))
+                .error(
+                    "tuplePattern", "a model's properties are declared one by one, not as a tuple", at: binding.pattern)
+            )
             return nil
         }
         syntax = Syntax(pattern)
@@ -96,7 +99,9 @@ struct DeclaredProperty {
     private func checkLet(
         _ variable: VariableDeclSyntax, _ binding: PatternBindingSyntax, reportingTo reporter: inout Reporter
     ) {
-        guard variable.bindingSpecifier.tokenKind == .keyword(.let), let initializer = binding.initializer else { return }
+        guard variable.bindingSpecifier.tokenKind == .keyword(.let), let initializer = binding.initializer else {
+            return
+        }
         let keyword = variable.bindingSpecifier
         reporter.report(
             .error(

@@ -31,7 +31,8 @@ func unsupported(_ type: TypeSyntax) -> String? {
     case .tupleType(let tuple) where tuple.elements.count != 1: return "tuples are not values of a store"
     case .functionType: return "functions are not values of a store; mark it @Ignored"
     case .optionalType(let optional):
-        return optional.wrappedType.isCollection ? "a collection cannot be optional; it can be empty" : unsupported(optional.wrappedType)
+        return optional.wrappedType.isCollection
+            ? "a collection cannot be optional; it can be empty" : unsupported(optional.wrappedType)
     case .arrayType(let array): return array.element.isCollection ? collections : unsupported(array.element)
     case .dictionaryType(let dictionary):
         guard ["String", "Swift.String"].contains(dictionary.key.trimmedDescription) else {
@@ -41,7 +42,8 @@ func unsupported(_ type: TypeSyntax) -> String? {
     case .someOrAnyType: return "its type must be concrete"
     case .identifierType(let identifier):
         switch identifier.name.text {
-        case "UInt", "UInt64": return "\(identifier.name.text) exceeds the store's 64-bit signed integers; use Int64 or UInt32"
+        case "UInt", "UInt64":
+            return "\(identifier.name.text) exceeds the store's 64-bit signed integers; use Int64 or UInt32"
         case "Any", "AnyObject": return "its type must be concrete"
         default: return nil
         }

@@ -25,7 +25,8 @@ struct MacroExpansion {
         }
         source = file.expand(macroSpecs: macros, contextGenerator: { _ in context }).description
         messages = context.diagnostics.map { diagnostic in
-            let location = context.location(for: diagnostic.position, anchoredAt: diagnostic.node, fileName: "Test.swift")
+            let location = context.location(
+                for: diagnostic.position, anchoredAt: diagnostic.node, fileName: "Test.swift")
             return "\(location.line):\(location.column) \(diagnostic.message)"
         }
         fixIts = context.diagnostics.flatMap { $0.fixIts.map(\.message.message) }

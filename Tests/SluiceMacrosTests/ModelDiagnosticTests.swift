@@ -29,7 +29,8 @@ import Testing
             fixed: "@Model struct Car {\n    var name: <#Type#> = makeName()\n}"),
         Case(
             source: "@Model struct Car {\n    let wheels = 4\n}",
-            message: "2:5 'wheels' is constant and always 4: it cannot be read from a row; use 'var', or make it static",
+            message:
+                "2:5 'wheels' is constant and always 4: it cannot be read from a row; use 'var', or make it static",
             fixed: "@Model struct Car {\n    var wheels = 4\n}"),
         Case(
             source: "@Model struct Car {\n    @PrimaryKey var vin: String?\n}",

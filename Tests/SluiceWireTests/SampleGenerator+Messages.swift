@@ -45,7 +45,7 @@ extension SampleGenerator {
 
     mutating func clientMessage() -> ClientMessage {
         let session = number()
-        switch below(9) {
+        switch below(10) {
         case 0:
             return .hello(
                 .init(versionMin: number(), versionMax: number(), features: Features(rawValue: number()), agent: text())
@@ -70,6 +70,7 @@ extension SampleGenerator {
         case 7:
             return .reportRequest(
                 .init(session: session, request: number(), topic: .init(rawValue: number()), argument: text()))
+        case 8: return .declare(session: session, schema: schema())
         default: return .close(session: session)
         }
     }

@@ -12,15 +12,18 @@ final class Observer {
     var deep: DeepDependency?
     private var list: ResultList
     private let deliver: (ResultEvent) -> Void
+    /// Tells the consumer that no event will come any more.
+    let end: () -> Void
     private var isBusy = false
     private var backlog: [ResultEdit] = []
     private var backlogOrigin = ChangeOrigin.local
     private var backlogHasStatus = false
     private var reportedStatus: SubscriptionStatus?
 
-    init(id: UInt64, interest: Interest, deliver: @escaping (ResultEvent) -> Void) {
+    init(id: UInt64, interest: Interest, end: @escaping () -> Void, deliver: @escaping (ResultEvent) -> Void) {
         self.id = id
         self.interest = interest
+        self.end = end
         self.deliver = deliver
         list = ResultList(order: SortOrder(interest.query.sort), limit: interest.query.limit)
     }

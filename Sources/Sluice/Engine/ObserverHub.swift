@@ -17,6 +17,13 @@ final class ObserverHub {
 
     func remove(_ id: UInt64) -> Observer? { observers.removeValue(forKey: id) }
 
+    /// Ends every observation, since the store is closed.
+    func removeAll() {
+        let ended = observers.values
+        observers = [:]
+        for observer in ended { observer.end() }
+    }
+
     func consumerIsReady(_ id: UInt64, now: Timestamp) { observers[id]?.consumerIsReady(now: now) }
 
     /// Adjusts to a schema that has grown.
@@ -100,13 +107,24 @@ final class ObserverHub {
 extension ClientEngine {
     /// Starts to observe a query: an interest in it, and events until ``endObservation(_:keeping:purging:)``.
     ///
-    /// - Parameter deliver: called with each event; ``observerIsReady(_:)`` says that it has been consumed.
+    /// - Parameters:
+    ///   - end: called when the store is closed.
+    ///   - deliver: called with each event; ``observerIsReady(_:)`` says that it has been consumed.
     /// - Returns: the observation's number.
-    package func observe(_ query: Query, deliver: @escaping (ResultEvent) -> Void) throws -> UInt64 {
+    package func observe(
+        _ query: Query, end: @escaping () -> Void = {}, deliver: @escaping (ResultEvent) -> Void
+    ) throws -> UInt64 {
         let interest = try addInterest(query)
-        let observer = Observer(id: nextNumber(), interest: interest, deliver: deliver)
+        let observer = Observer(id: nextNumber(), interest: interest, end: end, deliver: deliver)
         try hub.add(observer, engine: self)
         return observer.id
+    }
+
+    /// Ends syncing and every observation, for good.
+    package func close() {
+        handle(.stop)
+        hub.removeAll()
+        storage.close()
     }
 
     /// Says that the consumer of an observation has taken its last event.

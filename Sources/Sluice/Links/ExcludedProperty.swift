@@ -36,6 +36,7 @@ public final class ExcludedProperty: Sendable {
 extension ModelError {
     static func detached(_ className: String) -> ModelError {
         ModelError(
-            .detached, "this link to \(className) was made by hand; only links of objects read from a store lead to one")
+            .detached, "this link to \(className) was made by hand; only links of objects read from a store lead to one"
+        )
     }
 }

@@ -140,8 +140,8 @@ extension Link: PropertyElement {
     @inlinable
     public static func decode(_ value: Value, from row: borrowing RowDecoder) -> Link? {
         switch value {
-        case .link(let key): Link(state: .key(key), links: row.binding.links)
-        case .null: Link(state: .none, links: row.binding.links)
+        case .link(let key): Link(state: .key(key), links: row.linkSource)
+        case .null: Link(state: .none, links: row.linkSource)
         default: nil
         }
     }
@@ -156,6 +156,7 @@ extension Link: PropertyElement {
     }
 
     static var wrongKey: ModelError {
-        ModelError(.invalidLink, "a key that no \(Target.className) can have; a link needs its primary key's type, or its id")
+        ModelError(
+            .invalidLink, "a key that no \(Target.className) can have; a link needs its primary key's type, or its id")
     }
 }

@@ -79,7 +79,8 @@ extension Links: RandomAccessCollection, RangeReplaceableCollection, MutableColl
         }
         for element in elements {
             if element.key == nil {
-                fault = ModelError(.invalidLink, "a link without target cannot be an element of Links<\(Target.className)>")
+                fault = ModelError(
+                    .invalidLink, "a link without target cannot be an element of Links<\(Target.className)>")
             }
             if links == nil { links = element.links }
         }
@@ -134,7 +135,7 @@ extension Links: PropertyValue {
             guard case .link(let key) = value else { return nil }
             keys.append(key)
         }
-        return Links(keys: keys, links: row.binding.links)
+        return Links(keys: keys, links: row.linkSource)
     }
 
     public static func excluded(_ property: ExcludedProperty) -> Links? {

@@ -2,18 +2,22 @@ package import SluiceModel
 
 /// How the values of one Swift type meet the rows of one class in one store. Made once a type and store, and again
 /// when the store's schema grows.
-@usableFromInline
 package final class ElementBinding: Sendable {
     /// The position of the class in the store's schema.
     package let classIndex: Int
     /// The class as the store has it, which may have more properties than the type.
     package let classSchema: ClassSchema
     /// Where each column of the type is in the store's class.
-    @usableFromInline let positions: [Int]
+    ///
+    /// Sound to share: written once, here, and freed with the binding.
+    nonisolated(unsafe) let positions: UnsafeBufferPointer<Int>
     /// The columns for which something stands when they are excluded.
     let replaceable: PropertySet
+    /// What a row holds before anything is put into it.
+    let defaultValues: [Value]
+    let allPositions: PropertySet
     /// What links of decoded values are followed through.
-    @usableFromInline let links: LinkSource?
+    package let links: LinkSource?
     /// Called when something excluded is read; set only while the store logs verbosely.
     let onExcludedAccess: (@Sendable (ExcludedAccess) -> Void)?
 
@@ -46,9 +50,15 @@ package final class ElementBinding: Sendable {
                 if declared.defaulted.contains(column) || property.canBeAbsent { replaceable.insert(column) }
             }
         }
-        self.positions = positions
+        let storage = UnsafeMutableBufferPointer<Int>.allocate(capacity: positions.count)
+        _ = storage.initialize(from: positions)
+        self.positions = UnsafeBufferPointer(storage)
+        defaultValues = classSchema.properties.map(\.defaultValue)
+        allPositions = PropertySet(all: defaultValues.count)
         self.replaceable = replaceable
     }
+
+    deinit { positions.deallocate() }
 
     /// The columns of the type among positions of the store's class.
     func columns(of absent: PropertySet) -> PropertySet {

@@ -59,12 +59,14 @@ public protocol KeyPathModel: Model {
 }
 
 extension KeyPathModel {
+    @inlinable
     public init(from row: borrowing RowDecoder) throws {
         self.init()
         try Self.model.decode(row, into: &self)
         objectMetadata = row.metadata
     }
 
+    @inlinable
     public func encode(to row: inout RowEncoder) throws {
         try Self.model.encode(self, to: &row)
     }

@@ -2,7 +2,7 @@ public import SluiceModel
 
 /// A model's class: its schema, and for every property the key path that reaches it.
 public final class ModelDefinition<Root: Model>: Sendable {
-    let columns: [ModelColumn<Root>]
+    @usableFromInline let columns: [ModelColumn<Root>]
     let primaryKey: (@Sendable (Root) -> ObjectKey?)?
     package let declared: DeclaredClass
 
@@ -47,12 +47,14 @@ public final class ModelDefinition<Root: Model>: Sendable {
         primaryKey?(value) ?? .id(value.objectMetadata.id)
     }
 
+    @inlinable
     func decode(_ row: borrowing RowDecoder, into value: inout Root) throws {
-        for (index, column) in columns.enumerated() { try column.decode(row, index, &value) }
+        for index in columns.indices { try columns[index].decode(row, index, &value) }
     }
 
+    @inlinable
     func encode(_ value: Root, to row: inout RowEncoder) throws {
-        for (index, column) in columns.enumerated() { try column.encode(value, index, &row) }
+        for index in columns.indices { try columns[index].encode(value, index, &row) }
     }
 }
 
@@ -65,14 +67,4 @@ extension ModelDefinition where Root: KeyPathModel {
         build(&builder)
         self.init(builder)
     }
-}
-
-/// One property of a model.
-struct ModelColumn<Root: Model>: Sendable {
-    let property: Property
-    let keyPath: any PartialKeyPath<Root> & Sendable
-    /// Whether the declaration gives a default, even one that is the type's zero.
-    let isDefaulted: Bool
-    let encode: @Sendable (Root, Int, inout RowEncoder) throws -> Void
-    let decode: @Sendable (borrowing RowDecoder, Int, inout Root) throws -> Void
 }

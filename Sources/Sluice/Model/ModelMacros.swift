@@ -1,28 +1,28 @@
 #if SLUICE_MACROS
-/// Makes a struct a class of the store: generates its schema, decoding by column position, encoding, and a memberwise
-/// initialiser with the properties' defaults unless the struct declares an initialiser itself.
-///
-/// Every stored property becomes a property of the class unless it is marked ``Ignored()``. A property without a type
-/// annotation takes its type from its literal.
-/// - Parameter name: the class's name in schemas and queries; the struct's own name when left out.
-@attached(
-    member, names: named(className), named(model), named(objectMetadata), named(init), named(encode))
-@attached(extension, conformances: Model)
-public macro Model(_ name: String? = nil) = #externalMacro(module: "SluiceMacros", type: "ModelMacro")
+    /// Makes a struct a class of the store: generates its schema, decoding by column position, encoding, and a memberwise
+    /// initialiser with the properties' defaults unless the struct declares an initialiser itself.
+    ///
+    /// Every stored property becomes a property of the class unless it is marked ``Ignored()``. A property without a type
+    /// annotation takes its type from its literal.
+    /// - Parameter name: the class's name in schemas and queries; the struct's own name when left out.
+    @attached(
+        member, names: named(className), named(model), named(objectMetadata), named(init), named(encode))
+    @attached(extension, conformances: Model)
+    public macro Model(_ name: String? = nil) = #externalMacro(module: "SluiceMacros", type: "ModelMacro")
 
-/// Marks the property that names objects within their class: an integer, a `String` or a `UUID`. It never changes.
-@attached(peer)
-public macro PrimaryKey() = #externalMacro(module: "SluiceMacros", type: "PropertyMarkerMacro")
+    /// Marks the property that names objects within their class: an integer, a `String` or a `UUID`. It never changes.
+    @attached(peer)
+    public macro PrimaryKey() = #externalMacro(module: "SluiceMacros", type: "PropertyMarkerMacro")
 
-/// Asks for an index on the property, so that queries by it need not read every object.
-@attached(peer)
-public macro Indexed() = #externalMacro(module: "SluiceMacros", type: "PropertyMarkerMacro")
+    /// Asks for an index on the property, so that queries by it need not read every object.
+    @attached(peer)
+    public macro Indexed() = #externalMacro(module: "SluiceMacros", type: "PropertyMarkerMacro")
 
-/// Keeps a stored property out of the store: it has its initial value in everything that is read.
-@attached(peer)
-public macro Ignored() = #externalMacro(module: "SluiceMacros", type: "PropertyMarkerMacro")
+    /// Keeps a stored property out of the store: it has its initial value in everything that is read.
+    @attached(peer)
+    public macro Ignored() = #externalMacro(module: "SluiceMacros", type: "PropertyMarkerMacro")
 
-/// Gives the property another name in schemas and queries.
-@attached(peer)
-public macro Property(_ name: String) = #externalMacro(module: "SluiceMacros", type: "PropertyMarkerMacro")
+    /// Gives the property another name in schemas and queries.
+    @attached(peer)
+    public macro Property(_ name: String) = #externalMacro(module: "SluiceMacros", type: "PropertyMarkerMacro")
 #endif

@@ -19,7 +19,10 @@ public struct ObjectMetadata: Sendable {
     }
 
     /// Metadata of a new value that has a primary key and needs no id.
-    public static let keyed = ObjectMetadata(id: ObjectID(high: 0, low: 0))
+    public static let keyed = ObjectMetadata(id: zero)
+
+    /// The id that stands where a primary key names the object.
+    static var zero: ObjectID { ObjectID(high: 0, low: 0) }
 
     package init(
         id: ObjectID, version: UInt64 = 0, absent: PropertySet = [], origin: ElementBinding? = nil

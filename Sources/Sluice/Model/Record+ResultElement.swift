@@ -4,7 +4,7 @@ extension Record: ResultElement {
     public static var declaredClass: DeclaredClass? { nil }
 
     public var objectMetadata: ObjectMetadata {
-        let id: ObjectID = if case .id(let id) = key { id } else { ObjectMetadata.keyed.id }
+        let id: ObjectID = if case .id(let id) = key { id } else { ObjectMetadata.zero }
         return ObjectMetadata(id: id, version: row.version)
     }
 

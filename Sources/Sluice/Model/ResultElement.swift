@@ -23,7 +23,7 @@ public protocol ResultElement: Sendable {
 extension ResultElement {
     /// The value of a row of the bound class.
     package static func decode(_ row: Row, _ binding: ElementBinding) throws -> Self {
-        try Self(from: RowDecoder(row, binding))
+        try withExtendedLifetime(binding) { try Self(from: RowDecoder(row, binding)) }
     }
 
     /// The value as a row of the bound class. What the value does not have, because a query excluded it or the type

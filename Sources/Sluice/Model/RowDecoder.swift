@@ -1,18 +1,31 @@
 public import SluiceModel
 
 /// A stored object on its way into a Swift value: its values by column of the type that reads it.
-public struct RowDecoder: Sendable {
+///
+/// It does not retain its binding, and cannot outlive the call that lends it.
+public struct RowDecoder: ~Copyable {
     @usableFromInline let values: [Value]
-    @usableFromInline let binding: ElementBinding
+    @usableFromInline let positions: UnsafeBufferPointer<Int>
     @usableFromInline let isPartial: Bool
-    package let row: Row
+    private let key: ObjectKey
+    private let version: UInt64
+    private let absent: PropertySet
+    private let unretainedBinding: Unmanaged<ElementBinding>
 
-    package init(_ row: Row, _ binding: ElementBinding) {
-        self.row = row
-        self.binding = binding
+    /// - Parameter binding: must live as long as the decoder.
+    init(_ row: Row, _ binding: ElementBinding) {
         values = row.values
+        positions = binding.positions
         isPartial = !row.absent.isEmpty
+        key = row.key
+        version = row.version
+        absent = row.absent
+        unretainedBinding = Unmanaged.passUnretained(binding)
     }
+
+    package var row: Row { Row(key: key, version: version, values: values, absent: absent) }
+
+    var binding: ElementBinding { unretainedBinding.takeUnretainedValue() }
 
     /// The value of a column.
     ///
@@ -20,8 +33,9 @@ public struct RowDecoder: Sendable {
     ///   neither null, nor an empty collection, nor a declared default can stand for it.
     @inlinable
     public func value<Property: PropertyValue>(_ column: Int) throws -> Property {
+        precondition(column >= 0 && column < positions.count)
         if isPartial { return try partialValue(column) }
-        guard let value = Property.decode(values[binding.positions[column]], from: self) else {
+        guard let value = Property.decode(values[positions[column]], from: self) else {
             throw mismatch(column, Property.self)
         }
         return value
@@ -29,18 +43,22 @@ public struct RowDecoder: Sendable {
 
     /// What the value carries besides its properties.
     public var metadata: ObjectMetadata {
-        let id: ObjectID = if case .id(let id) = row.key { id } else { ObjectMetadata.keyed.id }
+        let id: ObjectID = if case .id(let id) = key { id } else { ObjectMetadata.zero }
         return ObjectMetadata(
-            id: id, version: row.version, absent: binding.columns(of: row.absent), origin: binding)
+            id: id, version: version,
+            absent: isPartial ? binding.columns(of: absent) : absent, origin: binding)
     }
+
+    @usableFromInline var linkSource: LinkSource? { binding.links }
 
     @usableFromInline
     func partialValue<Property: PropertyValue>(_ column: Int) throws -> Property {
-        let position = binding.positions[column]
-        if row.absent.contains(position) {
+        let position = positions[column]
+        if absent.contains(position) {
             let name = binding.classSchema.properties[position].name
             let excluded = ExcludedProperty(
-                of: Identity(className: binding.classSchema.name, key: row.key), named: name, binding: binding)
+                of: Identity(className: binding.classSchema.name, key: key), named: name,
+                binding: binding)
             if let value = Property.excluded(excluded) { return value }
             guard binding.replaceable.contains(column) else {
                 throw ModelError(
@@ -58,8 +76,7 @@ public struct RowDecoder: Sendable {
 
     @usableFromInline
     func mismatch(_ column: Int, _ type: (some PropertyValue).Type) -> ModelError {
-        let position = binding.positions[column]
-        let property = binding.classSchema.properties[position]
+        let property = binding.classSchema.properties[positions[column]]
         return ModelError(
             .typeMismatch,
             "\(binding.classSchema.name).\(property.name) is \(property.type) in the store, and the value there is none that \(type) can hold"

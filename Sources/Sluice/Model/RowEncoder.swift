@@ -1,41 +1,50 @@
-package import SluiceModel
+public import SluiceModel
 
 /// A Swift value on its way into a row: takes the values by column of the type that writes it.
 public struct RowEncoder: Sendable {
     package let binding: ElementBinding
     private let metadata: ObjectMetadata
+    @usableFromInline let isPartial: Bool
     private var values: [Value]
     private var absent: PropertySet
 
     package init(_ binding: ElementBinding, metadata: ObjectMetadata) {
         self.binding = binding
         self.metadata = metadata
-        values = binding.classSchema.properties.map(\.defaultValue)
-        absent = PropertySet(all: values.count)
+        isPartial = !metadata.absent.isEmpty
+        values = binding.defaultValues
+        absent = binding.allPositions
     }
 
     /// Puts the value of a column.
     ///
     /// A property that was excluded when the value was read stays absent, unless it was given another value since.
     /// - Throws: ``ModelError`` when the value cannot be stored.
+    @inlinable
     public mutating func set<Property: PropertyValue>(_ column: Int, _ value: Property) throws {
-        let position = binding.positions[column]
         switch value.presence {
-        case .present: break
+        case .present: put(column, value.propertyValue, isKnownPresent: !isPartial || Property.tracksExclusion)
         case .excluded: return
-        case .invalid(let error):
-            let property = binding.classSchema.properties[position]
-            throw ModelError(error.code, "\(binding.classSchema.name).\(property.name): \(error.message)")
+        case .invalid(let error): throw located(error, column)
         }
-        let stored = value.propertyValue
-        let wasAbsent = metadata.absent.contains(column) && !Property.tracksExclusion
-        if wasAbsent, stored == values[position] { return }
-        set(position: position, stored)
+    }
+
+    @usableFromInline
+    mutating func put(_ column: Int, _ value: Value, isKnownPresent: Bool) {
+        let position = binding.positions[column]
+        if !isKnownPresent, metadata.absent.contains(column), value == values[position] { return }
+        set(position: position, value)
     }
 
     mutating func set(position: Int, _ value: Value) {
         values[position] = value
         absent.remove(position)
+    }
+
+    @usableFromInline
+    func located(_ error: ModelError, _ column: Int) -> ModelError {
+        let property = binding.classSchema.properties[binding.positions[column]]
+        return ModelError(error.code, "\(binding.classSchema.name).\(property.name): \(error.message)")
     }
 
     /// The row so far.

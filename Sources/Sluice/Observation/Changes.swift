@@ -19,7 +19,7 @@ public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
             let (stream, continuation) = AsyncThrowingStream<Delivery, any Error>.makeStream()
             let core = results.core
             do {
-                token = try results.begin { event, ready, _ in
+                token = try results.begin(end: { continuation.finish() }) { event, ready, _ in
                     continuation.yield(Delivery(change: Change(event, core: core), ready: ready))
                 }
             } catch {
@@ -29,7 +29,7 @@ public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
             deliveries = stream
         }
 
-        /// The next change; nil when the task was cancelled.
+        /// The next change; nil when the store was closed or the task cancelled.
         ///
         /// - Throws: `QueryError` or ``StoreError`` when the query could not be observed.
         public mutating func next() async throws -> Change<Element>? {

@@ -108,8 +108,9 @@ public struct Results<Element: ResultElement>: Sendable {
 
     typealias Ready = @Sendable () -> Void
 
-    /// Begins an observation; `deliver` gets each event and what to call when it has been consumed.
+    /// Begins an observation; `end` is called when the store is closed, and `deliver` gets each event and what to call when it has been consumed.
     func begin(
+        end: @escaping @Sendable () -> Void = {},
         _ deliver: @escaping @Sendable (ResultEvent, @escaping Ready, DeliveryGate) -> Void
     ) throws -> NotificationToken {
         let query = try query()
@@ -117,7 +118,7 @@ public struct Results<Element: ResultElement>: Sendable {
         let core = core
         let id = try core.performAndWait { engine in
             let number = ObservationNumber()
-            let id = try engine.observe(query) { event in
+            let id = try engine.observe(query, end: end) { event in
                 let ready: Ready = { [weak core] in core?.performLater { $0.observerIsReady(number.value) } }
                 deliver(event, ready, gate)
             }

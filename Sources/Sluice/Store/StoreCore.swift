@@ -124,7 +124,7 @@ package final class StoreCore: Sendable {
     func close() {
         queue.sync {
             guard !closed.exchange(true, ordering: .sequentiallyConsistent) else { return }
-            run { $0.handle(.stop) }
+            run { $0.close() }
         }
     }
 

@@ -31,6 +31,9 @@ extension Column where Value: PropertyCollection {
     /// An element: the condition holds when no element meets it.
     public var none: Column<Value.ElementValue> { Column<Value.ElementValue>(columnPath.quantified(.none)) }
 
+    /// How many elements there are.
+    public var count: Column<Int> { Column<Int>(columnPath.appending(.operation("count"))) }
+
     /// Some element has this value.
     public func contains(_ element: Value.ElementValue) -> PredicateSyntax { any.compared(.equal, element) }
 
@@ -38,5 +41,12 @@ extension Column where Value: PropertyCollection {
     public func contains<Target: Model>(_ target: Target) -> PredicateSyntax
     where Value.ElementValue == Link<Target> {
         any.compared(.equal, Link(target))
+    }
+}
+
+extension Column {
+    /// The value under a key of a map; null where the map lacks the key.
+    public subscript<Entry: PropertyElement>(key: String) -> Column<Entry?> where Value == [String: Entry] {
+        Column<Entry?>(columnPath.appending(.key(key)))
     }
 }

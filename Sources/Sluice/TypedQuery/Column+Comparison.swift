@@ -49,6 +49,30 @@ extension Column {
     }
 }
 
+/// Two properties of one type.
+extension Column where Value: PropertyValue {    /// Both properties have the same value.
+    public static func == (left: Column, right: Column) -> PredicateSyntax { left.compared(.equal, right) }
+
+    /// The properties have different values.
+    public static func != (left: Column, right: Column) -> PredicateSyntax { left.compared(.notEqual, right) }
+
+    /// The first property is less.
+    public static func < (left: Column, right: Column) -> PredicateSyntax { left.compared(.less, right) }
+
+    /// The first property is less or equal.
+    public static func <= (left: Column, right: Column) -> PredicateSyntax { left.compared(.lessOrEqual, right) }
+
+    /// The first property is greater.
+    public static func > (left: Column, right: Column) -> PredicateSyntax { left.compared(.greater, right) }
+
+    /// The first property is greater or equal.
+    public static func >= (left: Column, right: Column) -> PredicateSyntax { left.compared(.greaterOrEqual, right) }
+
+    private func compared(_ comparison: ComparisonOperator, _ other: Column) -> PredicateSyntax {
+        compared(comparison, to: .path(other.columnPath))
+    }
+}
+
 extension Column where Value: PropertyValue & Comparable {
     /// The property lies between the bounds or on one of them.
     public func between(_ range: ClosedRange<Value>) -> PredicateSyntax {

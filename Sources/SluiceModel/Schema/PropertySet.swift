@@ -14,7 +14,7 @@ package struct PropertySet: Hashable, Sendable {
         self.init(0..<count)
     }
 
-    package var isEmpty: Bool { words.allSatisfy { $0 == 0 } }
+    package var isEmpty: Bool { first == 0 && rest.isEmpty }
 
     package var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
 

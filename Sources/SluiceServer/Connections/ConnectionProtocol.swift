@@ -51,6 +51,9 @@ package struct ConnectionProtocol: Sendable {
             case .open(let open):
                 flush()
                 actions += self.open(open)
+            case .authenticate(let session, let credentials):
+                flush()
+                actions += renew(session, credentials)
             default:
                 let session = message.session
                 // What was still under way when the server ended a session is dropped with it.
@@ -108,6 +111,18 @@ package struct ConnectionProtocol: Sendable {
         }
     }
 
+    /// New credentials for an open session: they must prove the same right to be here.
+    private mutating func renew(_ session: UInt64, _ credentials: [Credentials]) -> [Action] {
+        guard databases[session] != nil, case .failure(let refusal) = login.user(for: credentials) else { return [] }
+        let database = databases.removeValue(forKey: session) ?? ""
+        let failure = ServerMessage.Failure(
+            session: session, code: .authenticationFailed, message: refusal.message, action: .stop)
+        return [
+            .deliver(session: session, database: database, [.close(session: session)]),
+            .send(Frame.encode(ServerMessage.error(failure))),
+        ]
+    }
+
     private func refuse(_ open: ClientMessage.Open, _ code: ErrorCode, _ message: String) -> [Action] {
         let failure = ServerMessage.Failure(session: open.session, code: code, message: message, action: .stop)
         return [.send(Frame.encode(ServerMessage.error(failure)))]
@@ -139,5 +154,7 @@ extension WireLimits {
         self = .standard
         frameLengthMax = Int(limits.frameLengthMax)
         expandedLengthMax = Int(limits.expandedLengthMax)
+        // What a client has to say is small beside what a server sends.
+        elementCountMax = 2 << 20
     }
 }

@@ -6,7 +6,7 @@ struct Bootstrap {
     /// Where the roots of the remaining pages come from.
     enum Roots {
         /// The class in the order of storage, judged row by row, from behind this place.
-        case scan(after: Int64?)
+        case scan(after: RowCursor?)
         /// The roots of the moment at which the bootstrap began, in result order, from this position.
         case listed([ObjectRef], next: Int)
         case done

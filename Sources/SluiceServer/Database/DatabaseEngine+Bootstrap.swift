@@ -7,8 +7,8 @@ internal import SluiceWire
 extension DatabaseEngine {
     func makeBootstrap(of live: LiveView) throws -> Bootstrap {
         var linked: [ObjectRef] = []
-        try live.forEachLinked(in: source) { object, _ in linked.append(object) }
-        let listed = try live.currentRoots ?? (live.query.sort.isEmpty ? nil : storage.objects(matching: live.query))
+        try live.forEachLinked(in: storage) { object, _ in linked.append(object) }
+        let listed = try live.currentRoots ?? (live.query.sort.isEmpty ? nil : storage.refs(matching: live.query))
         if let roots = listed {
             return Bootstrap(linked: linked, roots: .listed(roots, next: 0), expectedCount: linked.count + roots.count)
         }
@@ -53,7 +53,7 @@ extension DatabaseEngine {
         while room > 0, let object = bootstrap.linked.popLast() {
             room -= 1
             bootstrap.sentCount += 1
-            guard let member = try live.member(object, in: source), member.role == .linked,
+            guard let member = try live.member(object, in: storage), member.role == .linked,
                 let row = try storage.row(object)
             else { continue }
             builder.add(row, of: object.classIndex, properties: member.included, role: .linked)
@@ -66,18 +66,17 @@ extension DatabaseEngine {
             return
         case .scan(let cursor):
             let classIndex = live.query.classIndex
-            var count = 0
-            let next = try storage.scan(live.query, after: cursor, limit: limits.pageRowCount) { row in
+            let page = try storage.rows(matching: live.query, after: cursor, limit: limits.pageRowCount)
+            for row in page.rows {
                 let included = live.includedOfRoot(ObjectRef(classIndex, row.key))
                 builder.add(row, of: classIndex, properties: included, role: .root)
-                count += 1
             }
-            bootstrap.sentCount += count
-            bootstrap.roots = next.map { .scan(after: $0) } ?? .done
+            bootstrap.sentCount += page.rows.count
+            bootstrap.roots = page.next.map { .scan(after: $0) } ?? .done
         case .listed(let roots, let next):
             let end = min(roots.count, next + limits.pageRowCount)
             for object in roots[next..<end] {
-                guard let member = try live.member(object, in: source), member.role == .root,
+                guard let member = try live.member(object, in: storage), member.role == .root,
                     let row = try storage.row(object)
                 else { continue }
                 builder.add(row, of: object.classIndex, properties: member.included, role: .root)
@@ -91,7 +90,7 @@ extension DatabaseEngine {
     private func addTouched(_ bootstrap: Bootstrap, _ live: LiveView, to builder: inout ViewBlockBuilder) throws {
         for object in bootstrap.touched.sorted() {
             let row = try storage.row(object)
-            guard let row, let member = try live.member(object, in: source) else {
+            guard let row, let member = try live.member(object, in: storage) else {
                 builder.add(object, role: .member, reason: row == nil ? .deleted : .filter)
                 continue
             }

@@ -9,11 +9,10 @@ extension DatabaseEngine {
     func publish(_ group: CommittedGroup) throws {
         reportRejections(group)
         var concerned: [SessionID: [SessionBlock]] = [:]
-        let source = source
         let before = OldStateSource(group.delta, over: storage, schema: storage.schema)
         for live in index.candidates(for: group.delta) {
             guard let view = views[live.query.hash] else { continue }
-            guard let delta = try live.apply(group.delta, in: source, before: before) else { continue }
+            guard let delta = try live.apply(group.delta, in: storage, before: before) else { continue }
             try distribute(delta, of: view, group: group, to: &concerned)
         }
         send(concerned, acknowledging: group)

@@ -75,7 +75,7 @@ extension DatabaseEngine {
 
     func makeView(_ query: Query) throws -> LiveView {
         let live = LiveView(query, schema: storage.schema)
-        try live.activate(in: source)
+        try live.activate(in: storage)
         return live
     }
 

@@ -187,7 +187,8 @@ package final class DatabaseEngine {
             return end(session, .protocolViolation, "a read-only session cannot upload", action: .stop)
         }
         for changeset in changesets {
-            guard changeset.sequence <= session.receivedSequence + 1 else {
+            // A client with a new identity goes on with the numbers of its old one.
+            guard session.receivedSequence == 0 || changeset.sequence <= session.receivedSequence + 1 else {
                 let message = "upload \(changeset.sequence) arrived, and \(session.receivedSequence + 1) is missing"
                 return end(session, .protocolViolation, message, action: .retry)
             }

@@ -1,7 +1,7 @@
 package import SluiceModel
 
 /// A client's store as a reader sees it: objects, subscriptions, memberships, of one commit.
-package protocol ClientReading: ObjectQuerying {
+package protocol ClientReading: ObjectReading {
     /// The subscriptions, dormant ones included, by ascending id.
     var subscriptions: [SubscriptionRecord] { get }
 
@@ -19,6 +19,10 @@ package protocol ClientReading: ObjectQuerying {
 
     /// The objects with operations in the outbox, in no particular order.
     var pendingObjects: [ObjectRef] { get }
+
+    /// The rows of the present members of a subscription in a role, by class and order of storage, until `body` returns
+    /// false. Faster than ``forEachMember(of:role:_:)`` and asking for each row.
+    func forEachMemberRow(of subscription: UInt64, role: MemberRole, _ body: (ObjectRef, Row) throws -> Bool) throws
 }
 
 /// A client's store: the visible objects, the server's images of those with pending operations, the outbox, and the

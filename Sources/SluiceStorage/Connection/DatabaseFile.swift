@@ -48,9 +48,7 @@ enum DatabaseFile {
             try fill(connection, kind: kind, prepare: prepare)
             try connection.execute("PRAGMA journal_mode = WAL")
         }
-        try synchronize(draft)
-        guard rename(draft, path) == 0 else { throw StorageError.system(errno, doing: "creating", path: path) }
-        try synchronize(folder(of: path))
+        try publish(draft, as: path)
     }
 
     /// Makes the tables of a new database.
@@ -69,6 +67,29 @@ enum DatabaseFile {
             throw error
         }
         try connection.commit()
+    }
+
+    /// Copies a database to a new file.
+    static func copy(_ connection: SQLiteConnection, to path: String) throws {
+        let lock = try FileLock(besides: path)
+        defer { withExtendedLifetime(lock) {} }
+        guard try !exists(path) else {
+            throw StorageError(.constraint, "\(path) exists already; name another file for the copy")
+        }
+        let draft = path + "-new"
+        unlink(draft)
+        try connection.withStatement("VACUUM INTO ?") { statement in
+            statement.bind(1, draft)
+            try statement.run()
+        }
+        try publish(draft, as: path)
+    }
+
+    /// Gives a whole file its name, durably.
+    private static func publish(_ draft: String, as path: String) throws(StorageError) {
+        try synchronize(draft)
+        guard rename(draft, path) == 0 else { throw .system(errno, doing: "creating", path: path) }
+        try synchronize(folder(of: path))
     }
 
     private static func folder(of path: String) -> String {

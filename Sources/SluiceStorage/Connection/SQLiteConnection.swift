@@ -2,14 +2,6 @@ internal import CSQLite
 
 /// One connection to an SQLite database. Used by one thread at a time.
 final class SQLiteConnection {
-    /// How surely a commit survives the loss of power. A commit always survives the death of the process.
-    enum Durability {
-        /// Synced before commit returns.
-        case full
-        /// Synced at checkpoints; the last commits may be lost with the power, never consistency.
-        case normal
-    }
-
     let handle: OpaquePointer
     /// What messages call the database.
     let name: String
@@ -46,7 +38,7 @@ final class SQLiteConnection {
     /// Sets what every connection of a store has in common.
     ///
     /// - Parameter cacheSize: the page cache, in bytes.
-    func configure(durability: Durability, cacheSize: Int) throws(StorageError) {
+    func configure(durability: StorageDurability, cacheSize: Int) throws(StorageError) {
         try execute("PRAGMA synchronous = \(durability == .full ? "FULL" : "NORMAL")")
         try execute("PRAGMA secure_delete = OFF")
         try execute("PRAGMA foreign_keys = OFF")

@@ -43,6 +43,10 @@ final class Statement {
         }
     }
 
+    func bind(_ index: Int32, _ value: String?) {
+        if let value { bind(index, value) } else { bindNull(index) }
+    }
+
     func bind(_ index: Int32, _ value: [UInt8]) {
         value.withUnsafeBytes { bindBytes(index, $0) }
     }

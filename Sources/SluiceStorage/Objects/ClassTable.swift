@@ -78,7 +78,7 @@ final class ClassTable {
     // MARK: Statements
 
     enum Purpose: Hashable {
-        case insert, revive, find, rowByKey, keyByRow, insertGhost
+        case insert, revive, find, rowByKey, keyByRow, versionByRow, insertGhost
         case update(PropertySet)
         case insertElement(Int), deleteElements(Int), elements(Int), insertID, deleteID
     }

@@ -15,6 +15,21 @@ extension ObjectTables {
         return true
     }
 
+    /// The version of an object's row or tombstone; nil for a ghost and an unknown object.
+    func lastVersion(of object: ObjectRef) throws -> UInt64? {
+        guard let row = try rowID(of: object) else { return nil }
+        let table = try table(object.classIndex)
+        let statement = try table.statement(.versionByRow) {
+            """
+            SELECT \(TableLayout.version) FROM \(table.name) \
+            WHERE \(TableLayout.row) = ? AND \(TableLayout.state) <> \(TableLayout.State.ghost)
+            """
+        }
+        defer { statement.reset() }
+        statement.bind(1, row)
+        return try statement.step() ? UInt64(bitPattern: statement.int(0)) : nil
+    }
+
     func incarnation(of object: ObjectRef) throws -> UInt64 {
         guard let row = try rowID(of: object) else { return 0 }
         let table = try table(object.classIndex)

@@ -5,7 +5,7 @@ package struct ClientRecord: Hashable, Sendable {
     /// Given by the server, ascending from 1.
     package var id: UInt64
     package var userID: String?
-    /// Renewed at every connect; one that differs from the client's means that its file was copied.
+    /// Renewed at every connect; one that nobody expects means that the client's file was copied.
     package var nonce: ObjectID
     /// The last upload accepted from it.
     package var sequence: UInt64

@@ -3,7 +3,7 @@ package import SluiceModel
 /// One database of a server: objects, the log of accepted uploads, and the clients.
 ///
 /// Everything is synchronous and belongs to one thread. Reads see the open transaction.
-package protocol ServerStorage: ObjectWriting, ObjectQuerying {
+package protocol ServerStorage: ObjectWriting {
     /// Drawn when the database was made.
     var databaseID: ObjectID { get }
 
@@ -70,4 +70,7 @@ package protocol ServerStorage: ObjectWriting, ObjectQuerying {
     ///
     /// - Parameter truncating: whether to cut the write-ahead log to nothing too.
     func checkpoint(truncating: Bool) throws
+
+    /// Writes a copy of the database to a new file, which appears whole or not at all. Between transactions only.
+    func copy(toFile path: String) throws
 }

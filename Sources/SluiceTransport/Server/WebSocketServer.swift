@@ -98,6 +98,7 @@ package final class WebSocketServer: Sendable {
     package var connectionCount: Int { core.connectionCount }
 
     /// Stops listening, closes all connections with code 1001 after what is queued has been sent, and waits for that.
+    /// The group must still be running.
     ///
     /// - Parameter grace: connections that take longer are aborted.
     package func stop(grace: Duration = .seconds(5)) async {

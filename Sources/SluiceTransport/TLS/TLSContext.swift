@@ -2,7 +2,7 @@ import COpenSSL
 import Glibc
 
 /// Certificates and rules shared by many TLS sessions.
-final class TLSContext: @unchecked Sendable {  // OpenSSL counts references to a context and locks; it is not changed after `init`.
+final class TLSContext: @unchecked Sendable {  // OpenSSL locks; nothing changes after `init`.
     let pointer: OpaquePointer
     /// Whom a client trusts; nil for a server.
     let trust: TLSTrust?

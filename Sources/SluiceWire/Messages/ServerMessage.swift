@@ -81,10 +81,10 @@ extension ServerMessage {
         /// The server knows the client.
         case resumed = 1
         /// The nonce was not the expected one: the client's file is a copy. It has a new identity and keeps its outbox,
-        /// renumbered from 1; its memberships stay valid for a resume.
+        /// numbers included; its memberships stay valid for a resume.
         case copied = 2
         /// The database or its epoch is another one, or the server has forgotten the client. It has a new identity,
-        /// keeps its outbox, renumbered from 1, and must not resume.
+        /// keeps its outbox, numbers included, and must not resume.
         case reset = 3
     }
 

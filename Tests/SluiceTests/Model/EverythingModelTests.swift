@@ -20,7 +20,9 @@ import Testing
         #expect(schema.property(named: "level")?.type == .scalar(.int, isOptional: true))
         #expect(schema.property(named: "level")?.defaultValue == .int(1))
         #expect(schema.property(named: "colour")?.defaultValue == .string("red"))
-        #expect(schema.property(named: "optionalStrings")?.type == PropertyType(.scalar(.string), container: .list, isOptional: true))
+        #expect(
+            schema.property(named: "optionalStrings")?.type
+                == PropertyType(.scalar(.string), container: .list, isOptional: true))
         #expect(schema.property(named: "scores")?.type == PropertyType(.scalar(.double), container: .map))
         #expect(schema.property(named: "user")?.type == .link("User"))
         #expect(schema.property(named: "users")?.type == .links("User"))
@@ -98,10 +100,12 @@ import Testing
         try check(everythingTypes[index])
     }
 
-    @Test(arguments: everythingTypes.indices) func aStoreWithMorePropertiesInAnotherOrderIsReadByName(index: Int) throws {
+    @Test(arguments: everythingTypes.indices) func aStoreWithMorePropertiesInAnotherOrderIsReadByName(index: Int) throws
+    {
         func check<Value: Everything>(_: Value.Type) throws {
             let declared = try Value.declaredClass!.schema.get()
-            let properties = [Property("extra", .scalar(.string), default: .string("e"))] + declared.properties.reversed()
+            let properties =
+                [Property("extra", .scalar(.string), default: .string("e"))] + declared.properties.reversed()
             let schema = try Schema([
                 ClassSchema("User", properties: []), ClassSchema("Everything", properties: properties),
             ])

@@ -30,32 +30,32 @@ import Testing
     }
 
     #if SLUICE_MACROS
-    @Test func macroAndTableDeclareTheSameSchema() throws {
-        #expect(try MacroPlane.model.classSchema == ManualPlane.model.classSchema)
-        #expect(try Car.model.classSchema.primaryKey == "vin")
-        #expect(MacroPlane(tailnum: "N1").objectID == ManualPlane(tailnum: "N1").objectID)
-    }
+        @Test func macroAndTableDeclareTheSameSchema() throws {
+            #expect(try MacroPlane.model.classSchema == ManualPlane.model.classSchema)
+            #expect(try Car.model.classSchema.primaryKey == "vin")
+            #expect(MacroPlane(tailnum: "N1").objectID == ManualPlane(tailnum: "N1").objectID)
+        }
 
-    @Test func theMemberwiseInitializerHasTheDeclaredDefaults() {
-        let car = Car(vin: "V", price: 9_000, colour: .red)
-        #expect(car.name == "Toyota" && car.price == 9_000 && car.imageURLs.isEmpty && car.dealer == nil)
-        #expect(car.cached == 7)
-        #expect(Car.model.propertyName(at: \.price) == "price")
-        #expect(Car.model.propertyName(at: \.label) == nil)
-    }
+        @Test func theMemberwiseInitializerHasTheDeclaredDefaults() {
+            let car = Car(vin: "V", price: 9_000, colour: .red)
+            #expect(car.name == "Toyota" && car.price == 9_000 && car.imageURLs.isEmpty && car.dealer == nil)
+            #expect(car.cached == 7)
+            #expect(Car.model.propertyName(at: \.price) == "price")
+            #expect(Car.model.propertyName(at: \.label) == nil)
+        }
 
-    @Test func aKeylessValueHasItsIDBeforeItIsStoredAndKeepsIt() {
-        let first = User(name: "Ada")
-        let second = User(name: "Ada")
-        var copy = first
-        copy.name = "Grace"
-        #expect(first.objectID != second.objectID)
-        #expect(copy.objectID == first.objectID)
-    }
+        @Test func aKeylessValueHasItsIDBeforeItIsStoredAndKeepsIt() {
+            let first = User(name: "Ada")
+            let second = User(name: "Ada")
+            var copy = first
+            copy.name = "Grace"
+            #expect(first.objectID != second.objectID)
+            #expect(copy.objectID == first.objectID)
+        }
 
-    @Test func aPropertyOfNoDefaultIsAZeroInTheSchemaAndInitializedByTheUser() throws {
-        #expect(try Car.model.classSchema.property(named: "colour")?.defaultValue == .string(""))
-        #expect(try Car.model.classSchema.properties.map(\.name).contains("cached") == false)
-    }
+        @Test func aPropertyOfNoDefaultIsAZeroInTheSchemaAndInitializedByTheUser() throws {
+            #expect(try Car.model.classSchema.property(named: "colour")?.defaultValue == .string(""))
+            #expect(try Car.model.classSchema.properties.map(\.name).contains("cached") == false)
+        }
     #endif
 }

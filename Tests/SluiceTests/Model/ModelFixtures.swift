@@ -139,78 +139,78 @@ protocol Everything: Model, Hashable {
 extension ManualEverything: Everything {}
 
 #if SLUICE_MACROS
-@Model struct User {
-    var name = ""
-    var age = 0
-    var friends: Links<User> = []
-}
+    @Model struct User {
+        var name = ""
+        var age = 0
+        var friends: Links<User> = []
+    }
 
-@Model struct Dealer {
-    @PrimaryKey let code: String
-    var city: String?
-    var owner: Link<User>?
-}
+    @Model struct Dealer {
+        @PrimaryKey let code: String
+        var city: String?
+        var owner: Link<User>?
+    }
 
-@Model struct Car {
-    @PrimaryKey var vin: String
-    var name = "Toyota"
-    var price = 0.0
-    var views = 0
-    var imageURLs: [String] = []
-    var owners: Links<User> = []
-    var dealer: Link<Dealer>?
-    @Indexed var year: Int = 0
-    var colour: Colour
-    @Ignored var cached = 7
-    var label: String { name + vin }
-    static let wheels = 4
-}
+    @Model struct Car {
+        @PrimaryKey var vin: String
+        var name = "Toyota"
+        var price = 0.0
+        var views = 0
+        var imageURLs: [String] = []
+        var owners: Links<User> = []
+        var dealer: Link<Dealer>?
+        @Indexed var year: Int = 0
+        var colour: Colour
+        @Ignored var cached = 7
+        var label: String { name + vin }
+        static let wheels = 4
+    }
 
-@Model("Everything") struct MacroEverything: Hashable {
-    var bool = true
-    var int = 1
-    var int8: Int8 = 0
-    var int16: Int16 = 0
-    var int32: Int32 = 0
-    var int64: Int64 = 0
-    var uint8: UInt8 = 0
-    var uint16: UInt16 = 0
-    var uint32: UInt32 = 0
-    var float: Float = 0
-    var double = 2.5
-    var string = "s"
-    var data: Data = Data([1])
-    var date = Date(timeIntervalSince1970: 1)
-    var timestamp: Timestamp = Timestamp(microseconds: 5)
-    var uuid: UUID = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
-    var id: ObjectID = ObjectID(high: 1, low: 2)
-    var decimal: Decimal = 3
-    var colour: Colour = .red
-    var level: Level? = .low
-    var optionalInt: Int?
-    var optionalString: String? = "x"
-    var optionalDate: Date?
-    var ints: [Int] = [1, 2]
-    var optionalStrings: [String?] = []
-    var uuids: Set<UUID> = []
-    var scores: [String: Double] = [:]
-    var user: Link<User>?
-    var users: Links<User> = []
-    var userSet: Set<Link<User>> = []
-    var usersByName: [String: Link<User>] = [:]
-    @Property("plain_name") @Indexed var renamed = 0
-    var `class` = "c"
-}
-@Model("Plane") struct MacroPlane {
-    @PrimaryKey var tailnum: String
-    var seats = 0
-}
+    @Model("Everything") struct MacroEverything: Hashable {
+        var bool = true
+        var int = 1
+        var int8: Int8 = 0
+        var int16: Int16 = 0
+        var int32: Int32 = 0
+        var int64: Int64 = 0
+        var uint8: UInt8 = 0
+        var uint16: UInt16 = 0
+        var uint32: UInt32 = 0
+        var float: Float = 0
+        var double = 2.5
+        var string = "s"
+        var data: Data = Data([1])
+        var date = Date(timeIntervalSince1970: 1)
+        var timestamp: Timestamp = Timestamp(microseconds: 5)
+        var uuid: UUID = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
+        var id: ObjectID = ObjectID(high: 1, low: 2)
+        var decimal: Decimal = 3
+        var colour: Colour = .red
+        var level: Level? = .low
+        var optionalInt: Int?
+        var optionalString: String? = "x"
+        var optionalDate: Date?
+        var ints: [Int] = [1, 2]
+        var optionalStrings: [String?] = []
+        var uuids: Set<UUID> = []
+        var scores: [String: Double] = [:]
+        var user: Link<User>?
+        var users: Links<User> = []
+        var userSet: Set<Link<User>> = []
+        var usersByName: [String: Link<User>] = [:]
+        @Property("plain_name") @Indexed var renamed = 0
+        var `class` = "c"
+    }
+    @Model("Plane") struct MacroPlane {
+        @PrimaryKey var tailnum: String
+        var seats = 0
+    }
 
-extension MacroEverything: Everything {
-    init() { self.init(bool: true) }
-}
+    extension MacroEverything: Everything {
+        init() { self.init(bool: true) }
+    }
 
-let everythingTypes: [any Everything.Type] = [MacroEverything.self, ManualEverything.self]
+    let everythingTypes: [any Everything.Type] = [MacroEverything.self, ManualEverything.self]
 #else
-let everythingTypes: [any Everything.Type] = [ManualEverything.self]
+    let everythingTypes: [any Everything.Type] = [ManualEverything.self]
 #endif

@@ -64,7 +64,6 @@ import Testing
             connection.abort()
             #expect(try await server.closed()?.code == .aborted)
             #expect(connection.queuedBytes == 0)
-            #expect(server.state.value.drainCount == 0)
         }
     }
 

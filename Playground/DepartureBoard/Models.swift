@@ -1,0 +1,32 @@
+import Foundation
+import Sluice
+
+@Model struct Airline {
+    @PrimaryKey var carrier: String
+    var name = ""
+}
+
+@Model struct Airport {
+    @PrimaryKey var faa: String
+    var name = ""
+}
+
+@Model struct Plane {
+    @PrimaryKey var tailnum: String
+    var manufacturer = ""
+    var model = ""
+    var seats = 0
+}
+
+@Model struct Flight {
+    /// When it is to leave.
+    @Indexed var scheduled: Date
+    var number: Int = 0
+    var airline: Link<Airline>?
+    var plane: Link<Plane>?
+    var origin: Link<Airport>?
+    var destination: Link<Airport>?
+    /// How late it is, in minutes; null until somebody knows.
+    var delay: Int?
+    var hasDeparted = false
+}

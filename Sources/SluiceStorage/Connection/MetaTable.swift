@@ -1,0 +1,40 @@
+/// The table of a store's single values, by name.
+struct MetaTable {
+    private let connection: SQLiteConnection
+
+    init(_ connection: SQLiteConnection) { self.connection = connection }
+
+    static func make(on connection: SQLiteConnection) throws {
+        try connection.execute("CREATE TABLE _meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID")
+    }
+
+    func integer(_ name: String) throws -> Int64? { try value(name) { $0.int(0) } }
+
+    func blob(_ name: String) throws -> [UInt8]? { try value(name) { $0.blob(0) } }
+
+    func set(_ name: String, _ value: Int64) throws { try set(name) { $0.bind(2, value) } }
+
+    func set(_ name: String, _ value: [UInt8]) throws { try set(name) { $0.bind(2, value) } }
+
+    func remove(_ name: String) throws {
+        try connection.withStatement("DELETE FROM _meta WHERE name = ?") { statement in
+            statement.bind(1, name)
+            try statement.run()
+        }
+    }
+
+    private func value<Result>(_ name: String, _ read: (Statement) -> Result) throws -> Result? {
+        try connection.withStatement("SELECT value FROM _meta WHERE name = ?") { statement in
+            statement.bind(1, name)
+            return try statement.step() ? read(statement) : nil
+        }
+    }
+
+    private func set(_ name: String, _ bind: (Statement) -> Void) throws {
+        try connection.withStatement("INSERT OR REPLACE INTO _meta (name, value) VALUES (?, ?)") { statement in
+            statement.bind(1, name)
+            bind(statement)
+            try statement.run()
+        }
+    }
+}

@@ -1,0 +1,137 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceViews
+
+/// Queries over the tables, by ``SQLCompiler``.
+extension ObjectTables {
+    /// See ``ObjectReading/forEachRow(matching:_:)``.
+    func forEachRow(matching query: Query, _ body: (Row) throws -> Bool) throws {
+        guard query.object == nil else { return try forObject(of: query) { _, row in _ = try body(row) } }
+        let table = try table(query.classIndex)
+        try run(query, .columns(table.rowColumns(alias: SQLCompiler.rootAlias)), order: .row(after: 0)) { statement in
+            while try statement.step(), try body(readRow(statement, table)) {}
+        }
+    }
+
+    /// See ``ObjectReading/rows(matching:after:limit:)``.
+    func rows(matching query: Query, after cursor: RowCursor?, limit: Int) throws -> (rows: [Row], next: RowCursor?) {
+        var rows: [Row] = []
+        guard query.object == nil else {
+            try forObject(of: query) { rows.append($1) }
+            return (rows, nil)
+        }
+        let table = try table(query.classIndex)
+        let output = SQLCompiler.Output.columns(table.rowColumns(alias: SQLCompiler.rootAlias))
+        var last: Int64 = 0
+        try run(query, output, order: .row(after: cursor?.row ?? 0), limit: limit) { statement in
+            while try statement.step() {
+                last = statement.int(0)
+                rows.append(try readRow(statement, table))
+            }
+        }
+        return (rows, rows.count < limit ? nil : RowCursor(row: last))
+    }
+
+    /// See `ViewSource`. The part of the order before a position is cut off by the first sort key, if that is a plain
+    /// property, and skipped beyond that.
+    func rows(
+        matching query: Query, after position: SortPosition?, limit: Int?, in source: any ObjectSource,
+        _ body: (Row) throws -> Bool
+    ) throws {
+        let table = try table(query.classIndex)
+        let unlimited = try query.withoutLimit(schema: schema)
+        let output = SQLCompiler.Output.columns(table.rowColumns(alias: SQLCompiler.rootAlias))
+        let restriction = position.flatMap { condition(of: query, table, behind: $0) }
+        let evaluator = Evaluator(unlimited, schema: schema)
+        let order = SortOrder(query.sort)
+        var left = limit ?? .max
+        // With a position some rows are skipped here, so that a limit in the statement would cut too early.
+        let limit = position == nil ? limit : nil
+        try run(unlimited, output, order: .result, restrictedTo: restriction, limit: limit) { statement in
+            while left > 0, try statement.step() {
+                let row = try readRow(statement, table)
+                if let position {
+                    let id = Identity(className: query.className, key: row.key).objectID
+                    let values = try evaluator.sortValues(of: row, in: source)
+                    guard order.precedes(position.values, position.id, values, id) else { continue }
+                }
+                left -= 1
+                guard try body(row) else { return }
+            }
+        }
+    }
+
+    /// See ``ObjectReading/refs(matching:)``.
+    func refs(matching query: Query, in source: any ObjectSource) throws -> [ObjectRef] {
+        var result: [ObjectRef] = []
+        guard query.object == nil else {
+            try forObject(of: query) { object, _ in result.append(object) }
+            return result
+        }
+        let table = try table(query.classIndex)
+        let columns = table.keyColumns.map { "\(SQLCompiler.rootAlias).\($0)" }
+        try run(query, .columns(columns), order: .result) { statement in
+            while try statement.step() {
+                result.append(ObjectRef(query.classIndex, try table.key(of: statement, from: 0)))
+            }
+        }
+        return result
+    }
+
+    /// See ``ObjectReading/count(matching:)``.
+    func count(matching query: Query, in source: any ObjectSource) throws -> Int {
+        guard query.object == nil else {
+            var count = 0
+            try forObject(of: query) { _, _ in count += 1 }
+            return count
+        }
+        var count = 0
+        try run(query, .count, order: .result) { statement in
+            if try statement.step() { count = Int(statement.int(0)) }
+        }
+        return count
+    }
+
+    private func forObject(of query: Query, _ body: (ObjectRef, Row) throws -> Void) throws {
+        guard let id = query.object, let object = try findObject(id, isIndexing: false), let row = try row(object)
+        else { return }
+        try body(object, row)
+    }
+
+    private func run(
+        _ query: Query, _ output: SQLCompiler.Output, order: SQLCompiler.Order,
+        restrictedTo restriction: SQLStatement? = nil, limit: Int? = nil, _ body: (Statement) throws -> Void
+    ) throws {
+        let compiled = SQLCompiler(schema: schema).select(
+            query, output, order: order, restrictedTo: restriction, limit: limit)
+        try connection.withStatement(compiled.text) { statement in
+            statement.bind(compiled.bindings)
+            try body(statement)
+        }
+    }
+
+    /// A condition that rows behind a position meet; nil if there is no simple one.
+    private func condition(of query: Query, _ table: ClassTable, behind position: SortPosition) -> SQLStatement? {
+        guard let key = query.sort.first, key.path.steps.isEmpty, case .value(let property) = key.path.leaf,
+            let column = table.singles.first(where: { $0.property == property }), let value = position.values.first,
+            let binding = SQLBinding(value)
+        else { return nil }
+        let name = "\(SQLCompiler.rootAlias).\(column.name)"
+        if value.isNull { return key.isAscending ? nil : SQLStatement(name + " IS NULL") }
+        return key.isAscending
+            ? SQLStatement(name + " >= ?", [binding])
+            : SQLStatement("(" + name + " <= ? OR " + name + " IS NULL)", [binding])
+    }
+}
+
+extension Query {
+    /// The same query over all its matches.
+    fileprivate func withoutLimit(schema: Schema) throws -> Query {
+        guard limit != nil else { return self }
+        var syntax = try QuerySyntax.parse(canonicalText)
+        syntax.clauses.removeAll { clause in
+            if case .limit = clause { true } else { false }
+        }
+        return try Query(syntax, schema: schema)
+    }
+}

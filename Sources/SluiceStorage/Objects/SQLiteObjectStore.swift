@@ -1,0 +1,57 @@
+package import SluiceModel
+package import SluiceQuery
+package import SluiceViews
+
+/// The reading half of every store: object tables on one connection.
+package class SQLiteObjectStore: ObjectReading {
+    let tables: ObjectTables
+    /// Whether a missing index of ids may be made.
+    private let isReadOnly: Bool
+
+    init(_ tables: ObjectTables, isReadOnly: Bool) {
+        self.tables = tables
+        self.isReadOnly = isReadOnly
+    }
+
+    package var schema: Schema { tables.schema }
+
+    package func row(_ object: ObjectRef) throws -> Row? { try tables.row(object) }
+
+    package func isPresent(_ object: ObjectRef) throws -> Bool { try tables.isPresent(object) }
+
+    package func backlinks(
+        to object: ObjectRef, fromClass classIndex: Int, property: Int, _ body: (ObjectKey) throws -> Bool
+    ) throws {
+        try tables.backlinks(to: object, fromClass: classIndex, property: property, body)
+    }
+
+    package func findObject(_ id: ObjectID) throws -> ObjectRef? {
+        try tables.findObject(id, isIndexing: !isReadOnly)
+    }
+
+    package func count(ofClass classIndex: Int) throws -> Int { try tables.count(ofClass: classIndex) }
+
+    package func forEachRow(ofClass classIndex: Int, _ body: (Row) throws -> Bool) throws {
+        try tables.forEachRow(ofClass: classIndex, body)
+    }
+
+    package func forEachRow(matching query: Query, _ body: (Row) throws -> Bool) throws {
+        try tables.forEachRow(matching: query, body)
+    }
+
+    package func rows(
+        matching query: Query, after position: SortPosition?, limit: Int?, _ body: (Row) throws -> Bool
+    ) throws {
+        try tables.rows(matching: query, after: position, limit: limit, in: self, body)
+    }
+
+    package func rows(
+        matching query: Query, after cursor: RowCursor?, limit: Int
+    ) throws -> (rows: [Row], next: RowCursor?) {
+        try tables.rows(matching: query, after: cursor, limit: limit)
+    }
+
+    package func refs(matching query: Query) throws -> [ObjectRef] { try tables.refs(matching: query, in: self) }
+
+    package func count(matching query: Query) throws -> Int { try tables.count(matching: query, in: self) }
+}

@@ -1,0 +1,139 @@
+package import SluiceModel
+internal import SluiceQuery
+internal import SluiceWire
+
+/// The writing half of every store: transactions, and a schema that grows. What else a store keeps in memory it brings
+/// back to what is on disk in ``didRollBack()``.
+package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
+    let connection: SQLiteConnection
+    let meta: MetaTable
+    /// Held while the store is open; nil in memory.
+    private let lock: FileLock?
+    private var committedSchema: Schema
+
+    init(_ connection: SQLiteConnection, lock: FileLock?) throws {
+        self.connection = connection
+        self.lock = lock
+        meta = MetaTable(connection)
+        guard let bytes = try meta.blob("schema") else {
+            throw StorageError(.damaged, "\(connection.name): the schema is missing; restore the file from a backup")
+        }
+        committedSchema = try StoredBlob.decode(Schema.self, from: bytes, file: connection.name, what: "the schema")
+        super.init(try ObjectTables(connection, schema: committedSchema), isReadOnly: false)
+    }
+
+    /// Opens the connection of a store, and makes the store if it is not there.
+    ///
+    /// - Parameter prepare: fills a new database with what is beyond objects.
+    static func connect(
+        _ location: StorageLocation, kind: DatabaseHeader.Kind, durability: StorageDurability,
+        prepare: (SQLiteConnection) throws -> Void
+    ) throws -> (SQLiteConnection, FileLock?) {
+        func fill(_ connection: SQLiteConnection) throws {
+            try MetaTable.make(on: connection)
+            try MetaTable(connection).set("schema", Schema().wireBytes())
+            try prepare(connection)
+        }
+        switch location {
+        case .file(let path):
+            let (connection, lock) = try DatabaseFile.open(path, kind: kind, prepare: fill)
+            try connection.configure(durability: durability, cacheSize: 64 << 20)
+            return (connection, lock)
+        case .memory:
+            let connection = try SQLiteConnection(location: ":memory:", name: "the store in memory")
+            try connection.configure(durability: durability, cacheSize: 64 << 20)
+            try DatabaseFile.fill(connection, kind: kind, prepare: fill)
+            return (connection, nil)
+        }
+    }
+
+    /// Writes what belongs to the transaction, before it is committed.
+    func willCommit() throws {}
+
+    /// After a commit that succeeded.
+    func didCommit() {}
+
+    /// After the transaction was undone, whatever the reason.
+    func didRollBack() {}
+
+    // MARK: Transactions
+
+    package var isInTransaction: Bool { connection.isInTransaction }
+
+    package func begin() throws {
+        guard !connection.isInTransaction else {
+            throw StorageError(.misuse, "\(connection.name): a transaction is open already; commit or roll back first")
+        }
+        try connection.begin()
+    }
+
+    package func commit() throws {
+        try requireTransaction()
+        do {
+            try willCommit()
+            try connection.commit()
+        } catch {
+            undo()
+            throw error
+        }
+        committedSchema = tables.schema
+        didCommit()
+    }
+
+    package func rollback() { undo() }
+
+    private func undo() {
+        connection.rollback()
+        // Reopening tables reads what was read before; an error then will meet the next caller in any case.
+        try? tables.recover(schema: committedSchema)
+        didRollBack()
+    }
+
+    /// Throws unless a transaction is open: SQLite ends one by itself after some errors, and what follows must not be
+    /// committed alone.
+    func requireTransaction() throws {
+        guard connection.isInTransaction else {
+            throw StorageError(.misuse, "\(connection.name): no transaction is open; begin one before writing")
+        }
+    }
+
+    // MARK: Objects
+
+    package func merge(_ other: Schema, sides: (own: String, other: String)) throws -> SchemaAdditions {
+        try requireTransaction()
+        let additions = try tables.merge(other, sides: sides)
+        if !additions.isEmpty { try meta.set("schema", tables.schema.wireBytes()) }
+        return additions
+    }
+
+    package func insert(_ row: Row, ofClass classIndex: Int) throws {
+        try requireTransaction()
+        try tables.insert(row, ofClass: classIndex, isReplacing: false)
+    }
+
+    package func update(_ row: Row, ofClass classIndex: Int, changed: PropertySet) throws {
+        try requireTransaction()
+        try tables.update(row, ofClass: classIndex, changed: changed)
+    }
+
+    package func put(_ row: Row, ofClass classIndex: Int) throws {
+        try requireTransaction()
+        try tables.insert(row, ofClass: classIndex, isReplacing: true)
+    }
+
+    package func delete(_ object: ObjectRef, version: UInt64) throws {
+        try requireTransaction()
+        try tables.delete(object, version: version)
+    }
+
+    /// Moves committed pages into the database file.
+    package func checkpoint(truncating: Bool) throws {
+        try connection.execute("PRAGMA wal_checkpoint(\(truncating ? "TRUNCATE" : "PASSIVE"))")
+    }
+
+    /// Fails writes on purpose, for tests of recovery.
+    package var faults: FaultPlan? {
+        get { connection.faults }
+        set { connection.faults = newValue }
+    }
+}

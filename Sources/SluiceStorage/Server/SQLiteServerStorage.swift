@@ -1,0 +1,95 @@
+package import SluiceModel
+internal import SluiceQuery
+
+/// A server's database in SQLite.
+package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
+    package let databaseID: ObjectID
+    package private(set) var epoch: UInt64 = 0
+    package var version: UInt64 { log.version }
+    package var logStart: UInt64 { log.start }
+
+    /// What is known of the log without reading it.
+    struct LogState {
+        var start: UInt64
+        var version: UInt64
+        var entryCount: Int
+        var byteCount: Int
+    }
+
+    var log: LogState
+    var committedLog: LogState
+    var writeIndex: WriteIndex?
+
+    /// Opens a database, or makes it.
+    ///
+    /// - Parameters:
+    ///   - databaseID: the id of a new database; a database that is there keeps its own.
+    ///   - durability: what an acknowledgement may rely on.
+    package static func open(
+        _ location: StorageLocation, databaseID: ObjectID, durability: StorageDurability = .full
+    ) throws -> SQLiteServerStorage {
+        let (connection, lock) = try connect(location, kind: .server, durability: durability) { connection in
+            try makeTables(on: connection, databaseID: databaseID)
+        }
+        return try SQLiteServerStorage(connection, lock: lock)
+    }
+
+    private override init(_ connection: SQLiteConnection, lock: FileLock?) throws {
+        let meta = MetaTable(connection)
+        guard let bytes = try meta.blob("databaseID"), let id = ObjectID(Hexadecimal.encode(bytes)) else {
+            throw StorageError(.damaged, "\(connection.name): the database id is missing; restore it from a backup")
+        }
+        databaseID = id
+        let start = UInt64(try meta.integer("logStart") ?? 0)
+        let last = try connection.integer("SELECT max(version) FROM _log")
+        log = LogState(
+            start: start, version: last.map { UInt64($0) } ?? start,
+            entryCount: Int(try connection.integer("SELECT count(*) FROM _log") ?? 0),
+            byteCount: Int(try connection.integer("SELECT sum(length(changes)) FROM _log") ?? 0))
+        committedLog = log
+        try super.init(connection, lock: lock)
+        epoch = UInt64(bitPattern: try meta.integer("epoch") ?? 0)
+    }
+
+    private static func makeTables(on connection: SQLiteConnection, databaseID: ObjectID) throws {
+        try connection.execute(
+            """
+            CREATE TABLE _log (version INTEGER PRIMARY KEY, client INTEGER NOT NULL, user TEXT, \
+            timestamp INTEGER NOT NULL, accepted INTEGER NOT NULL, changes BLOB NOT NULL)
+            """)
+        try connection.execute(
+            """
+            CREATE TABLE _clients (id INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT, nonce BLOB NOT NULL, \
+            sequence INTEGER NOT NULL, version INTEGER NOT NULL, created INTEGER NOT NULL)
+            """)
+        let meta = MetaTable(connection)
+        try meta.set("databaseID", SQLBinding.bytes(of: databaseID))
+        try meta.set("epoch", 1)
+    }
+
+    override func didCommit() {
+        committedLog = log
+        if let writeIndex, writeIndex.isTooLarge { self.writeIndex = nil }
+    }
+
+    override func didRollBack() {
+        log = committedLog
+        writeIndex = nil
+        if let stored = try? meta.integer("epoch") { epoch = UInt64(bitPattern: stored) }
+    }
+
+    package func incarnation(of object: ObjectRef) throws -> UInt64 { try tables.incarnation(of: object) }
+
+    package func setEpoch(_ epoch: UInt64) throws {
+        try requireTransaction()
+        try meta.set("epoch", Int64(bitPattern: epoch))
+        self.epoch = epoch
+    }
+
+    package func copy(toFile path: String) throws {
+        guard !connection.isInTransaction else {
+            throw StorageError(.misuse, "\(connection.name): a transaction is open; commit it before copying")
+        }
+        try DatabaseFile.copy(connection, to: path)
+    }
+}
