@@ -18,7 +18,7 @@ package protocol ClientReading: ObjectReading {
     func hasPending(_ object: ObjectRef) throws -> Bool
 
     /// The objects with operations in the outbox, in no particular order.
-    var pendingObjects: [ObjectRef] { get }
+    var pendingObjects: [ObjectRef] { get throws }
 
     /// The rows of the present members of a subscription in a role, by class and order of storage, until `body` returns
     /// false. Faster than ``forEachMember(of:role:_:)`` and asking for each row.

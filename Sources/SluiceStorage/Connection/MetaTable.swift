@@ -1,3 +1,6 @@
+internal import SluiceModel
+internal import SluiceWire
+
 /// The table of a store's single values, by name.
 struct MetaTable {
     private let connection: SQLiteConnection
@@ -15,6 +18,14 @@ struct MetaTable {
     func set(_ name: String, _ value: Int64) throws { try set(name) { $0.bind(2, value) } }
 
     func set(_ name: String, _ value: [UInt8]) throws { try set(name) { $0.bind(2, value) } }
+
+    /// The schema of the store.
+    func schema(file: String) throws -> Schema {
+        guard let bytes = try blob("schema") else {
+            throw StorageError(.damaged, "\(file): the schema is missing; restore the file from a backup")
+        }
+        return try StoredBlob.decode(Schema.self, from: bytes, file: file, what: "the schema")
+    }
 
     func remove(_ name: String) throws {
         try connection.withStatement("DELETE FROM _meta WHERE name = ?") { statement in

@@ -15,10 +15,7 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
         self.connection = connection
         self.lock = lock
         meta = MetaTable(connection)
-        guard let bytes = try meta.blob("schema") else {
-            throw StorageError(.damaged, "\(connection.name): the schema is missing; restore the file from a backup")
-        }
-        committedSchema = try StoredBlob.decode(Schema.self, from: bytes, file: connection.name, what: "the schema")
+        committedSchema = try meta.schema(file: connection.name)
         super.init(try ObjectTables(connection, schema: committedSchema), isReadOnly: false)
     }
 
@@ -30,8 +27,7 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
         prepare: (SQLiteConnection) throws -> Void
     ) throws -> (SQLiteConnection, FileLock?) {
         func fill(_ connection: SQLiteConnection) throws {
-            try MetaTable.make(on: connection)
-            try MetaTable(connection).set("schema", Schema().wireBytes())
+            try prepareObjects(on: connection)
             try prepare(connection)
         }
         switch location {
@@ -45,6 +41,12 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
             try DatabaseFile.fill(connection, kind: kind, prepare: fill)
             return (connection, nil)
         }
+    }
+
+    /// Fills a new database with what every store has.
+    static func prepareObjects(on connection: SQLiteConnection) throws {
+        try MetaTable.make(on: connection)
+        try MetaTable(connection).set("schema", Schema().wireBytes())
     }
 
     /// Writes what belongs to the transaction, before it is committed.

@@ -1,0 +1,84 @@
+internal import SluiceModel
+
+/// What a client's store keeps in memory beside its tables, as of one commit.
+struct ClientState: Sendable {
+    /// Counts the commits that changed anything here; stored, so that a reader knows which state belongs to what it sees.
+    var generation: Int64 = 0
+    var schema = Schema()
+    var syncState: SyncState?
+    var clock = HybridTimestamp(microseconds: 0)
+    var lastSequence: UInt64 = 0
+    var outboxCount = 0
+    /// By ascending id.
+    var subscriptions: [SubscriptionRecord] = []
+    /// The subscriptions with a bootstrap under way.
+    var staging: Set<UInt64> = []
+    var members = Memberships()
+
+    func index(of subscription: UInt64) -> Int? { subscriptions.firstIndex { $0.id == subscription } }
+
+    /// The ids of the subscriptions that protect their members.
+    var active: [UInt64] { subscriptions.filter { !$0.isDormant }.map(\.id) }
+}
+
+/// What readers ask of a state and the tables it belongs to.
+extension ClientState {
+    func isMember(
+        _ object: ObjectRef, of subscription: UInt64, role: MemberRole?, in tables: ObjectTables
+    ) throws -> Bool {
+        guard members.bitmaps[subscription] != nil, let row = try tables.rowID(of: object) else { return false }
+        let roles = role.map { [$0] } ?? MemberRole.allCases
+        return roles.contains { role in
+            members.bitmaps[subscription]?[place(subscription, object.classIndex, role)]?.contains(row) ?? false
+        }
+    }
+
+    func memberCount(of subscription: UInt64, role: MemberRole) -> Int {
+        members.places(of: subscription).filter { !$0.isStaged && $0.role == role }
+            .reduce(0) { $0 + members.bitmap($1).count }
+    }
+
+    func forEachMember(
+        of subscription: UInt64, role: MemberRole, in tables: ObjectTables, _ body: (ObjectRef) throws -> Bool
+    ) throws {
+        for place in members.places(of: subscription) where !place.isStaged && place.role == role {
+            let isThrough = try members.bitmap(place).forEach { row in
+                try body(ObjectRef(place.classIndex, tables.key(ofRow: row, in: place.classIndex)))
+            }
+            guard isThrough else { return }
+        }
+    }
+
+    func forEachMemberRow(
+        of subscription: UInt64, role: MemberRole, in tables: ObjectTables,
+        _ body: (ObjectRef, Row) throws -> Bool
+    ) throws {
+        for place in members.places(of: subscription) where !place.isStaged && place.role == role {
+            let isThrough = try tables.forEachRow(of: members.bitmap(place), ofClass: place.classIndex) { row in
+                try body(ObjectRef(place.classIndex, row.key), row)
+            }
+            guard isThrough else { return }
+        }
+    }
+
+    func hasPending(_ object: ObjectRef, on connection: SQLiteConnection) throws -> Bool {
+        guard outboxCount > 0 else { return false }
+        return try connection.withStatement("SELECT 1 FROM _pending WHERE class = ? AND key = ? LIMIT 1") { statement in
+            statement.bind(1, object)
+            return try statement.step()
+        }
+    }
+
+    func pendingObjects(on connection: SQLiteConnection) throws -> [ObjectRef] {
+        guard outboxCount > 0 else { return [] }
+        return try connection.withStatement("SELECT DISTINCT class, key FROM _pending") { statement in
+            var objects: [ObjectRef] = []
+            while try statement.step() { objects.append(try statement.object(0, file: connection.name)) }
+            return objects
+        }
+    }
+
+    private func place(_ subscription: UInt64, _ classIndex: Int, _ role: MemberRole) -> Memberships.Place {
+        Memberships.Place(subscription: subscription, isStaged: false, classIndex: classIndex, role: role)
+    }
+}

@@ -1,0 +1,91 @@
+/// Which objects belong to which subscription: bitmaps in memory, which are the authority while a store is open.
+struct Memberships: Sendable {
+    /// One bitmap's place.
+    struct Place: Hashable, Sendable {
+        var subscription: UInt64
+        /// Whether it belongs to a bootstrap that is not complete.
+        var isStaged: Bool
+        var classIndex: Int
+        var role: MemberRole
+    }
+
+    /// A chunk that differs from what is stored.
+    struct ChunkPlace: Hashable, Sendable {
+        var place: Place
+        var base: Int64
+    }
+
+    /// By subscription, so that what one holds is found without looking at the others.
+    private(set) var bitmaps: [UInt64: [Place: RowBitmap]] = [:]
+    /// What changed since the last ``takeChanged()``.
+    private var changed: Set<ChunkPlace> = []
+
+    func bitmap(_ place: Place) -> RowBitmap { bitmaps[place.subscription]?[place] ?? RowBitmap() }
+
+    /// The places of a subscription that hold anything, by class and role.
+    func places(of subscription: UInt64) -> [Place] {
+        (bitmaps[subscription] ?? [:]).keys.sorted {
+            ($0.classIndex, $0.role.rawValue) < ($1.classIndex, $1.role.rawValue)
+        }
+    }
+
+    mutating func insert(_ row: Int64, at place: Place) -> Bool {
+        guard bitmaps[place.subscription, default: [:]][place, default: RowBitmap()].insert(row) else { return false }
+        changed.insert(ChunkPlace(place: place, base: RowChunk.base(of: row)))
+        return true
+    }
+
+    mutating func remove(_ row: Int64, at place: Place) -> Bool {
+        guard bitmaps[place.subscription]?[place]?.remove(row) ?? false else { return false }
+        changed.insert(ChunkPlace(place: place, base: RowChunk.base(of: row)))
+        return true
+    }
+
+    /// Whether a subscription has or stages a row, in whatever role.
+    func holds(_ row: Int64, classIndex: Int, subscription: UInt64) -> Bool {
+        guard let places = bitmaps[subscription] else { return false }
+        return places.contains { place, bitmap in place.classIndex == classIndex && bitmap.contains(row) }
+    }
+
+    /// The rows of a class that a subscription has (or, with `isStaged`, stages) in whatever role; nil asks for both.
+    func rows(ofClass classIndex: Int, subscription: UInt64, isStaged: Bool?) -> RowBitmap {
+        var result = RowBitmap()
+        for (place, bitmap) in bitmaps[subscription] ?? [:]
+        where place.classIndex == classIndex && place.isStaged == isStaged ?? place.isStaged {
+            result.formUnion(bitmap)
+        }
+        return result
+    }
+
+    /// Puts a chunk as it was stored.
+    mutating func load(_ chunk: RowChunk, at place: Place) {
+        var single = RowBitmap(chunks: [chunk])
+        if let bitmap = bitmaps[place.subscription]?[place] { single.formUnion(bitmap) }
+        bitmaps[place.subscription, default: [:]][place] = single
+    }
+
+    /// Drops a subscription's bitmaps, or only the staged ones. The caller drops the stored ones.
+    mutating func drop(_ subscription: UInt64, onlyStaged: Bool) {
+        bitmaps[subscription] = bitmaps[subscription]?.filter { onlyStaged && !$0.key.isStaged }
+        if bitmaps[subscription]?.isEmpty ?? false { bitmaps[subscription] = nil }
+        changed = changed.filter { $0.place.subscription != subscription || onlyStaged && !$0.place.isStaged }
+    }
+
+    /// Puts the staged bitmaps in the place of the others. Everything must be stored already; the caller does the same
+    /// to what is stored.
+    mutating func replaceByStaged(_ subscription: UInt64) {
+        var replaced: [Place: RowBitmap] = [:]
+        for (place, bitmap) in bitmaps[subscription] ?? [:] where place.isStaged {
+            var place = place
+            place.isStaged = false
+            replaced[place] = bitmap
+        }
+        bitmaps[subscription] = replaced.isEmpty ? nil : replaced
+    }
+
+    /// What must be stored; the next call knows nothing of it.
+    mutating func takeChanged() -> Set<ChunkPlace> {
+        defer { changed = [] }
+        return changed
+    }
+}

@@ -1,0 +1,80 @@
+internal import Synchronization
+
+/// The readers of a client's store, and the states of its last commits.
+///
+/// A reader learns from its own connection which commit it sees, and takes the state of that commit: neither waits for
+/// the other side. Sound as `Sendable`: readers and states are behind mutexes, and a reader is lent to one thread.
+final class ReaderPool: @unchecked Sendable {
+    private static let idleMax = 8
+    /// A reader that finds its commit no longer here has slept through this many, and begins again.
+    private static let stateCountMax = 16
+
+    private let location: String
+    private let name: String
+    /// Keeps writers out while somebody reads; nil where the write-ahead log makes that needless.
+    private let gate: AccessGate?
+    private let idle = Mutex<[Lent]>([])
+    private let states: Mutex<[ClientState]>
+
+    /// Sound as `Sendable`: it is in the hands of one thread at a time.
+    private struct Lent: @unchecked Sendable {
+        let reader: SQLiteClientReader
+    }
+
+    init(location: String, name: String, gate: AccessGate?, state: ClientState) {
+        self.location = location
+        self.name = name
+        self.gate = gate
+        states = Mutex([state])
+    }
+
+    /// Makes the state of a commit known, before the commit.
+    func announce(_ state: ClientState) {
+        states.withLock { states in
+            states.append(state)
+            if states.count > Self.stateCountMax { states.removeFirst() }
+        }
+    }
+
+    /// Takes back the state of a commit that failed.
+    func withdraw(_ generation: Int64) {
+        states.withLock { states in states.removeAll { $0.generation == generation } }
+    }
+
+    /// Drops idle connections, so that the file can be closed.
+    func close() { idle.withLock { $0 = [] } }
+
+    func read<Result>(_ body: (SQLiteClientReader) throws -> Result) throws -> Result {
+        if let gate {
+            guard gate.enterReading() else {
+                throw StorageError(
+                    .misuse, "\(name): this thread is writing; read through the transaction, or after it")
+            }
+        }
+        defer { gate?.leaveReading() }
+        let reader = try idle.withLock { $0.popLast()?.reader } ?? make()
+        defer {
+            reader.end()
+            let lent = Lent(reader: reader)
+            idle.withLock { idle in
+                if idle.count < Self.idleMax { idle.append(lent) }
+            }
+        }
+        try begin(reader)
+        return try body(reader)
+    }
+
+    private func make() throws -> SQLiteClientReader {
+        try SQLiteClientReader(location: location, name: name, state: ClientState())
+    }
+
+    private func begin(_ reader: SQLiteClientReader) throws {
+        for _ in 0..<100 {
+            let generation = try reader.begin()
+            let state = states.withLock { states in states.last { $0.generation == generation } }
+            if let state { return try reader.take(state) }
+            reader.end()
+        }
+        throw StorageError(.busy, "\(name): commits follow each other too fast to read; try again")
+    }
+}

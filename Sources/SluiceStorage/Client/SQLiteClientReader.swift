@@ -1,0 +1,56 @@
+package import SluiceModel
+
+/// One reader of a client's store: a connection of its own, and the state that belongs to what it sees.
+final class SQLiteClientReader: SQLiteObjectStore, ClientReading {
+    private let connection: SQLiteConnection
+    private var state: ClientState
+
+    init(location: String, name: String, state: ClientState) throws {
+        connection = try SQLiteConnection(location: location, name: name, isReadOnly: true)
+        try connection.configure(durability: .process, cacheSize: 16 << 20)
+        self.state = state
+        super.init(try ObjectTables(connection, schema: Schema()), isReadOnly: true)
+    }
+
+    /// Begins reading; until ``end()`` everything is as of one commit.
+    ///
+    /// - Returns: the generation of that commit.
+    func begin() throws -> Int64 {
+        try connection.beginReading()
+        return try MetaTable(connection).integer("generation") ?? 0
+    }
+
+    /// Takes the state that belongs to what the reader sees.
+    func take(_ state: ClientState) throws {
+        self.state = state
+        if state.schema != tables.schema { try tables.open(state.schema) } else { tables.refresh() }
+    }
+
+    func end() { connection.rollback() }
+
+    var subscriptions: [SubscriptionRecord] { state.subscriptions }
+
+    func isMember(_ object: ObjectRef, of subscription: UInt64, role: MemberRole?) throws -> Bool {
+        try state.isMember(object, of: subscription, role: role, in: tables)
+    }
+
+    func memberCount(of subscription: UInt64, role: MemberRole) -> Int {
+        state.memberCount(of: subscription, role: role)
+    }
+
+    func forEachMember(of subscription: UInt64, role: MemberRole, _ body: (ObjectRef) throws -> Bool) throws {
+        try state.forEachMember(of: subscription, role: role, in: tables, body)
+    }
+
+    func forEachMemberRow(
+        of subscription: UInt64, role: MemberRole, _ body: (ObjectRef, Row) throws -> Bool
+    ) throws {
+        try state.forEachMemberRow(of: subscription, role: role, in: tables, body)
+    }
+
+    func hasPending(_ object: ObjectRef) throws -> Bool { try state.hasPending(object, on: connection) }
+
+    var pendingObjects: [ObjectRef] {
+        get throws { try state.pendingObjects(on: connection) }
+    }
+}

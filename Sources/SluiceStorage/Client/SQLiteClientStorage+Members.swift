@@ -1,0 +1,118 @@
+package import SluiceModel
+internal import SluiceQuery
+
+extension SQLiteClientStorage {
+    @discardableResult
+    package func addMember(_ object: ObjectRef, role: MemberRole, to subscription: UInt64) throws -> Bool {
+        try insert(object, role: role, subscription, isStaged: false)
+    }
+
+    @discardableResult
+    package func removeMember(_ object: ObjectRef, role: MemberRole, from subscription: UInt64) throws -> Bool {
+        try remove(object, role: role, subscription, isStaged: false)
+    }
+
+    package func stageMember(_ object: ObjectRef, role: MemberRole, in subscription: UInt64) throws {
+        guard isStaging(subscription) else {
+            throw StorageError(.misuse, "\(connection.name): begin staging subscription \(subscription) first")
+        }
+        _ = try insert(object, role: role, subscription, isStaged: true)
+    }
+
+    package func unstageMember(_ object: ObjectRef, role: MemberRole, in subscription: UInt64) throws {
+        _ = try remove(object, role: role, subscription, isStaged: true)
+    }
+
+    private func insert(
+        _ object: ObjectRef, role: MemberRole, _ subscription: UInt64, isStaged: Bool
+    ) throws -> Bool {
+        try requireTransaction()
+        try requireSubscription(subscription)
+        // Content, or a tombstone that hides it while a delete waits: a ghost's row may go at any time.
+        guard let found = try tables.find(object.key, in: tables.table(object.classIndex)),
+            found.state != TableLayout.State.ghost
+        else {
+            throw StorageError(.notFound, "\(connection.name): an object must be stored before it can be a member")
+        }
+        let place = Memberships.Place(
+            subscription: subscription, isStaged: isStaged, classIndex: object.classIndex, role: role)
+        let isNew = state.members.insert(found.row, at: place)
+        if isNew { isStateChanged = true }
+        return isNew
+    }
+
+    private func remove(
+        _ object: ObjectRef, role: MemberRole, _ subscription: UInt64, isStaged: Bool
+    ) throws -> Bool {
+        try requireTransaction()
+        try requireSubscription(subscription)
+        guard let row = try tables.rowID(of: object) else { return false }
+        let place = Memberships.Place(
+            subscription: subscription, isStaged: isStaged, classIndex: object.classIndex, role: role)
+        let isRemoved = state.members.remove(row, at: place)
+        if isRemoved { isStateChanged = true }
+        return isRemoved
+    }
+
+    /// Writes the chunks that changed.
+    func storeMembers() throws {
+        let changed = state.members.takeChanged()
+        guard !changed.isEmpty else { return }
+        let key = "subscription = ? AND staged = ? AND class = ? AND role = ? AND chunk = ?"
+        for place in changed {
+            let chunk = state.members.bitmap(place.place).chunk(base: place.base)
+            let sql =
+                chunk == nil
+                ? "DELETE FROM _members WHERE \(key)"
+                : """
+                INSERT OR REPLACE INTO _members (subscription, staged, class, role, chunk, rows) \
+                VALUES (?, ?, ?, ?, ?, ?)
+                """
+            try connection.withStatement(sql) { statement in
+                statement.bind(1, Int64(place.place.subscription))
+                statement.bind(2, Int64(place.place.isStaged ? 1 : 0))
+                statement.bind(3, Int64(place.place.classIndex))
+                statement.bind(4, Int64(place.place.role.rawValue))
+                statement.bind(5, place.base)
+                if let chunk { statement.bind(6, chunk.bytes) }
+                try statement.run()
+            }
+        }
+    }
+
+    // MARK: Who holds what
+
+    package func isHeld(_ object: ObjectRef, excluding excluded: UInt64?) throws -> Bool {
+        guard let row = try tables.rowID(of: object) else { return false }
+        return state.active.contains { id in
+            id != excluded && state.members.holds(row, classIndex: object.classIndex, subscription: id)
+        }
+    }
+
+    package func exclusiveMembers(of subscription: UInt64) throws -> [ObjectRef] {
+        try requireSubscription(subscription)
+        var exclusive: [ObjectRef] = []
+        for classIndex in schema.classes.indices {
+            var rows = state.members.rows(ofClass: classIndex, subscription: subscription, isStaged: nil)
+            for other in state.active where other != subscription && !rows.isEmpty {
+                rows.subtract(state.members.rows(ofClass: classIndex, subscription: other, isStaged: nil))
+            }
+            try rows.forEach { row in
+                exclusive.append(ObjectRef(classIndex, try tables.key(ofRow: row, in: classIndex)))
+                return true
+            }
+        }
+        return exclusive
+    }
+
+    package func unheldObjects(ofClass classIndex: Int) throws -> [ObjectRef] {
+        var held = RowBitmap()
+        for id in state.active {
+            held.formUnion(state.members.rows(ofClass: classIndex, subscription: id, isStaged: nil))
+        }
+        return try tables.presentKeys(ofClass: classIndex).compactMap { row, key in
+            let object = ObjectRef(classIndex, key)
+            return try held.contains(row) || hasPending(object) ? nil : object
+        }
+    }
+}

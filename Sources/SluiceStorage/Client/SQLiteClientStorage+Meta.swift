@@ -1,0 +1,108 @@
+package import SluiceModel
+internal import SluiceWire
+
+extension SQLiteClientStorage {
+    package var syncState: SyncState? { state.syncState }
+
+    package func setSyncState(_ syncState: SyncState?) throws {
+        try requireTransaction()
+        if let syncState {
+            try meta.set("sync", syncState.wireBytes())
+        } else {
+            try meta.remove("sync")
+        }
+        state.syncState = syncState
+    }
+
+    package var clock: HybridTimestamp { state.clock }
+
+    package func setClock(_ clock: HybridTimestamp) throws {
+        try requireTransaction()
+        try meta.set("clock", clock.microseconds)
+        state.clock = clock
+    }
+
+    package func metadata(_ name: String) throws -> [UInt8]? { try meta.blob("engine." + name) }
+
+    package func setMetadata(_ name: String, _ bytes: [UInt8]?) throws {
+        try requireTransaction()
+        if let bytes { try meta.set("engine." + name, bytes) } else { try meta.remove("engine." + name) }
+    }
+}
+
+extension SyncState: WireCodable {
+    package func encode(into writer: inout ByteWriter) {
+        databaseID.encode(into: &writer)
+        writer.varint(epoch)
+        writer.varint(clientID)
+        nonce.encode(into: &writer)
+        writer.varint(version)
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        let databaseID = try ObjectID(from: &reader)
+        let epoch = try reader.varint()
+        let clientID = try reader.varint()
+        let nonce = try ObjectID(from: &reader)
+        self.init(
+            databaseID: databaseID, epoch: epoch, clientID: clientID, nonce: nonce, version: try reader.varint())
+    }
+}
+
+extension ClientState {
+    /// The state that a database holds, its schema aside.
+    init(stored connection: SQLiteConnection) throws {
+        let meta = MetaTable(connection)
+        let file = connection.name
+        generation = try meta.integer("generation") ?? 0
+        syncState = try meta.blob("sync").map { bytes in
+            try StoredBlob.decode(SyncState.self, from: bytes, file: file, what: "the sync state")
+        }
+        clock = HybridTimestamp(microseconds: try meta.integer("clock") ?? 0)
+        lastSequence = UInt64(try meta.integer("lastSequence") ?? 0)
+        outboxCount = Int(try connection.integer("SELECT count(*) FROM _outbox") ?? 0)
+        try loadSubscriptions(connection)
+        try loadMembers(connection)
+    }
+
+    private mutating func loadSubscriptions(_ connection: SQLiteConnection) throws {
+        let sql = """
+            SELECT id, query, hash, class, state, version, created, updated, dormant, holes, staging \
+            FROM _subscriptions ORDER BY id
+            """
+        try connection.withStatement(sql) { statement in
+            while try statement.step() {
+                guard let hash = statement.objectID(2),
+                    let stored = SubscriptionRecord.State(rawValue: UInt8(truncatingIfNeeded: statement.int(4)))
+                else { throw Self.damaged("a subscription", connection) }
+                let record = SubscriptionRecord(
+                    id: UInt64(statement.int(0)), canonicalText: statement.string(1), hash: hash,
+                    className: statement.string(3), state: stored, version: UInt64(bitPattern: statement.int(5)),
+                    createdAt: Timestamp(microseconds: statement.int(6)),
+                    updatedAt: Timestamp(microseconds: statement.int(7)), isDormant: statement.int(8) != 0,
+                    hasHoles: statement.int(9) != 0)
+                subscriptions.append(record)
+                if statement.int(10) != 0 { staging.insert(record.id) }
+            }
+        }
+    }
+
+    private mutating func loadMembers(_ connection: SQLiteConnection) throws {
+        let sql = "SELECT subscription, staged, class, role, chunk, rows FROM _members"
+        try connection.withStatement(sql) { statement in
+            while try statement.step() {
+                guard let role = MemberRole(rawValue: UInt8(truncatingIfNeeded: statement.int(3))),
+                    let chunk = RowChunk(base: statement.int(4), bytes: statement.blob(5))
+                else { throw Self.damaged("a membership", connection) }
+                let place = Memberships.Place(
+                    subscription: UInt64(statement.int(0)), isStaged: statement.int(1) != 0,
+                    classIndex: Int(statement.int(2)), role: role)
+                members.load(chunk, at: place)
+            }
+        }
+    }
+
+    private static func damaged(_ what: String, _ connection: SQLiteConnection) -> StorageError {
+        StorageError(.damaged, "\(connection.name): \(what) cannot be read; remove the file to start afresh")
+    }
+}

@@ -1,0 +1,57 @@
+package import SluiceModel
+internal import SluiceWire
+
+extension SQLiteClientStorage {
+    package func evict(_ object: ObjectRef) throws {
+        try requireTransaction()
+        guard let row = try tables.evict(object) else { return }
+        for (id, places) in state.members.bitmaps {
+            var isCurrentMember = false
+            for place in places.keys where place.classIndex == object.classIndex {
+                guard state.members.remove(row, at: place) else { continue }
+                isStateChanged = true
+                if !place.isStaged { isCurrentMember = true }
+            }
+            if isCurrentMember { try noteHole(in: id) }
+        }
+    }
+
+    private func noteHole(in subscription: UInt64) throws {
+        guard let index = state.index(of: subscription), !state.subscriptions[index].hasHoles else { return }
+        state.subscriptions[index].hasHoles = true
+        try storeSubscription(state.subscriptions[index])
+    }
+
+    package func baseImage(of object: ObjectRef) throws -> BaseImage? {
+        try connection.withStatement("SELECT image FROM _base WHERE class = ? AND key = ?") { statement in
+            statement.bind(1, object)
+            guard try statement.step() else { return nil }
+            let bytes = statement.blob(0)
+            if bytes.isEmpty { return BaseImage.none }
+            var row = try StoredBlob.decode(Row.self, from: bytes, file: connection.name, what: "a base image")
+            // Properties that came later have their defaults.
+            let count = row.values.count
+            row.values += try tables.table(object.classIndex).schema.defaultValues(for: object.key).dropFirst(count)
+            return .row(row)
+        }
+    }
+
+    package func setBaseImage(_ image: BaseImage?, of object: ObjectRef) throws {
+        try requireTransaction()
+        guard let image else {
+            return try connection.withStatement("DELETE FROM _base WHERE class = ? AND key = ?") { statement in
+                statement.bind(1, object)
+                try statement.run()
+            }
+        }
+        let sql = "INSERT OR REPLACE INTO _base (class, key, image) VALUES (?, ?, ?)"
+        try connection.withStatement(sql) { statement in
+            statement.bind(1, object)
+            switch image {
+            case .none: statement.bind(3, [])
+            case .row(let row): statement.bind(3, row.wireBytes())
+            }
+            try statement.run()
+        }
+    }
+}

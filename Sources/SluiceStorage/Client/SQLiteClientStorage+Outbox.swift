@@ -1,0 +1,123 @@
+package import SluiceModel
+internal import SluiceWire
+
+/// A changeset of the outbox, and where in it each object occurs.
+struct IndexedChangeset {
+    let changeset: Changeset
+    let positions: [ObjectRef: [Int]]
+
+    init(_ changeset: Changeset) {
+        self.changeset = changeset
+        positions = Dictionary(grouping: changeset.operations.indices) { changeset.operations[$0].object }
+    }
+}
+
+extension SQLiteClientStorage {
+    package var lastSequence: UInt64 { state.lastSequence }
+
+    package var outboxCount: Int { state.outboxCount }
+
+    package func appendToOutbox(_ changeset: Changeset) throws {
+        try requireTransaction()
+        guard changeset.sequence == lastSequence + 1 else {
+            throw StorageError(
+                .misuse, "\(connection.name): changeset \(changeset.sequence) cannot follow changeset \(lastSequence)")
+        }
+        try connection.withStatement("INSERT INTO _outbox (sequence, changeset) VALUES (?, ?)") { statement in
+            statement.bind(1, Int64(changeset.sequence))
+            statement.bind(2, changeset.wireBytes())
+            try statement.run()
+        }
+        let sql = "INSERT OR IGNORE INTO _pending (class, key, sequence) VALUES (?, ?, ?)"
+        try connection.withStatement(sql) { statement in
+            for operation in changeset.operations {
+                statement.bind(1, operation.object)
+                statement.bind(3, Int64(changeset.sequence))
+                try statement.run()
+            }
+        }
+        try meta.set("lastSequence", Int64(changeset.sequence))
+        state.lastSequence = changeset.sequence
+        state.outboxCount += 1
+        isStateChanged = true
+    }
+
+    package func forEachOutboxChangeset(after sequence: UInt64, _ body: (Changeset) throws -> Bool) throws {
+        let sql = "SELECT changeset FROM _outbox WHERE sequence > ? ORDER BY sequence"
+        try connection.withStatement(sql) { statement in
+            statement.bind(1, Int64(clamping: sequence))
+            while try statement.step(), try body(decode(statement.blob(0))) {}
+        }
+    }
+
+    @discardableResult
+    package func removeFromOutbox(through sequence: UInt64) throws -> [ObjectRef] {
+        try requireTransaction()
+        var touched: [ObjectRef] = []
+        var seen: Set<ObjectRef> = []
+        var count = 0
+        try forEachOutboxChangeset(after: 0) { changeset in
+            guard changeset.sequence <= sequence else { return false }
+            count += 1
+            for operation in changeset.operations where seen.insert(operation.object).inserted {
+                touched.append(operation.object)
+            }
+            return true
+        }
+        guard count > 0 else { return [] }
+        try connection.withStatement("DELETE FROM _outbox WHERE sequence <= ?") { statement in
+            statement.bind(1, Int64(clamping: sequence))
+            try statement.run()
+        }
+        let sql = "DELETE FROM _pending WHERE class = ? AND key = ? AND sequence <= ?"
+        try connection.withStatement(sql) { statement in
+            for object in touched {
+                statement.bind(1, object)
+                statement.bind(3, Int64(clamping: sequence))
+                try statement.run()
+            }
+        }
+        recentChangesets.removeAll { $0.changeset.sequence <= sequence }
+        state.outboxCount -= count
+        isStateChanged = true
+        return touched
+    }
+
+    package func pendingOperations(of object: ObjectRef) throws -> [PendingOperation] {
+        guard outboxCount > 0 else { return [] }
+        let sql = "SELECT sequence FROM _pending WHERE class = ? AND key = ? ORDER BY sequence"
+        let sequences = try connection.withStatement(sql) { statement in
+            statement.bind(1, object)
+            var sequences: [UInt64] = []
+            while try statement.step() { sequences.append(UInt64(statement.int(0))) }
+            return sequences
+        }
+        return try sequences.flatMap { sequence in
+            let indexed = try indexedChangeset(sequence)
+            return (indexed.positions[object] ?? []).map { position in
+                PendingOperation(
+                    sequence: sequence, timestamp: indexed.changeset.timestamp,
+                    operation: indexed.changeset.operations[position])
+            }
+        }
+    }
+
+    private func indexedChangeset(_ sequence: UInt64) throws -> IndexedChangeset {
+        if let recent = recentChangesets.first(where: { $0.changeset.sequence == sequence }) { return recent }
+        let changeset = try connection.withStatement("SELECT changeset FROM _outbox WHERE sequence = ?") { statement in
+            statement.bind(1, Int64(sequence))
+            guard try statement.step() else {
+                throw StorageError(.damaged, "\(connection.name): changeset \(sequence) is missing from the outbox")
+            }
+            return try decode(statement.blob(0))
+        }
+        let indexed = IndexedChangeset(changeset)
+        if recentChangesets.count >= 8 { recentChangesets.removeFirst() }
+        recentChangesets.append(indexed)
+        return indexed
+    }
+
+    private func decode(_ bytes: [UInt8]) throws(StorageError) -> Changeset {
+        try StoredBlob.decode(Changeset.self, from: bytes, file: connection.name, what: "a changeset of the outbox")
+    }
+}

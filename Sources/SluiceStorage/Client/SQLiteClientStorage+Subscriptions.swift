@@ -1,0 +1,124 @@
+package import SluiceModel
+
+extension SQLiteClientStorage {
+    package func addSubscription(_ record: SubscriptionRecord) throws -> SubscriptionRecord {
+        try requireTransaction()
+        let sql = """
+            INSERT INTO _subscriptions (query, hash, class, state, version, created, updated, dormant, holes, staging) \
+            VALUES ('', x'', '', 0, 0, 0, 0, 0, 0, 0) RETURNING id
+            """
+        var record = record
+        record.id = try connection.withStatement(sql) { statement in
+            _ = try statement.step()
+            return UInt64(statement.int(0))
+        }
+        state.subscriptions.append(record)
+        try storeSubscription(record)
+        return record
+    }
+
+    package func updateSubscription(_ record: SubscriptionRecord) throws {
+        try requireTransaction()
+        let index = try requireSubscription(record.id)
+        var record = record
+        record.hasHoles = state.subscriptions[index].hasHoles
+        state.subscriptions[index] = record
+        try storeSubscription(record)
+    }
+
+    func storeSubscription(_ record: SubscriptionRecord) throws {
+        isStateChanged = true
+        let sql = """
+            UPDATE _subscriptions SET query = ?, hash = ?, class = ?, state = ?, version = ?, created = ?, updated = ?, \
+            dormant = ?, holes = ?, staging = ? WHERE id = ?
+            """
+        try connection.withStatement(sql) { statement in
+            statement.bind(1, record.canonicalText)
+            statement.bind(2, record.hash)
+            statement.bind(3, record.className)
+            statement.bind(4, Int64(record.state.rawValue))
+            statement.bind(5, Int64(bitPattern: record.version))
+            statement.bind(6, record.createdAt.microseconds)
+            statement.bind(7, record.updatedAt.microseconds)
+            statement.bind(8, Int64(record.isDormant ? 1 : 0))
+            statement.bind(9, Int64(record.hasHoles ? 1 : 0))
+            statement.bind(10, Int64(state.staging.contains(record.id) ? 1 : 0))
+            statement.bind(11, Int64(record.id))
+            try statement.run()
+        }
+    }
+
+    package func removeSubscription(_ id: UInt64) throws {
+        try requireTransaction()
+        let index = try requireSubscription(id)
+        state.subscriptions.remove(at: index)
+        state.staging.remove(id)
+        state.members.drop(id, onlyStaged: false)
+        isStateChanged = true
+        for sql in ["DELETE FROM _subscriptions WHERE id = ?", "DELETE FROM _members WHERE subscription = ?"] {
+            try run(sql, id)
+        }
+    }
+
+    // MARK: Staging
+
+    package func isStaging(_ subscription: UInt64) -> Bool { state.staging.contains(subscription) }
+
+    package func beginStaging(_ subscription: UInt64) throws {
+        try discardStaging(subscription)
+        try setStaging(true, subscription)
+    }
+
+    package func discardStaging(_ subscription: UInt64) throws {
+        try requireTransaction()
+        _ = try requireSubscription(subscription)
+        state.members.drop(subscription, onlyStaged: true)
+        try run("DELETE FROM _members WHERE subscription = ? AND staged = 1", subscription)
+        try setStaging(false, subscription)
+    }
+
+    package func finishStaging(_ subscription: UInt64) throws -> [ObjectRef] {
+        try requireTransaction()
+        let index = try requireSubscription(subscription)
+        guard isStaging(subscription) else {
+            throw StorageError(.misuse, "\(connection.name): no membership of subscription \(subscription) is staged")
+        }
+        var former: [ObjectRef] = []
+        for classIndex in schema.classes.indices {
+            var rows = state.members.rows(ofClass: classIndex, subscription: subscription, isStaged: false)
+            rows.subtract(state.members.rows(ofClass: classIndex, subscription: subscription, isStaged: true))
+            try rows.forEach { row in
+                former.append(ObjectRef(classIndex, try tables.key(ofRow: row, in: classIndex)))
+                return true
+            }
+        }
+        try storeMembers()
+        state.members.replaceByStaged(subscription)
+        try run("DELETE FROM _members WHERE subscription = ? AND staged = 0", subscription)
+        try run("UPDATE _members SET staged = 0 WHERE subscription = ?", subscription)
+        state.subscriptions[index].hasHoles = false
+        try setStaging(false, subscription)
+        return former
+    }
+
+    private func setStaging(_ isStaging: Bool, _ subscription: UInt64) throws {
+        if isStaging { state.staging.insert(subscription) } else { state.staging.remove(subscription) }
+        try storeSubscription(state.subscriptions[try requireSubscription(subscription)])
+    }
+
+    private func run(_ sql: String, _ subscription: UInt64) throws {
+        try connection.withStatement(sql) { statement in
+            statement.bind(1, Int64(subscription))
+            try statement.run()
+        }
+    }
+
+    /// The position of a subscription among the records.
+    @discardableResult
+    func requireSubscription(_ id: UInt64) throws -> Int {
+        guard let index = state.index(of: id) else {
+            throw StorageError(.notFound, "\(connection.name) has no subscription \(id)")
+        }
+        return index
+    }
+}

@@ -1,0 +1,59 @@
+internal import SluiceModel
+internal import SluiceQuery
+
+extension ObjectTables {
+    /// The present rows of a set, in ascending order of row id, until `body` returns false.
+    ///
+    /// - Returns: whether all were visited.
+    func forEachRow(of rows: RowBitmap, ofClass classIndex: Int, _ body: (Row) throws -> Bool) throws -> Bool {
+        let table = try table(classIndex)
+        let select = """
+            SELECT \(table.rowColumns().joined(separator: ", ")) FROM \(table.name) \
+            WHERE \(TableLayout.state) = \(TableLayout.State.present) AND \(TableLayout.row)
+            """
+        for chunk in rows.chunks {
+            let elements = chunk.elements
+            guard let first = elements.first, let last = elements.last else { continue }
+            let low = chunk.base << 16 | Int64(first)
+            let high = chunk.base << 16 | Int64(last)
+            let isThrough: Bool
+            // A range is read about this much faster a row than rows one by one.
+            if Int(high - low) < elements.count * 4 {
+                isThrough = try connection.withStatement("\(select) BETWEEN ? AND ? ORDER BY \(TableLayout.row)") {
+                    $0.bind(1, low)
+                    $0.bind(2, high)
+                    while try $0.step() {
+                        guard chunk.contains(UInt16(truncatingIfNeeded: $0.int(0))) else { continue }
+                        guard try body(readRow($0, table)) else { return false }
+                    }
+                    return true
+                }
+            } else {
+                isThrough = try connection.withStatement("\(select) = ?") { statement in
+                    for element in elements {
+                        statement.bind(1, chunk.base << 16 | Int64(element))
+                        if try statement.step(), try !body(readRow(statement, table)) { return false }
+                        statement.reset()
+                    }
+                    return true
+                }
+            }
+            guard isThrough else { return false }
+        }
+        return true
+    }
+
+    /// The local row ids and keys of the present objects of a class.
+    func presentKeys(ofClass classIndex: Int) throws -> [(row: Int64, key: ObjectKey)] {
+        let table = try table(classIndex)
+        let sql = """
+            SELECT \(TableLayout.row), \(table.keyColumns.joined(separator: ", ")) FROM \(table.name) \
+            WHERE \(TableLayout.state) = \(TableLayout.State.present) ORDER BY \(TableLayout.row)
+            """
+        return try connection.withStatement(sql) { statement in
+            var keys: [(row: Int64, key: ObjectKey)] = []
+            while try statement.step() { keys.append((statement.int(0), try table.key(of: statement, from: 1))) }
+            return keys
+        }
+    }
+}
