@@ -14,7 +14,9 @@ let settings: [SwiftSetting] = [
 /// The folder of the toolchain's own SwiftSyntax modules, found beside the library that this manifest runs with.
 /// Nil where they are missing: the package then builds without the `@Model` macro.
 let syntaxModules: String? = {
-    guard let file = FileHandle(forReadingAtPath: "/proc/self/maps"), let data = try? file.readToEnd() else { return nil }
+    guard let file = FileHandle(forReadingAtPath: "/proc/self/maps"), let data = try? file.readToEnd() else {
+        return nil
+    }
     let manifestLibrary = "/pm/ManifestAPI/libPackageDescription.so"
     let line = String(decoding: data, as: UTF8.self).split(separator: "\n").first { $0.hasSuffix(manifestLibrary) }
     guard let line, let start = line.firstIndex(of: "/") else { return nil }

@@ -12,6 +12,7 @@ struct DeclaredProperty {
     /// The declared or inferred type, as source.
     let type: String
     let isOptional: Bool
+    let access: AccessLevel
     /// The initial value, as source.
     let initialValue: String?
     let primaryKeyMark: AttributeSyntax?
@@ -55,6 +56,7 @@ struct DeclaredProperty {
         name = pattern.identifier.trimmedDescription
         let plainName = pattern.identifier.identifier?.name ?? name
         initialValue = binding.initializer?.value.trimmedDescription
+        access = AccessLevel(variable.modifiers)
         primaryKeyMark = variable.attribute(named: "PrimaryKey")
         isIndexed = variable.attribute(named: "Indexed") != nil
         isIgnored = variable.attribute(named: "Ignored") != nil

@@ -8,8 +8,7 @@ struct ModelDeclaration {
     let typeName: String
     /// The class's name in schemas and queries.
     let className: String
-    /// `public`, `package`, `fileprivate` or empty, with a trailing space.
-    let access: String
+    let access: AccessLevel
     let properties: [DeclaredProperty]
     let hasOwnInitializer: Bool
 
@@ -30,7 +29,7 @@ struct ModelDeclaration {
         }
         typeName = structure.name.trimmedDescription
         className = Self.name(in: attribute, reportingTo: &reporter) ?? structure.name.text
-        access = Self.access(of: structure)
+        access = AccessLevel(structure.modifiers)
         properties = structure.memberBlock.members.flatMap { member in
             member.decl.as(VariableDeclSyntax.self).map { DeclaredProperty.all(in: $0, reportingTo: &reporter) } ?? []
         }
@@ -82,18 +81,6 @@ struct ModelDeclaration {
             return nil
         }
         return name
-    }
-
-    private static func access(of structure: StructDeclSyntax) -> String {
-        for modifier in structure.modifiers {
-            switch modifier.name.tokenKind {
-            case .keyword(.public): return "public "
-            case .keyword(.package): return "package "
-            case .keyword(.private), .keyword(.fileprivate): return "fileprivate "
-            default: continue
-            }
-        }
-        return ""
     }
 }
 

@@ -17,7 +17,7 @@ struct ModelExpansion {
     }
 
     private var className: DeclSyntax {
-        "\(raw: model.access)static var className: Swift.String { \(literal: model.className) }"
+        "\(raw: model.access.prefix)static var className: Swift.String { \(literal: model.className) }"
     }
 
     private var table: DeclSyntax {
@@ -29,7 +29,7 @@ struct ModelExpansion {
             return "model.property(\(arguments))"
         }
         return """
-            \(raw: model.access)static let model = Sluice.ModelDefinition(\(raw: model.typeName).self) { model in
+            \(raw: model.access.prefix)static let model = Sluice.ModelDefinition(\(raw: model.typeName).self) { model in
             \(raw: lines.joined(separator: "\n"))
             }
             """
@@ -39,17 +39,24 @@ struct ModelExpansion {
 
     private var metadata: DeclSyntax {
         let initialValue = model.hasOwnInitializer ? " = \(emptyMetadata)" : ""
-        return "\(raw: model.access)var objectMetadata: Sluice.ObjectMetadata\(raw: initialValue)"
+        return "\(raw: model.access.prefix)var objectMetadata: Sluice.ObjectMetadata\(raw: initialValue)"
     }
 
+    /// Takes every property that is as visible as the struct; those that are less keep their initial values. One of
+    /// them that has none is taken, and narrows the initialiser.
     private var memberwiseInitializer: DeclSyntax {
-        let parameters = stored.map { property in
+        let taken = stored.filter { $0.access >= model.access || ($0.initialValue == nil && !$0.isOptional) }
+        let access = taken.map(\.access).reduce(model.access, min)
+        let parameters = taken.map { property in
             let value = property.initialValue ?? (property.isOptional ? "nil" : nil)
             return "\(property.name): \(property.type)" + (value.map { " = \($0)" } ?? "")
         }
-        let assignments = stored.map { "self.\($0.name) = \($0.name)" }
+        let assignments = stored.compactMap { property in
+            if taken.contains(where: { $0.name == property.name }) { return "self.\(property.name) = \(property.name)" }
+            return property.initialValue == nil ? "self.\(property.name) = nil" : nil
+        }
         return """
-            \(raw: model.access)init(\(raw: parameters.joined(separator: ", "))) {
+            \(raw: access.prefix)init(\(raw: parameters.joined(separator: ", "))) {
             \(raw: (assignments + ["self.objectMetadata = \(emptyMetadata)"]).joined(separator: "\n"))
             }
             """
@@ -58,7 +65,7 @@ struct ModelExpansion {
     private var decodingInitializer: DeclSyntax {
         let assignments = stored.enumerated().map { "self.\($1.name) = try row.value(\($0))" }
         return """
-            \(raw: model.access)init(from row: borrowing Sluice.RowDecoder) throws {
+            \(raw: model.access.prefix)init(from row: borrowing Sluice.RowDecoder) throws {
             \(raw: (assignments + ["self.objectMetadata = row.metadata"]).joined(separator: "\n"))
             }
             """
@@ -67,7 +74,7 @@ struct ModelExpansion {
     private var encode: DeclSyntax {
         let lines = stored.enumerated().map { "try row.set(\($0), self.\($1.name))" }
         return """
-            \(raw: model.access)func encode(to row: inout Sluice.RowEncoder) throws {
+            \(raw: model.access.prefix)func encode(to row: inout Sluice.RowEncoder) throws {
             \(raw: lines.joined(separator: "\n"))
             }
             """

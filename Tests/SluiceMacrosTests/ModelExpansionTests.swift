@@ -7,7 +7,9 @@ import Testing
             @Model public struct Car {
                 @PrimaryKey public let vin: String
                 public var name = "Toyota"
-                @Indexed var year: Int?
+                @Indexed public private(set) var year: Int?
+                var hidden = 1
+                private var secret: String?
                 @Ignored var cache = 1
                 static let wheels = 4
                 var label: String { vin }
@@ -19,7 +21,9 @@ import Testing
                 public struct Car {
                     public let vin: String
                     public var name = "Toyota"
-                    var year: Int?
+                    public private(set) var year: Int?
+                    var hidden = 1
+                    private var secret: String?
                     var cache = 1
                     static let wheels = 4
                     var label: String { vin }
@@ -32,6 +36,8 @@ import Testing
                         model.primaryKey("vin", \\.vin)
                         model.property("name", \\.name, default: "Toyota")
                         model.property("year", \\.year, isIndexed: true)
+                        model.property("hidden", \\.hidden, default: 1)
+                        model.property("secret", \\.secret)
                     }
 
                     public var objectMetadata: Sluice.ObjectMetadata
@@ -40,6 +46,7 @@ import Testing
                         self.vin = vin
                         self.name = name
                         self.year = year
+                        self.secret = nil
                         self.objectMetadata = Sluice.ObjectMetadata.keyed
                     }
 
@@ -47,6 +54,8 @@ import Testing
                         self.vin = try row.value(0)
                         self.name = try row.value(1)
                         self.year = try row.value(2)
+                        self.hidden = try row.value(3)
+                        self.secret = try row.value(4)
                         self.objectMetadata = row.metadata
                     }
 
@@ -54,6 +63,8 @@ import Testing
                         try row.set(0, self.vin)
                         try row.set(1, self.name)
                         try row.set(2, self.year)
+                        try row.set(3, self.hidden)
+                        try row.set(4, self.secret)
                     }
                 }
 
@@ -78,6 +89,12 @@ import Testing
         let expansion = MacroExpansion("@Model struct Car {\n    \(property)\n}")
         #expect(expansion.messages.isEmpty)
         #expect(expansion.source.contains("    init(\(parameters)) {"))
+    }
+
+    @Test func aLessVisiblePropertyWithoutValueNarrowsTheInitializer() {
+        let expansion = MacroExpansion("@Model public struct Car {\n    public var a = 1\n    var b: Int\n}")
+        #expect(expansion.source.contains("    init(a: Swift.Int = 1, b: Int) {"))
+        #expect(!expansion.source.contains("public init(a:"))
     }
 
     @Test func aStructWithItsOwnInitializerKeepsIt() {

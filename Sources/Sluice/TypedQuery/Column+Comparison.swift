@@ -50,7 +50,8 @@ extension Column {
 }
 
 /// Two properties of one type.
-extension Column where Value: PropertyValue {    /// Both properties have the same value.
+extension Column where Value: PropertyValue {
+    /// Both properties have the same value.
     public static func == (left: Column, right: Column) -> PredicateSyntax { left.compared(.equal, right) }
 
     /// The properties have different values.

@@ -6,7 +6,11 @@ import Testing
 #if SLUICE_MACROS
     /// Values read from rows of which a query excluded a part.
     @Suite struct ExclusionTests {
-        private let store = try! FakeStore([User.self, Dealer.self, Car.self])
+        private let store: FakeStore
+
+        init() throws {
+            store = try FakeStore([User.self, Dealer.self, Car.self])
+        }
 
         private func partial(_ absent: String...) throws -> Row {
             let binding = try store.binding(of: Car.self, className: "Car")

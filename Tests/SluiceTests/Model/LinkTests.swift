@@ -4,7 +4,11 @@ import Testing
 
 #if SLUICE_MACROS
     @Suite struct LinkTests {
-        private let store = try! FakeStore([User.self, Dealer.self, Car.self])
+        private let store: FakeStore
+
+        init() throws {
+            store = try FakeStore([User.self, Dealer.self, Car.self])
+        }
 
         private func stored<Value: Model>(_ value: Value) throws -> Value {
             store.insert(value)

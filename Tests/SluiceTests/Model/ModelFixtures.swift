@@ -212,5 +212,12 @@ extension ManualEverything: Everything {}
 
     let everythingTypes: [any Everything.Type] = [MacroEverything.self, ManualEverything.self]
 #else
+    struct User: KeyPathModel {
+        var name = ""
+        var objectMetadata = ObjectMetadata()
+
+        static let model = ModelDefinition(User.self) { $0.property("name", \.name) }
+    }
+
     let everythingTypes: [any Everything.Type] = [ManualEverything.self]
 #endif

@@ -6,9 +6,7 @@ import Testing
 #if SLUICE_MACROS
     /// A typed query and its text are the same query.
     @Suite struct TypedQueryTests {
-        static let schema = try! Schema([
-            Car.model.classSchema, User.model.classSchema, Dealer.model.classSchema, Counter.model.classSchema,
-        ])
+        let schema: Schema
         static let cars = QueryDescription(Car.self)
         static let ada = User(name: "Ada")
 
@@ -42,9 +40,9 @@ import Testing
             (cars.where { $0.owners.all.age > 18 }, "Car WHERE ALL owners.age > 18"),
             (cars.where { $0.owners.none.age > 18 }, "Car WHERE NONE owners.age > 18"),
             (cars.where { $0.owners.count > 2 }, "Car WHERE owners.@count > 2"),
-        (cars.where { $0.views == $0.year && $0.views < $0.year }, "Car WHERE views == year AND views < year"),
-        (cars.where { $0.views >= $0.year || $0.views != $0.year }, "Car WHERE views >= year OR views != year"),
-        (cars.where { $0.imageURLs.contains("u") }, "Car WHERE ANY imageURLs == 'u'"),
+            (cars.where { $0.views == $0.year && $0.views < $0.year }, "Car WHERE views == year AND views < year"),
+            (cars.where { $0.views >= $0.year || $0.views != $0.year }, "Car WHERE views >= year OR views != year"),
+            (cars.where { $0.imageURLs.contains("u") }, "Car WHERE ANY imageURLs == 'u'"),
             (cars.where { $0.imageURLs.any.hasPrefix("u") }, "Car WHERE ANY imageURLs BEGINSWITH 'u'"),
             (
                 cars.where { $0.name == "Toyota" }.sorted(by: \.price).limit(20).excluding(\.owners),
@@ -65,17 +63,23 @@ import Testing
             (cars.filter("name == 'a' SORT(year DESC)").limit(2), "Car WHERE name == 'a' SORT(year DESC) LIMIT(2)"),
         ]
 
+        init() throws {
+            schema = try Schema([
+                Car.model.classSchema, User.model.classSchema, Dealer.model.classSchema, Counter.model.classSchema,
+            ])
+        }
+
         @Test(arguments: pairs.indices) func theTypedFormHasTheCanonicalTextOfTheWritten(index: Int) throws {
             let (typed, text) = Self.pairs[index]
-            let written = try Query.parse(text, schema: Self.schema)
-            #expect(try typed.query(in: Self.schema).canonicalText == written.canonicalText)
+            let written = try Query.parse(text, schema: schema)
+            #expect(try typed.query(in: schema).canonicalText == written.canonicalText)
         }
 
         @Test func anObjectOfAKeylessClassIsNamedByItsID() throws {
             let typed = Self.cars.where { $0.owners.contains(Self.ada) }
             let argument = Self.cars.filter("ANY owners == $0", Link(Self.ada))
-            #expect(try typed.query(in: Self.schema) == argument.query(in: Self.schema))
-            #expect(try typed.query(in: Self.schema).canonicalText.contains(Self.ada.objectID.description))
+            #expect(try typed.query(in: schema) == argument.query(in: schema))
+            #expect(try typed.query(in: schema).canonicalText.contains(Self.ada.objectID.description))
         }
 
         @Test func renamedPropertiesGoByTheirStoredNames() throws {
@@ -88,24 +92,24 @@ import Testing
         }
 
         @Test func aValueOfAMapIsReachedByItsKey() throws {
-        let schema = try Schema([MacroEverything.model.classSchema, User.model.classSchema])
-        let query = QueryDescription(MacroEverything.self).where { $0.scores["a b"] > 1 && $0.scores["c"] == nil }
-        let text = "Everything WHERE scores['a b'] > 1 AND scores['c'] == NULL"
-        #expect(try query.query(in: schema).canonicalText == Query.parse(text, schema: schema).canonicalText)
-    }
+            let schema = try Schema([MacroEverything.model.classSchema, User.model.classSchema])
+            let query = QueryDescription(MacroEverything.self).where { $0.scores["a b"] > 1 && $0.scores["c"] == nil }
+            let text = "Everything WHERE scores['a b'] > 1 AND scores['c'] == NULL"
+            #expect(try query.query(in: schema).canonicalText == Query.parse(text, schema: schema).canonicalText)
+        }
 
-    @Test func aPropertyNamedLikeAMemberOfColumnsIsReached() throws {
+        @Test func aPropertyNamedLikeAMemberOfColumnsIsReached() throws {
             let query = QueryDescription(Counter.self).where {
                 $0.count == 1 && $0.path == "p" && $0.any == 2 && $0.contains == "c"
             }
             let text = "Counter WHERE count == 1 AND path == 'p' AND any == 2 AND contains == 'c'"
             #expect(
-                try query.query(in: Self.schema).canonicalText == Query.parse(text, schema: Self.schema).canonicalText)
+                try query.query(in: schema).canonicalText == Query.parse(text, schema: schema).canonicalText)
         }
 
         @Test func whatIsNoPropertyOfTheClassIsRefusedByName() throws {
             let error = #expect(throws: QueryError.self) {
-                try Self.cars.where { $0.cached == 7 }.query(in: Self.schema)
+                try Self.cars.where { $0.cached == 7 }.query(in: schema)
             }
             #expect(error?.code == .unknownProperty)
             #expect(error?.message.contains("cached") == true)
@@ -113,7 +117,7 @@ import Testing
 
         @Test func aFilterThatDoesNotParseFailsWhereTheQueryIsUsed() throws {
             let query = Self.cars.filter("name ==").where { $0.year == 1 }.filter("also bad (")
-            let error = #expect(throws: QueryError.self) { try query.query(in: Self.schema) }
+            let error = #expect(throws: QueryError.self) { try query.query(in: schema) }
             #expect(error?.code == .syntax)
             #expect(error?.position == 7)
         }
@@ -121,7 +125,7 @@ import Testing
         @Test func recordsAreQueriedByText() throws {
             let query = QueryDescription<Record>(className: "Car").filter("year == $0", 3).sorted(by: "price").limit(1)
             let text = "Car WHERE year == 3 SORT(price ASC) LIMIT(1)"
-            #expect(try query.query(in: Self.schema) == Query.parse(text, schema: Self.schema))
+            #expect(try query.query(in: schema) == Query.parse(text, schema: schema))
         }
     }
 
