@@ -74,13 +74,13 @@ struct Show {
         let detail = concourse.results(of: flight)
         guard let whole = try await detail.synced(timeout: .seconds(30)).first else { return }
         let plane = try whole.plane?.fetch()
-        let described = plane.map { "\($0.manufacturer) \($0.model), \($0.seats) seats" } ?? "a plane that the data does not have"
+        let described = plane.map { "\($0.manufacturer) \($0.type), \($0.seats) seats" } ?? "a plane that the data does not have"
         screen.say("A tap on \(whole.airline.map { "\($0.key)" } ?? "") \(whole.number) fetches its plane: \(described).")
     }
 
     /// Operations reports delays and departures as the real day brought them.
     private func replay(_ timetable: Timetable, departures count: Int) async throws {
-        let leaving = timetable.departures.filter { $0.flight.origin?.key == "EWR" }.prefix(count)
+        let leaving = timetable.departures.filter { $0.flight.origin?.key == .string("EWR") }.prefix(count)
         for departure in leaving {
             try await operations.write { transaction in
                 try transaction.update(departure.flight) { $0.delay = departure.delay }

@@ -51,17 +51,17 @@ struct ResultReader {
             try body(object, row)
         }
         if isComplete, let subscription {
-            try reader.forEachMember(of: subscription.id, role: .root) { object in
-                try visit(object)
+            try reader.forEachMemberRow(of: subscription.id, role: .root) { object, row in
+                if try includes(row, object) { try body(object, row) }
                 return true
             }
-            for object in reader.pendingObjects where object.classIndex == query.classIndex {
+            for object in try reader.pendingObjects where object.classIndex == query.classIndex {
                 if try !isNamed(object) { try visit(object) }
             }
             return
         }
         var seen: Set<ObjectRef> = []
-        try reader.forEachRow(matching: query, after: nil, limit: nil) { row in
+        try reader.forEachRow(matching: query) { row in
             let object = ObjectRef(query.classIndex, row.key)
             guard try includes(row, object) else { return true }
             if subscription != nil { seen.insert(object) }
