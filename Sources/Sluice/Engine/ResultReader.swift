@@ -1,7 +1,7 @@
 internal import SluiceModel
-internal import SluiceQuery
-internal import SluiceStorage
-internal import SluiceViews
+package import SluiceQuery
+package import SluiceStorage
+package import SluiceViews
 
 /// What a query's results are in one state of the store.
 ///
@@ -97,4 +97,13 @@ struct ResultReader {
     }
 
     private func className(of object: ObjectRef) -> String { reader.schema[object.classIndex].name }
+}
+
+extension ClientReading {
+    /// A query's results in this state, in order, cut at the limit.
+    package func results(of query: Query) throws -> ResultList {
+        let subscription = subscriptions.first { $0.hash == query.hash }
+        let evaluator = Evaluator(query, schema: schema)
+        return try ResultReader(query, evaluator: evaluator, in: self, subscription: subscription).results()
+    }
 }

@@ -144,6 +144,7 @@ struct SQLConditionBuilder {
                 ? test.condition(link, .link(target))
                 : test.wantsNull ? "(\(isPresent(link, target, alias))) IS NOT TRUE" : isPresent(link, target, alias)
         }
+        guard !keys.isEmpty else { return test.isExclusive ? "1" : "0" }
         let table = layout.table(schema[target].name)
         let condition = identity(keys, schema[target], alias)
         let isAmong: SQLStatement =
