@@ -39,7 +39,7 @@ struct Show {
 
         gateToken.stop()
         token.stop(stopSyncing: true, purgeLocal: true)
-        screen.say("The concourse lets go of its token: \(try Self.objectCount(in: concourse)) objects are left in its store.")
+        screen.say("The concourse lets go of its board, and the flights of it leave its store: \(try concourse.objects(Flight.self).count()) is left, the one that was tapped.")
         screen.say("The server still has all \(try await Self.flightsOnServer(operations)) flights: a purge deletes nothing there.")
         screen.say(tally.summary)
     }
