@@ -155,7 +155,8 @@ struct SQLTest {
             let length: SQLStatement = "length(CAST(\(needle) AS BLOB))"
             return """
                 (\(needle) IS NULL OR \(text) IS NOT NULL AND (\(length) = 0 \
-                OR length(CAST(\(text) AS BLOB)) >= \(length) AND substr(CAST(\(text) AS BLOB), -\(length)) = CAST(\(needle) AS BLOB)))
+                OR length(CAST(\(text) AS BLOB)) >= \(length) \
+                AND substr(CAST(\(text) AS BLOB), -\(length)) = CAST(\(needle) AS BLOB)))
                 """
         default:
             return """
