@@ -19,18 +19,4 @@ extension Query {
     package func rebound(to schema: Schema) throws(QueryError) -> Query {
         try .parse(canonicalText, schema: schema)
     }
-
-    /// Checks a query against a schema and brings it into canonical form.
-    package init(_ syntax: QuerySyntax, schema: Schema) throws(QueryError) {
-        throw QueryError(.unsupported, "queries are not checked yet", at: nil)
-    }
-}
-
-extension QuerySyntax {
-    /// Parses a query without checking it, see ``Query/parse(_:className:arguments:schema:)``.
-    package static func parse(
-        _ text: String, className: String? = nil, arguments: [Value] = []
-    ) throws(QueryError) -> QuerySyntax {
-        throw QueryError(.unsupported, "queries are not parsed yet", at: 0)
-    }
 }

@@ -25,17 +25,18 @@ package struct SQLCompiler: Sendable {
     /// The alias of the queried class's table.
     package static let rootAlias = "o"
 
-    let schema: Schema
-    let layout: TableLayout
+    private let schema: Schema
+    private let layout: TableLayout
 
     package init(schema: Schema, layout: TableLayout = TableLayout()) {
         self.schema = schema
         self.layout = layout
     }
-}
 
-extension SQLCompiler {
     /// A statement that runs a query over a class.
+    ///
+    /// Path conditions become uncorrelated subqueries, which indexes on links can drive; under a restriction, which
+    /// leaves few rows, they become lookups for each row.
     ///
     /// - Parameters:
     ///   - query: checked against this compiler's schema; never one of a single object by id.
@@ -45,6 +46,62 @@ extension SQLCompiler {
         _ query: Query, _ output: Output = .rows, order: Order = .result, restrictedTo restriction: SQLStatement? = nil,
         limit: Int? = nil
     ) -> SQLStatement {
-        SQLStatement("")
+        precondition(query.classIndex >= 0, "a query of one object by its id is a lookup, not a statement")
+        let declared = schema[query.classIndex]
+        var builder = SQLConditionBuilder(schema: schema, layout: layout, looksUp: restriction != nil)
+        let root = Self.rootAlias
+        var statement: SQLStatement =
+            " FROM \(sql: layout.table(declared.name)) \(sql: root) WHERE \(sql: root)._state = 1"
+        if case .constant(true) = query.predicate {
+        } else {
+            statement = "\(statement) AND (\(builder.condition(query.predicate)))"
+        }
+        if let restriction { statement = "\(statement) AND (\(restriction))" }
+        var rowLimit = limit
+        switch order {
+        case .row(let after):
+            statement = "\(statement) AND \(sql: root)._row > \(.integer(after))"
+            if case .count = output {} else { statement.text += " ORDER BY \(root)._row" }
+        case .result:
+            rowLimit = [limit, query.limit].compactMap { $0 }.min()
+            if case .count = output {} else { statement = "\(statement) ORDER BY \(self.order(of: query, &builder))" }
+        }
+        if let rowLimit { statement = "\(statement) LIMIT \(.integer(Int64(rowLimit)))" }
+        switch output {
+        case .rows: return "SELECT \(sql: root)._row\(statement)"
+        case .columns(let columns): return "SELECT \(sql: columns.joined(separator: ", "))\(statement)"
+        case .count where rowLimit == nil: return "SELECT count(*)\(statement)"
+        case .count: return "SELECT count(*) FROM (SELECT 1\(statement))"
+        }
+    }
+
+    /// The query's predicate as an expression over the root's columns, true where it holds and false or null elsewhere.
+    package func condition(_ query: Query) -> SQLStatement {
+        var builder = SQLConditionBuilder(schema: schema, layout: layout, looksUp: true)
+        return builder.condition(query.predicate)
+    }
+
+    /// The sort's keys, then the object id unless a key is unique.
+    private func order(of query: Query, _ builder: inout SQLConditionBuilder) -> SQLStatement {
+        let declared = schema[query.classIndex]
+        let root = Self.rootAlias
+        var terms = query.sort.map { key in
+            let value = builder.value(of: key.path)
+            return key.isAscending ? value : "\(value) DESC"
+        }
+        if let primaryKey = declared.primaryKeyIndex {
+            let isUnique = query.sort.contains { $0.path.steps.isEmpty && $0.path.leaf == .value(primaryKey) }
+            if !isUnique { terms.append(SQLStatement(Self.idExpression(declared, alias: root, layout: layout))) }
+        } else {
+            terms.append("\(sql: root)._hi")
+            terms.append("\(sql: root)._lo")
+        }
+        return .joined(terms, by: ", ")
+    }
+
+    /// The object id of a row of a keyed class, as an SQL expression.
+    package static func idExpression(_ declared: ClassSchema, alias: String, layout: TableLayout) -> String {
+        let key = declared.primaryKey.map { alias + "." + layout.column($0) } ?? "NULL"
+        return "\(TableLayout.Function.id)('\(declared.name)', \(key))"
     }
 }

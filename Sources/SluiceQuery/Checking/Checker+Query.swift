@@ -1,0 +1,78 @@
+package import SluiceModel
+
+extension Query {
+    /// Checks a query against a schema and brings it into canonical form.
+    package init(_ syntax: QuerySyntax, schema: Schema) throws(QueryError) {
+        let checker = Checker(schema: schema)
+        switch syntax.target {
+        case .object(let id):
+            guard case .constant(true) = syntax.predicate, syntax.clauses.isEmpty else {
+                throw QueryError(.syntax, "a query of one object by its id takes no condition and no clause", at: nil)
+            }
+            try self.init(
+                className: "", classIndex: -1, object: id, predicate: .constant(true), clauses: CheckedClauses(),
+                text: "OBJECT(\(id))")
+        case .objects(let className, let position):
+            let classIndex = try checker.classIndex(className, at: position)
+            let predicate = try checker.predicate(syntax.predicate, ofClass: classIndex)
+            try checker.checkLimits(predicate)
+            let clauses = try checker.clauses(syntax.clauses, ofClass: classIndex)
+            var text = schema[classIndex].name
+            if case .constant(true) = predicate {} else { text += " WHERE " + CanonicalText.predicate(predicate) }
+            try self.init(
+                className: schema[classIndex].name, classIndex: classIndex, predicate: predicate, clauses: clauses,
+                text: text + clauses.text)
+        }
+    }
+
+    private init(
+        className: String, classIndex: Int, object: ObjectID? = nil, predicate: Predicate, clauses: CheckedClauses,
+        text: String
+    ) throws(QueryError) {
+        guard text.utf8.count <= QueryLimits.textLengthMax else {
+            throw QueryError(
+                .limitExceeded,
+                "the query's canonical text is \(text.utf8.count) bytes long; the limit is \(QueryLimits.textLengthMax)",
+                at: nil)
+        }
+        self.className = className
+        self.classIndex = classIndex
+        self.object = object
+        self.predicate = predicate
+        sort = clauses.sort
+        limit = clauses.limit
+        exclusions = ExclusionTree(clauses.exclusions.map(\.properties))
+        canonicalText = text
+        hash = SHA256.truncatedID(of: Array(text.utf8))
+        var paths: [Path] = []
+        predicate.forEachComparison { paths += $0.paths }
+        predicateDependencies = QueryDependencies(paths: paths)
+        sortDependencies = QueryDependencies(paths: clauses.sort.map(\.path))
+        dependencies = QueryDependencies(paths: paths + clauses.sort.map(\.path))
+    }
+}
+
+/// What follows a query's condition, checked.
+struct CheckedClauses {
+    struct Exclusion {
+        let properties: [Int]
+        let text: String
+    }
+
+    var sort: [SortKey] = []
+    var limit: Int?
+    /// Sorted by text; none the beginning of another.
+    var exclusions: [Exclusion] = []
+
+    /// The clauses in canonical form, each after a blank.
+    var text: String {
+        var text = ""
+        if !sort.isEmpty {
+            let keys = sort.map { "\($0.path.text) \($0.isAscending ? "ASC" : "DESC")" }
+            text += " SORT(\(keys.joined(separator: ", ")))"
+        }
+        if let limit { text += " LIMIT(\(limit))" }
+        if !exclusions.isEmpty { text += " EXCLUDE(\(exclusions.map(\.text).joined(separator: ", ")))" }
+        return text
+    }
+}

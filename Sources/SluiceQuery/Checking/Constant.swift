@@ -1,0 +1,139 @@
+internal import FoundationEssentials
+internal import SluiceModel
+
+/// A literal in the type of the path that it is compared with.
+enum Constant {
+    /// A value of the type, or null.
+    case exact(Value)
+    /// A number that no integer equals: those up to `floor` are less than it, or none if nil.
+    case betweenIntegers(floor: Int64?)
+    /// A number above every integer of 64 bits.
+    case aboveIntegers
+    /// Equal to nothing, less than nothing, greater than nothing.
+    case notANumber
+}
+
+extension Checker {
+    /// Turns a literal into the type of a path.
+    func constant(
+        _ literal: LiteralSyntax, for path: Query.Path, named name: String
+    ) throws(QueryError) -> Constant {
+        if case .value(.null) = literal.kind { return .exact(.null) }
+        switch path.type {
+        case .link(let target): return .exact(.link(try key(literal, ofClass: target, named: name)))
+        case .scalar(let type):
+            if let number = Self.number(literal) {
+                guard let constant = try numeric(number, type, literal) else { throw mismatch(literal, type, name) }
+                return constant
+            }
+            guard case .value(let value) = literal.kind, value.scalarType == type else {
+                throw mismatch(literal, type, name)
+            }
+            return .exact(value)
+        }
+    }
+
+    private func mismatch(_ literal: LiteralSyntax, _ type: ScalarType, _ name: String) -> QueryError {
+        QueryError(
+            .typeMismatch,
+            "unsupported comparison between type '\(type.rawValue)' (\(name)) and type '\(Self.typeName(of: literal))'",
+            at: literal.position)
+    }
+
+    static func typeName(of literal: LiteralSyntax) -> String {
+        switch literal.kind {
+        case .value(let value): value.kindName
+        case .number(let digits): digits.utf8.allSatisfy { Lexer.isDigit($0) || $0 == 0x2D } ? "int" : "double"
+        case .object(let className, _): "Link<\(className)>"
+        }
+    }
+
+    // MARK: Numbers
+
+    /// The digits of a numeric literal; nil for any other.
+    private static func number(_ literal: LiteralSyntax) -> String? {
+        switch literal.kind {
+        case .number(let digits): digits
+        case .value(.int(let value)): String(value)
+        case .value(.float(let value)): value.description
+        case .value(.double(let value)): value.description
+        case .value(.decimal(let value)): value.description.lowercased()
+        default: nil
+        }
+    }
+
+    /// A number in the given type, nearest where it has none that is equal; nil for types that are not numeric.
+    private func numeric(
+        _ digits: String, _ type: ScalarType, _ literal: LiteralSyntax
+    ) throws(QueryError) -> Constant? {
+        let isFinite = digits.utf8.contains { Lexer.isDigit($0) }
+        switch type {
+        case .int:
+            guard isFinite else { throw notFinite(digits, type, literal) }
+            return integer(digits)
+        case .float:
+            let number = Float(digits) ?? .nan
+            return number.isNaN ? .notANumber : .exact(.float(number == 0 ? 0 : number))
+        case .double:
+            let number = Double(digits) ?? .nan
+            return number.isNaN ? .notANumber : .exact(.double(number == 0 ? 0 : number))
+        case .decimal:
+            if digits == "nan" { return .notANumber }
+            guard isFinite else { throw notFinite(digits, type, literal) }
+            guard let number = Decimal(string: digits), !number.isNaN else {
+                throw QueryError(
+                    .typeMismatch, "the number \(digits.prefix(40)) is beyond the range of decimals",
+                    at: literal.position)
+            }
+            return .exact(.decimal(number))
+        default:
+            guard isFinite else { throw notFinite(digits, type, literal) }
+            return nil
+        }
+    }
+
+    private func notFinite(_ digits: String, _ type: ScalarType, _ literal: LiteralSyntax) -> QueryError {
+        let name = digits == "nan" ? "NaN" : "Infinity"
+        return QueryError(.typeMismatch, "\(name) not supported for \(type.rawValue)", at: literal.position)
+    }
+
+    private func integer(_ digits: String) -> Constant {
+        if let number = Int64(digits) { return .exact(.int(number)) }
+        let number = Double(digits) ?? 0
+        if let exact = Int64(exactly: number) { return .exact(.int(exact)) }
+        if number >= 0x1p63 { return .aboveIntegers }
+        return .betweenIntegers(floor: number < -0x1p63 ? nil : Int64(number.rounded(.down)))
+    }
+
+    // MARK: Links
+
+    /// The key of the object that a literal means, for a link to a class.
+    private func key(
+        _ literal: LiteralSyntax, ofClass target: Int, named name: String
+    ) throws(QueryError) -> ObjectKey {
+        let declared = schema[target]
+        let key: ObjectKey?
+        switch literal.kind {
+        case .value(.link(let own)): key = own
+        case .value(.objectID(let id)): key = .id(id)
+        case .value(let value): key = ObjectKey(primaryKey: value)
+        case .number(let digits): key = Int64(digits).map { .int($0) }
+        case .object(let className, let value):
+            guard className == declared.name else {
+                throw QueryError(
+                    .typeMismatch, "\(name) links to \(declared.name), and the given object is of class '\(className)'",
+                    at: literal.position)
+            }
+            if case .objectID(let id) = value { key = .id(id) } else { key = ObjectKey(primaryKey: value) }
+        }
+        guard let key, declared.accepts(key) else {
+            let expected =
+                declared.primaryKey.map { "its primary key '\($0)', \(declared.keyType.rawValue)" } ?? "oid(…)"
+            throw QueryError(
+                .typeMismatch,
+                "\(name) links to \(declared.name), which is compared with \(expected); found \(Self.typeName(of: literal))",
+                at: literal.position)
+        }
+        return key
+    }
+}

@@ -1,0 +1,137 @@
+internal import SluiceModel
+
+/// A side of a comparison that is a path.
+struct PathSide {
+    let path: Query.Path
+    let quantifier: PathSyntax.Quantifier?
+    /// What messages call it: `Car.price`.
+    let name: String
+    let position: Int?
+
+    var typeName: String {
+        switch path.type {
+        case .scalar(let type): type.rawValue
+        case .link: "link"
+        }
+    }
+
+    /// Makes a predicate under the path's quantifier: ANY unless written, NONE as the negation of ANY.
+    func quantified(_ make: (Query.Comparison.Quantifier) -> Query.Predicate) -> Query.Predicate {
+        switch quantifier {
+        case .all: make(.all)
+        case PathSyntax.Quantifier.none?: make(.any).negated()
+        case .any, nil: make(.any)
+        }
+    }
+
+    /// The comparison of the path with a constant on its right.
+    func leaf(
+        _ quantifier: Query.Comparison.Quantifier, _ comparison: ComparisonOperator, _ constant: Constant,
+        ignoresCase: Bool
+    ) -> Query.Predicate {
+        switch constant {
+        case .notANumber: return comparison == .notEqual ? always(quantifier) : never(quantifier)
+        case .betweenIntegers(let floor): return leaf(quantifier, comparison, between: floor)
+        case .aboveIntegers:
+            switch comparison {
+            case .notEqual: return always(quantifier)
+            case .less, .lessOrEqual: return notNull(quantifier)
+            default: return never(quantifier)
+            }
+        case .exact(.null): return nullLeaf(quantifier, comparison)
+        case .exact(let value):
+            return leaf(quantifier, comparison, ignoresCase ? value.folded : value, ignoresCase: ignoresCase)
+        }
+    }
+
+    /// A comparison with a number between two integers, or below all of them.
+    private func leaf(
+        _ quantifier: Query.Comparison.Quantifier, _ comparison: ComparisonOperator, between floor: Int64?
+    ) -> Query.Predicate {
+        switch (comparison, floor) {
+        case (.notEqual, _): always(quantifier)
+        case (.less, let floor?), (.lessOrEqual, let floor?): make(quantifier, .lessOrEqual, .int(floor))
+        case (.greater, let floor?), (.greaterOrEqual, let floor?): make(quantifier, .greater, .int(floor))
+        case (.greater, nil), (.greaterOrEqual, nil): notNull(quantifier)
+        default: never(quantifier)
+        }
+    }
+
+    private func nullLeaf(
+        _ quantifier: Query.Comparison.Quantifier, _ comparison: ComparisonOperator
+    ) -> Query.Predicate {
+        switch comparison {
+        case .equal, .lessOrEqual, .greaterOrEqual, .like:
+            path.canBeNull ? make(quantifier, .equal, .null) : never(quantifier)
+        case .notEqual: notNull(quantifier)
+        case .beginsWith, .endsWith, .contains: always(quantifier)
+        default: never(quantifier)
+        }
+    }
+
+    private func leaf(
+        _ quantifier: Query.Comparison.Quantifier, _ comparison: ComparisonOperator, _ value: Value, ignoresCase: Bool
+    ) -> Query.Predicate {
+        switch (comparison, value) {
+        case (.like, .string(let pattern)):
+            return like(quantifier, pattern, ignoresCase: ignoresCase)
+        case (.beginsWith, .string("")), (.endsWith, .string("")), (.contains, .string("")),
+            (.beginsWith, .data([])), (.endsWith, .data([])), (.contains, .data([])):
+            return notNull(quantifier)
+        case (.equal, _): return .membership(quantifier, path, [value], ignoresCase: ignoresCase)
+        default: return make(quantifier, comparison, value, ignoresCase: ignoresCase)
+        }
+    }
+
+    /// LIKE by a simpler operator where the pattern allows.
+    private func like(
+        _ quantifier: Query.Comparison.Quantifier, _ pattern: String, ignoresCase: Bool
+    ) -> Query.Predicate {
+        var scalars = String.UnicodeScalarView()
+        for scalar in pattern.unicodeScalars where !(scalar == "*" && scalars.last == "*") { scalars.append(scalar) }
+        let begins = scalars.first != "*"
+        let ends = scalars.last != "*"
+        var inner = scalars
+        if !begins { inner.removeFirst() }
+        if !ends, !inner.isEmpty { inner.removeLast() }
+        if inner.contains(where: { $0 == "*" || $0 == "?" }) {
+            return make(quantifier, .like, .string(String(scalars)), ignoresCase: ignoresCase)
+        }
+        let comparison: ComparisonOperator =
+            switch (begins, ends) {
+            case (true, true): .equal
+            case (true, false): .beginsWith
+            case (false, true): .endsWith
+            case (false, false): .contains
+            }
+        return leaf(quantifier, comparison, .string(String(inner)), ignoresCase: ignoresCase)
+    }
+
+    // MARK: Leaves
+
+    private func make(
+        _ quantifier: Query.Comparison.Quantifier, _ comparison: ComparisonOperator, _ value: Value,
+        ignoresCase: Bool = false
+    ) -> Query.Predicate {
+        .comparison(
+            Query.Comparison(
+                quantifier: path.isToMany ? quantifier : .any, left: .path(path), comparison: comparison,
+                ignoresCase: ignoresCase, right: .constant(value)
+            ).canonicalBool)
+    }
+
+    /// No value passes; with ALL that is still true where there is no value.
+    private func never(_ quantifier: Query.Comparison.Quantifier) -> Query.Predicate {
+        .membership(quantifier, path, [], ignoresCase: false)
+    }
+
+    /// Every value passes; with ANY that is still false where there is no value.
+    private func always(_ quantifier: Query.Comparison.Quantifier) -> Query.Predicate {
+        guard path.isToMany, quantifier == .any else { return .constant(true) }
+        return Query.Predicate.membership(.all, path, [], ignoresCase: false).negated()
+    }
+
+    private func notNull(_ quantifier: Query.Comparison.Quantifier) -> Query.Predicate {
+        path.canBeNull ? make(quantifier, .notEqual, .null) : always(quantifier)
+    }
+}

@@ -1,0 +1,95 @@
+internal import SluiceModel
+
+/// Constructors that keep predicates canonical.
+extension Query.Predicate {
+    /// All of the operands.
+    static func conjunction(_ operands: [Query.Predicate]) -> Query.Predicate {
+        combine(operands, neutral: true)
+    }
+
+    /// At least one of the operands.
+    static func disjunction(_ operands: [Query.Predicate]) -> Query.Predicate {
+        combine(operands, neutral: false)
+    }
+
+    private static func combine(_ operands: [Query.Predicate], neutral: Bool) -> Query.Predicate {
+        var flat: [Query.Predicate] = []
+        for operand in operands {
+            switch operand {
+            case .constant(let isTrue): if isTrue != neutral { return operand }
+            case .and(let inner) where neutral, .or(let inner) where !neutral: flat += inner
+            default: flat.append(operand)
+            }
+        }
+        var texts: [(text: String, predicate: Query.Predicate)] = MembershipMerger.merge(flat, isConjunction: neutral)
+            .map { (CanonicalText.predicate($0), $0) }
+        texts.sort { UTF8Order.less($0.text, $1.text) }
+        var distinct: [(text: String, predicate: Query.Predicate)] = []
+        for element in texts where distinct.last.map({ !UTF8Order.equal($0.text, element.text) }) ?? true {
+            distinct.append(element)
+        }
+        let result = distinct.map(\.predicate)
+        switch result.count {
+        case 0: return .constant(neutral)
+        case 1: return result[0]
+        default: return neutral ? .and(result) : .or(result)
+        }
+    }
+
+    /// The predicate that is true exactly when this one is false: NOT pushed down as far as it can go.
+    ///
+    /// Comparisons are two-valued: `a < 5` is false for null and for NaN, and so is `a >= 5`. An ordering therefore
+    /// turns round only where neither can occur.
+    func negated() -> Query.Predicate {
+        switch self {
+        case .constant(let isTrue): .constant(!isTrue)
+        case .not(let comparison): .comparison(comparison)
+        case .and(let operands): .disjunction(operands.map { $0.negated() })
+        case .or(let operands): .conjunction(operands.map { $0.negated() })
+        case .comparison(let comparison): comparison.complement.map { .comparison($0) } ?? .not(comparison)
+        }
+    }
+
+    /// How many parentheses the canonical text has within each other.
+    var parenthesesDepth: Int {
+        switch self {
+        case .constant, .comparison, .not: 0
+        case .or(let operands): operands.map(\.parenthesesDepth).max() ?? 0
+        case .and(let operands):
+            operands.map { operand in
+                if case .or = operand { operand.parenthesesDepth + 1 } else { operand.parenthesesDepth }
+            }.max() ?? 0
+        }
+    }
+}
+
+extension Query.Comparison {
+    /// The comparison that is true exactly when this one is false; nil if there is none.
+    var complement: Query.Comparison? {
+        guard let complement = comparison.complement,
+            comparison == .equal || comparison == .notEqual || paths.allSatisfy(\.isTotallyOrdered)
+        else { return nil }
+        let isToMany = paths.contains(where: \.isToMany)
+        return Query.Comparison(
+            quantifier: isToMany && quantifier == .any ? .all : .any, left: left, comparison: complement,
+            ignoresCase: ignoresCase, right: right
+        ).canonicalBool
+    }
+
+    /// For a bool that cannot be null, `!= true` is `== false`.
+    var canonicalBool: Query.Comparison {
+        guard comparison == .notEqual, case .path(let path) = left, !path.canBeNull,
+            case .constant(.bool(let value)) = right
+        else { return self }
+        return Query.Comparison(
+            quantifier: quantifier, left: left, comparison: .equal, ignoresCase: false, right: .constant(.bool(!value)))
+    }
+}
+
+extension Query.Path {
+    /// Whether of two values always one is less than, equal to or greater than the other: neither null nor NaN occurs.
+    var isTotallyOrdered: Bool {
+        guard !canBeNull, case .scalar(let type) = type else { return false }
+        return type != .float && type != .double && type != .decimal
+    }
+}

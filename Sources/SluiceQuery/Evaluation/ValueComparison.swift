@@ -1,0 +1,106 @@
+internal import FoundationEssentials
+internal import SluiceModel
+
+/// What an operator means for two values. Two-valued: null and NaN make a comparison true or false, never unknown.
+struct ValueComparison {
+    private let comparison: ComparisonOperator
+    private let ignoresCase: Bool
+
+    /// - Parameter ignoresCase: fold the left text; the right one must be folded already.
+    init(_ comparison: ComparisonOperator, ignoresCase: Bool) {
+        self.comparison = comparison
+        self.ignoresCase = ignoresCase
+    }
+
+    /// Null equals null alone. Every text contains, begins and ends with null; only null is like null.
+    func holds(_ left: Value, _ right: Value) -> Bool {
+        if left.isNull || right.isNull { return holdsWithNull(left.isNull, right.isNull) }
+        if comparison.isTextSearch { return search(left, right) }
+        if ignoresCase, case .string(let text) = left, case .string(let other) = right {
+            return UTF8Order.equal(CaseFolding.fold(text), other) == (comparison == .equal)
+        }
+        guard let order = Self.order(left, right) else { return comparison == .notEqual }
+        return switch comparison {
+        case .equal: order == 0
+        case .notEqual: order != 0
+        case .less: order < 0
+        case .lessOrEqual: order <= 0
+        case .greater: order > 0
+        case .greaterOrEqual: order >= 0
+        default: false
+        }
+    }
+
+    private func holdsWithNull(_ left: Bool, _ right: Bool) -> Bool {
+        switch comparison {
+        case .equal, .lessOrEqual, .greaterOrEqual, .like: left && right
+        case .notEqual: left != right
+        case .beginsWith, .endsWith, .contains: right
+        default: false
+        }
+    }
+
+    // MARK: Order
+
+    /// Negative, zero or positive; nil if one is NaN. Numbers compare by their exact values, whatever their types.
+    private static func order(_ left: Value, _ right: Value) -> Int? {
+        switch (left, right) {
+        case (.int(let left), .int(let right)): left < right ? -1 : left == right ? 0 : 1
+        case (.double(let left), .double(let right)): order(left, right)
+        case (.float(let left), .float(let right)): order(Double(left), Double(right))
+        case (.float(let left), .double(let right)): order(Double(left), right)
+        case (.double(let left), .float(let right)): order(left, Double(right))
+        case (.int(let left), .double(let right)): order(left, right)
+        case (.int(let left), .float(let right)): order(left, Double(right))
+        case (.double(let left), .int(let right)): order(right, left).map { -$0 }
+        case (.float(let left), .int(let right)): order(right, Double(left)).map { -$0 }
+        case (.decimal(let left), .decimal(let right)):
+            left.isNaN || right.isNaN ? nil : left < right ? -1 : left == right ? 0 : 1
+        default: Value.compare(left, right)
+        }
+    }
+
+    private static func order(_ left: Double, _ right: Double) -> Int? {
+        left < right ? -1 : left == right ? 0 : left > right ? 1 : nil
+    }
+
+    private static func order(_ left: Int64, _ right: Double) -> Int? {
+        if right.isNaN { return nil }
+        if right >= 0x1p63 { return -1 }
+        if right < -0x1p63 { return 1 }
+        let whole = Int64(right)
+        if left != whole { return left < whole ? -1 : 1 }
+        let fraction = right - Double(whole)
+        return fraction > 0 ? -1 : fraction < 0 ? 1 : 0
+    }
+
+    // MARK: Text
+
+    private func search(_ left: Value, _ right: Value) -> Bool {
+        switch (left, right) {
+        case (.string(let text), .string(let needle)):
+            if comparison == .like { return LikePattern.matches(needle, text, ignoresCase: ignoresCase) }
+            var folded = ignoresCase ? CaseFolding.fold(text) : text
+            var needle = needle
+            return folded.withUTF8 { text in needle.withUTF8 { search(text, $0) } }
+        case (.data(let bytes), .data(let needle)):
+            return bytes.withUnsafeBufferPointer { bytes in needle.withUnsafeBufferPointer { search(bytes, $0) } }
+        default: return false
+        }
+    }
+
+    private func search(_ text: UnsafeBufferPointer<UInt8>, _ needle: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard text.count >= needle.count else { return false }
+        switch comparison {
+        case .beginsWith: return text.starts(with: needle)
+        case .endsWith: return text.suffix(needle.count).elementsEqual(needle)
+        default:
+            guard let first = needle.first else { return true }
+            for start in 0...text.count - needle.count
+            where text[start] == first && text[start..<start + needle.count].elementsEqual(needle) {
+                return true
+            }
+            return false
+        }
+    }
+}

@@ -1,0 +1,58 @@
+internal import SluiceModel
+
+/// A comparison whose one side is known: a test that single values pass or fail.
+struct ValueTest {
+    private enum Operand {
+        /// The known side is on the right.
+        case right(Value)
+        /// The known side is on the left.
+        case left(Value)
+        /// Sorted.
+        case list([Value])
+    }
+
+    private let comparison: ValueComparison
+    private let operand: Operand
+    private let ignoresCase: Bool
+
+    /// A test of what stands on the left of `value`, which must be folded if the comparison ignores case.
+    init(_ comparison: ComparisonOperator, _ value: Value, ignoresCase: Bool) {
+        self.comparison = ValueComparison(comparison, ignoresCase: ignoresCase)
+        self.ignoresCase = ignoresCase
+        operand = .right(value)
+    }
+
+    /// A test of what stands on the right of `value`.
+    init(_ value: Value, _ comparison: ComparisonOperator, ignoresCase: Bool) {
+        self.comparison = ValueComparison(comparison, ignoresCase: ignoresCase)
+        self.ignoresCase = ignoresCase
+        operand = .left(value)
+    }
+
+    /// Whether a value is among those given, which must be sorted, and folded if the test ignores case.
+    init(isIn values: [Value], ignoresCase: Bool) {
+        comparison = ValueComparison(.isIn, ignoresCase: ignoresCase)
+        self.ignoresCase = ignoresCase
+        operand = .list(values)
+    }
+
+    func passes(_ value: Value) -> Bool {
+        switch operand {
+        case .right(let constant): comparison.holds(value, constant)
+        case .left(let constant): comparison.holds(constant, ignoresCase ? value.folded : value)
+        case .list(let values): Self.contains(ignoresCase ? value.folded : value, in: values)
+        }
+    }
+
+    private static func contains(_ value: Value, in values: [Value]) -> Bool {
+        var low = 0
+        var high = values.count
+        while low < high {
+            let middle = (low + high) / 2
+            let order = Value.compare(values[middle], value)
+            if order == 0 { return true }
+            if order < 0 { low = middle + 1 } else { high = middle }
+        }
+        return false
+    }
+}

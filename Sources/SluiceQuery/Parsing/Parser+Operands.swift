@@ -1,0 +1,210 @@
+internal import FoundationEssentials
+internal import SluiceModel
+
+extension Parser {
+    /// A path, a literal, a list or an argument.
+    mutating func operand() throws(QueryError) -> ExpressionSyntax {
+        let position = token.position
+        switch token.kind {
+        case .symbol("{"): return try list(quantifier: nil, position: position)
+        case .identifier(_, isEscaped: false):
+            if let quantifier, canFollowQuantifier(peek()) {
+                advance()
+                switch token.kind {
+                case .symbol("{"): return try list(quantifier: quantifier, position: position)
+                case .argument, .nextArgument: return try argument(quantifier: quantifier, position: position)
+                default: return .path(try path(quantifier: quantifier, position: position))
+                }
+            }
+            if token.keyword == "SUBQUERY", peek().isSymbol("(") {
+                throw QueryError(.unsupported, "SUBQUERY is not supported yet", at: position)
+            }
+            if isLiteral { return .literal(try literal()) }
+            return .path(try path(quantifier: nil, position: position))
+        case .identifier, .pathArgument, .nextPathArgument, .symbol("@"):
+            return .path(try path(quantifier: nil, position: position))
+        case .argument, .nextArgument: return try argument(quantifier: nil, position: position)
+        default:
+            guard isLiteral else { throw unexpected("a property or a value") }
+            return .literal(try literal())
+        }
+    }
+
+    private var quantifier: PathSyntax.Quantifier? {
+        if token.isUniformKeyword("ANY") || token.isUniformKeyword("SOME") { return .any }
+        if token.isUniformKeyword("ALL") { return .all }
+        return token.isUniformKeyword("NONE") ? PathSyntax.Quantifier.none : nil
+    }
+
+    private func canFollowQuantifier(_ token: Token) -> Bool {
+        switch token.kind {
+        case .identifier, .argument, .nextArgument, .pathArgument, .nextPathArgument, .symbol("{"): true
+        default: false
+        }
+    }
+
+    private mutating func argument(
+        quantifier: PathSyntax.Quantifier?, position: Int
+    ) throws(QueryError) -> ExpressionSyntax {
+        switch try takeArgument() {
+        case .list(let values), .set(let values):
+            guard values.count <= QueryLimits.listCountMax else { throw tooManyElements(at: position) }
+            for _ in values { try countConstant() }
+            let literals = values.map { LiteralSyntax(.value($0), position: position) }
+            return .list(literals, quantifier: quantifier, position: position)
+        case let value:
+            guard quantifier == nil else {
+                throw QueryError(
+                    .typeMismatch, "the argument after a quantifier must be a list; it is \(value.kindName)",
+                    at: position)
+            }
+            try countConstant()
+            return .literal(LiteralSyntax(.value(value), position: position))
+        }
+    }
+
+    private mutating func list(
+        quantifier: PathSyntax.Quantifier?, position: Int
+    ) throws(QueryError) -> ExpressionSyntax {
+        advance()
+        var elements: [LiteralSyntax] = []
+        if !token.isSymbol("}") {
+            repeat {
+                guard elements.count < QueryLimits.listCountMax else { throw tooManyElements(at: position) }
+                elements.append(try element())
+            } while skip(",")
+        }
+        try expect("}", "or ',' in a list")
+        return .list(elements, quantifier: quantifier, position: position)
+    }
+
+    private mutating func element() throws(QueryError) -> LiteralSyntax {
+        switch token.kind {
+        case .argument, .nextArgument:
+            let position = token.position
+            try countConstant()
+            return LiteralSyntax(.value(try takeArgument()), position: position)
+        default:
+            guard isLiteral else { throw unexpected("a value; lists hold constants only") }
+            return try literal()
+        }
+    }
+
+    private func tooManyElements(at position: Int) -> QueryError {
+        QueryError(
+            .limitExceeded, "a list has more than \(QueryLimits.listCountMax) elements", at: position)
+    }
+
+    // MARK: Literals
+
+    private var isLiteral: Bool {
+        switch token.kind {
+        case .number, .string, .value, .call: return true
+        case .symbol(let symbol): return symbol == "-" || symbol == "+"
+        case .identifier:
+            if Self.constants[token.keyword ?? ""] != nil { return true }
+            if token.isUniformKeyword("TRUE") || token.isUniformKeyword("FALSE") { return true }
+            return peek().isSymbol("(") && ["OBJ", "BINARY", "BIN"].contains(token.keyword)
+        default: return false
+        }
+    }
+
+    private static let constants: [String: Value] = [
+        "NULL": .null, "NIL": .null, "INF": .double(.infinity), "INFINITY": .double(.infinity), "NAN": .double(.nan),
+    ]
+
+    private mutating func literal() throws(QueryError) -> LiteralSyntax {
+        let position = token.position
+        try countConstant()
+        let kind = try literalKind(isNegative: sign())
+        return LiteralSyntax(kind, position: position)
+    }
+
+    /// Skips a sign in front of a number; whether it was a minus.
+    private mutating func sign() throws(QueryError) -> Bool {
+        let isNegative = token.isSymbol("-")
+        guard isNegative || token.isSymbol("+") else { return false }
+        advance()
+        switch token.kind {
+        case .number: return isNegative
+        case .identifier where ["INF", "INFINITY", "NAN"].contains(token.keyword): return isNegative
+        default: throw unexpected("a number after a sign")
+        }
+    }
+
+    private mutating func literalKind(isNegative: Bool) throws(QueryError) -> LiteralSyntax.Kind {
+        let start = token.position
+        switch token.kind {
+        case .number(let digits):
+            advance()
+            return .number(isNegative ? "-" + digits : digits)
+        case .string(let string):
+            advance()
+            return .value(.string(string))
+        case .value(let value):
+            advance()
+            return .value(value)
+        case .call("UUID", let digits):
+            guard digits.utf8.count == 36, let uuid = UUID(uuidString: digits) else {
+                throw QueryError(
+                    .syntax, "found '\(digits)' as a UUID, expected 8-4-4-4-12 hexadecimal digits", at: start)
+            }
+            advance()
+            return .value(.uuid(uuid))
+        case .call("OID", let digits):
+            guard let id = ObjectID(digits) else {
+                throw QueryError(
+                    .syntax, "found '\(digits)' as an object id, expected 32 hexadecimal digits", at: start)
+            }
+            advance()
+            return .value(.objectID(id))
+        case .identifier:
+            if token.isUniformKeyword("TRUE") || token.isUniformKeyword("FALSE") {
+                let isTrue = token.keyword == "TRUE"
+                advance()
+                return .value(.bool(isTrue))
+            }
+            if let constant = Self.constants[token.keyword ?? ""] {
+                advance()
+                if case .double(let number) = constant, isNegative { return .value(.double(-number)) }
+                return .value(constant)
+            }
+            return try constructed()
+        default:
+            throw unexpected("a value")
+        }
+    }
+
+    /// `binary('…')` or `obj('Class', key)`.
+    private mutating func constructed() throws(QueryError) -> LiteralSyntax.Kind {
+        let isObject = token.keyword == "OBJ"
+        try enter()
+        defer { leave() }
+        advance()
+        advance()
+        guard case .string(let text) = token.kind else {
+            if !isObject, case .value(.data(let data)) = token.kind {
+                advance()
+                try expect(")", "to close binary(…)")
+                return .value(.data(data))
+            }
+            throw unexpected(isObject ? "the name of a class in quotes" : "text in quotes or B64\"…\"")
+        }
+        advance()
+        guard isObject else {
+            try expect(")", "to close binary(…)")
+            return .value(.data(Array(text.utf8)))
+        }
+        try expect(",", "between class and key in obj('Class', key)")
+        let start = token.position
+        let key: Value?
+        switch try literalKind(isNegative: sign()) {
+        case .value(let value): key = value
+        case .number(let digits): key = Int64(digits).map { .int($0) }
+        case .object: key = nil
+        }
+        guard let key else { throw QueryError(.typeMismatch, "an object's key is no fraction or object", at: start) }
+        try expect(")", "to close obj(…)")
+        return .object(className: text, key: key)
+    }
+}

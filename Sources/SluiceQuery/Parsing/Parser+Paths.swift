@@ -1,0 +1,90 @@
+internal import SluiceModel
+
+extension Parser {
+    /// A path of names, indexes and operations.
+    mutating func path(quantifier: PathSyntax.Quantifier?, position: Int) throws(QueryError) -> PathSyntax {
+        var components: [PathSyntax.Component] = []
+        repeat {
+            try component(into: &components)
+            while token.isSymbol("[") { components.append(try subscription()) }
+            guard components.count <= QueryLimits.pathLengthMax else {
+                throw QueryError(
+                    .limitExceeded, "a path has more than \(QueryLimits.pathLengthMax) components", at: position)
+            }
+        } while skip(".")
+        return PathSyntax(components, quantifier: quantifier, position: position)
+    }
+
+    private mutating func component(into components: inout [PathSyntax.Component]) throws(QueryError) {
+        let position = token.position
+        switch token.kind {
+        case .identifier(let name, _):
+            advance()
+            components.append(.init(.property(name), position: position))
+        case .pathArgument, .nextPathArgument:
+            guard case .string(let path) = try takeArgument() else {
+                throw QueryError(.typeMismatch, "the argument of a path must be a string", at: position)
+            }
+            for name in path.split(separator: ".", omittingEmptySubsequences: false) {
+                components.append(.init(.property(String(name)), position: position))
+            }
+        case .symbol("@"):
+            advance()
+            guard case .identifier(let name, _) = token.kind else { throw unexpected("an operation after '@'") }
+            advance()
+            guard name == "links", token.isSymbol("."), !peek().isSymbol("@") else {
+                components.append(.init(.operation(name), position: position))
+                return
+            }
+            advance()
+            let className = try self.name("the name of a class after @links")
+            try expect(".", "after the class of @links")
+            let property = try self.name("the name of a link property after the class of @links")
+            components.append(.init(.backlink(className: className, property: property), position: position))
+        default:
+            throw unexpected("the name of a property")
+        }
+    }
+
+    private mutating func name(_ expectation: String) throws(QueryError) -> String {
+        guard case .identifier(let name, _) = token.kind else { throw unexpected(expectation) }
+        advance()
+        return name
+    }
+
+    /// `[0]`, `['key']`, `[FIRST]`, `[*]`, `[$0]`.
+    private mutating func subscription() throws(QueryError) -> PathSyntax.Component {
+        let position = token.position
+        advance()
+        let kind: PathSyntax.Component.Kind
+        switch token.kind {
+        case .number(let digits):
+            guard let index = Int(digits) else { throw unexpected("a whole number in '[…]'") }
+            kind = .index(index)
+            advance()
+        case .string(let key):
+            kind = .key(key)
+            advance()
+        case .symbol("*"):
+            kind = .named("*")
+            advance()
+        case .identifier:
+            guard let keyword = token.keyword, ["FIRST", "LAST", "SIZE"].contains(keyword) else {
+                throw unexpected("a number, a key in quotes, FIRST, LAST, SIZE or '*' in '[…]'")
+            }
+            kind = .named(keyword)
+            advance()
+        case .argument, .nextArgument:
+            let start = token.position
+            switch try takeArgument() {
+            case .int(let number): kind = .index(Int(number))
+            case .string(let key): kind = .key(key)
+            default: throw QueryError(.typeMismatch, "the argument in '[…]' must be a number or a string", at: start)
+            }
+        default:
+            throw unexpected("a number, a key in quotes, FIRST, LAST, SIZE or '*' in '[…]'")
+        }
+        try expect("]", "to close '['")
+        return PathSyntax.Component(kind, position: position)
+    }
+}

@@ -1,0 +1,106 @@
+internal import SluiceModel
+
+extension Parser {
+    /// A whole query, up to the end of the text.
+    mutating func query(className: String?) throws(QueryError) -> QuerySyntax {
+        var syntax: QuerySyntax
+        if let className {
+            syntax = QuerySyntax(.objects(className: className))
+            if !token.isEnd, !isAtClause { syntax.predicate = try predicate() }
+        } else if case .call("OBJECT", let content) = token.kind {
+            syntax = QuerySyntax(.object(try objectID(content)))
+            guard token.isEnd else { throw unexpected("the end of the query after OBJECT(id)") }
+            return syntax
+        } else {
+            guard case .identifier(let name, _) = token.kind else {
+                throw unexpected("the name of a class, as in: Car WHERE price < 9000")
+            }
+            syntax = QuerySyntax(.objects(className: name, position: token.position))
+            advance()
+            if token.keyword == "WHERE" {
+                advance()
+                syntax.predicate = try predicate()
+            } else if !token.isEnd, !isAtClause {
+                throw unexpected("WHERE, SORT, LIMIT, EXCLUDE or the end of the query after the class '\(name)'")
+            }
+        }
+        while isAtClause { syntax.clauses.append(try clause()) }
+        guard token.isEnd else {
+            throw unexpected("AND, OR, SORT, LIMIT, EXCLUDE or the end of the query")
+        }
+        return syntax
+    }
+
+    private mutating func objectID(_ digits: String) throws(QueryError) -> ObjectID {
+        guard let id = ObjectID(digits) else {
+            throw QueryError(
+                .syntax, "found '\(digits)' as an object's id, expected 32 hexadecimal digits", at: token.position)
+        }
+        advance()
+        return id
+    }
+
+    private var isAtClause: Bool {
+        guard let keyword = token.keyword, peek().isSymbol("(") else { return false }
+        return ["SORT", "LIMIT", "DISTINCT", "EXCLUDE"].contains(keyword)
+    }
+
+    private mutating func clause() throws(QueryError) -> QuerySyntax.Clause {
+        let position = token.position
+        let keyword = token.keyword
+        advance()
+        advance()
+        let clause: QuerySyntax.Clause
+        switch keyword {
+        case "SORT": clause = .sort(try sortKeys(), position: position)
+        case "LIMIT": clause = .limit(try limit(), position: position)
+        case "DISTINCT": clause = .distinct(try paths(), position: position)
+        default: clause = .exclude(try paths(), position: position)
+        }
+        try expect(")", "or ',' in \(keyword ?? "")")
+        return clause
+    }
+
+    private mutating func sortKeys() throws(QueryError) -> [QuerySyntax.SortSyntax] {
+        var keys: [QuerySyntax.SortSyntax] = []
+        repeat {
+            let path = try path(quantifier: nil, position: token.position)
+            var isAscending = true
+            switch token.keyword {
+            case "ASC", "ASCENDING": advance()
+            case "DESC", "DESCENDING":
+                isAscending = false
+                advance()
+            default:
+                guard token.isSymbol(",") || token.isSymbol(")") else {
+                    throw unexpected("ASC, DESC, ',' or ')' in SORT")
+                }
+            }
+            keys.append(QuerySyntax.SortSyntax(path, isAscending: isAscending))
+        } while skip(",")
+        return keys
+    }
+
+    private mutating func paths() throws(QueryError) -> [PathSyntax] {
+        var result: [PathSyntax] = []
+        repeat { result.append(try path(quantifier: nil, position: token.position)) } while skip(",")
+        return result
+    }
+
+    private mutating func limit() throws(QueryError) -> Int {
+        switch token.kind {
+        case .number(let digits):
+            guard let limit = Int(digits) else { throw unexpected("a whole number in LIMIT") }
+            advance()
+            return limit
+        case .argument, .nextArgument:
+            let position = token.position
+            guard case .int(let value) = try takeArgument(), let limit = Int(exactly: value), limit >= 0 else {
+                throw QueryError(.typeMismatch, "the argument of LIMIT is not a whole number from 0", at: position)
+            }
+            return limit
+        default:
+            throw unexpected("a whole number in LIMIT")
+        }
+    }
+}

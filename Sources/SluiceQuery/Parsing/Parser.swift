@@ -1,0 +1,106 @@
+package import SluiceModel
+
+/// A recursive-descent parser of the query language.
+struct Parser {
+    private let text: [UInt8]
+    private let tokens: [Token]
+    private var index = 0
+    private let arguments: [Value]
+    private var argumentsTaken = 0
+    private var depth = 0
+    private var nodeCount = 0
+    private var constantCount = 0
+
+    init(_ text: String, arguments: [Value]) throws(QueryError) {
+        self.text = Array(text.utf8)
+        self.arguments = arguments
+        tokens = try Lexer.tokens(of: text)
+    }
+
+    // MARK: Tokens
+
+    var token: Token { tokens[index] }
+
+    func peek(_ offset: Int = 1) -> Token { tokens[min(index + offset, tokens.count - 1)] }
+
+    mutating func advance() { index = min(index + 1, tokens.count - 1) }
+
+    mutating func skip(_ symbol: StaticString) -> Bool {
+        guard token.isSymbol(symbol) else { return false }
+        advance()
+        return true
+    }
+
+    mutating func expect(_ symbol: StaticString, _ role: String) throws(QueryError) {
+        guard skip(symbol) else { throw unexpected("'\(symbol)' \(role)") }
+    }
+
+    /// The error of finding the current token where something else belongs.
+    func unexpected(_ expectation: String) -> QueryError {
+        QueryError(.syntax, "found \(describe(token)), expected \(expectation)", at: token.position)
+    }
+
+    func describe(_ token: Token) -> String {
+        if token.isEnd { return "the end of the query" }
+        let source = String(decoding: text[token.range], as: UTF8.self)
+        return source.count > 32 ? "'\(source.prefix(32))…'" : "'\(source)'"
+    }
+
+    // MARK: Limits
+
+    mutating func enter() throws(QueryError) {
+        depth += 1
+        guard depth <= QueryLimits.depthMax else {
+            throw QueryError(
+                .limitExceeded, "conditions are nested more than \(QueryLimits.depthMax) deep", at: token.position)
+        }
+    }
+
+    mutating func leave() { depth -= 1 }
+
+    mutating func countNode() throws(QueryError) {
+        nodeCount += 1
+        guard nodeCount <= QueryLimits.nodeCountMax else {
+            throw QueryError(
+                .limitExceeded, "the query has more than \(QueryLimits.nodeCountMax) conditions", at: token.position)
+        }
+    }
+
+    mutating func countConstant() throws(QueryError) {
+        constantCount += 1
+        guard constantCount <= QueryLimits.constantCountMax else {
+            throw QueryError(
+                .limitExceeded, "the query has more than \(QueryLimits.constantCountMax) constants", at: token.position)
+        }
+    }
+
+    // MARK: Arguments
+
+    /// The value of the argument token that stands here.
+    mutating func takeArgument() throws(QueryError) -> Value {
+        let position = token.position
+        let number: Int
+        switch token.kind {
+        case .argument(let written), .pathArgument(let written): number = written
+        default:
+            number = argumentsTaken
+            argumentsTaken += 1
+        }
+        guard number < arguments.count else {
+            let given = arguments.count == 1 ? "1 is given" : "\(arguments.count) are given"
+            throw QueryError(.missingArgument, "argument $\(number) is missing: \(given)", at: position)
+        }
+        advance()
+        return arguments[number]
+    }
+}
+
+extension QuerySyntax {
+    /// Parses a query without checking it, see ``Query/parse(_:className:arguments:schema:)``.
+    package static func parse(
+        _ text: String, className: String? = nil, arguments: [Value] = []
+    ) throws(QueryError) -> QuerySyntax {
+        var parser = try Parser(text, arguments: arguments)
+        return try parser.query(className: className)
+    }
+}

@@ -1,0 +1,218 @@
+internal import SluiceModel
+
+/// A comparison with one side known, as SQL over the other side.
+struct SQLTest {
+    struct Other {
+        let value: SQLStatement
+        let type: Query.Path.ValueType
+    }
+
+    enum Operand {
+        case right(Value)
+        case left(Value)
+        case list([Value])
+        case rightExpression(Other)
+        case leftExpression(Other)
+    }
+
+    private let comparison: ComparisonOperator
+    private let operand: Operand
+    private let ignoresCase: Bool
+    private var isNegated = false
+
+    init(_ comparison: ComparisonOperator, _ operand: Operand, ignoresCase: Bool) {
+        self.comparison = comparison
+        self.operand = operand
+        self.ignoresCase = ignoresCase
+    }
+
+    /// The test that passes exactly where this one fails.
+    var negated: SQLTest {
+        var test = self
+        test.isNegated.toggle()
+        return test
+    }
+
+    /// Whether the known side is an expression and no constant.
+    var isOfExpression: Bool {
+        switch operand {
+        case .rightExpression, .leftExpression: true
+        default: false
+        }
+    }
+
+    /// Whether a constant passes a test against constants.
+    func passes(_ value: Value) -> Bool {
+        let test: ValueTest
+        switch operand {
+        case .right(let constant): test = ValueTest(comparison, constant, ignoresCase: ignoresCase)
+        case .left(let constant): test = ValueTest(constant, comparison, ignoresCase: ignoresCase)
+        case .list(let values): test = ValueTest(isIn: values, ignoresCase: ignoresCase)
+        case .rightExpression, .leftExpression: return false
+        }
+        return test.passes(value) != isNegated
+    }
+
+    // MARK: Links
+
+    /// The keys that a link is tested against; nil for a test against null or an expression.
+    var linkKeys: [ObjectKey]? {
+        let values: [Value]
+        switch operand {
+        case .right(let value): values = [value]
+        case .list(let list): values = list
+        default: return nil
+        }
+        let keys = values.compactMap { value in
+            if case .link(let key) = value { key } else { nil }
+        }
+        return keys.isEmpty && !values.isEmpty ? nil : keys
+    }
+
+    /// Whether a test against keys passes for every other key.
+    var isExclusive: Bool { (comparison == .notEqual) != isNegated }
+
+    /// Whether a test of a link against null wants null.
+    var wantsNull: Bool { (comparison == .equal) != isNegated }
+
+    // MARK: Scalars
+
+    /// The test of an expression of a type.
+    func condition(_ expression: SQLStatement, _ type: Query.Path.ValueType) -> SQLStatement {
+        if case .right(let constant) = operand, !constant.isNull, let binding = SQLBinding(constant),
+            (comparison == .equal && isNegated) || (comparison == .notEqual && !isNegated)
+        {
+            return "\(folded(expression)) IS NOT \(binding)"
+        }
+        let positive = positive(expression, type)
+        return isNegated ? "(\(positive)) IS NOT TRUE" : positive
+    }
+
+    private func positive(_ expression: SQLStatement, _ type: Query.Path.ValueType) -> SQLStatement {
+        switch operand {
+        case .right(.null): return "\(expression) IS \(sql: comparison == .equal ? "" : "NOT ")NULL"
+        case .right(let constant): return compare(expression, constant, type)
+        case .list(let values): return isIn(expression, values)
+        case .left(let constant):
+            return search(in: "\(SQLBinding(constant) ?? .null)", for: folded(expression))
+        case .rightExpression(let other):
+            return comparison.isTextSearch
+                ? search(in: folded(expression), for: folded(other.value))
+                : compare(folded(expression), type, folded(other.value), other.type)
+        case .leftExpression(let other):
+            return search(in: folded(other.value), for: folded(expression))
+        }
+    }
+
+    private func folded(_ expression: SQLStatement) -> SQLStatement {
+        ignoresCase ? "\(sql: TableLayout.Function.fold)(\(expression))" : expression
+    }
+
+    private func isIn(_ expression: SQLStatement, _ values: [Value]) -> SQLStatement {
+        let bindings = values.filter { !$0.isNull }.map { value -> SQLStatement in "\(SQLBinding(value) ?? .null)" }
+        let membership: SQLStatement =
+            bindings.isEmpty ? "0" : "\(folded(expression)) IN (\(.joined(bindings, by: ", ")))"
+        return bindings.count == values.count ? membership : "(\(expression) IS NULL OR \(membership))"
+    }
+
+    private func compare(
+        _ expression: SQLStatement, _ constant: Value, _ type: Query.Path.ValueType
+    ) -> SQLStatement {
+        let binding = SQLBinding(constant) ?? .null
+        switch comparison {
+        case .equal: return "\(folded(expression)) = \(binding)"
+        case .less, .lessOrEqual: return "\(expression) \(sql: comparison.rawValue) \(binding)"
+        case .greater, .greaterOrEqual:
+            let order: SQLStatement = "\(expression) \(sql: comparison.rawValue) \(binding)"
+            return Self.isNumber(expression, type).map { "(\(order) AND \($0))" } ?? order
+        case .beginsWith: return beginsWith(expression, constant)
+        case .endsWith:
+            let count = constant.byteCount
+            return "substr(CAST(\(folded(expression)) AS BLOB), \(sql: String(-count))) = CAST(\(binding) AS BLOB)"
+        case .contains: return "instr(\(folded(expression)), \(binding)) > 0"
+        case .like:
+            return "\(sql: TableLayout.Function.like)(\(binding), \(expression), \(sql: ignoresCase ? "1" : "0"))"
+        default: return "0"
+        }
+    }
+
+    /// A range of the text's order, which an index can serve.
+    private func beginsWith(_ expression: SQLStatement, _ constant: Value) -> SQLStatement {
+        let binding = SQLBinding(constant) ?? .null
+        guard !ignoresCase else { return "instr(\(folded(expression)), \(binding)) = 1" }
+        guard let end = PrefixRange.end(of: constant), let bound = SQLBinding(end) else {
+            return "\(expression) >= \(binding)"
+        }
+        return "(\(expression) >= \(binding) AND \(expression) < \(bound))"
+    }
+
+    // MARK: Expressions
+
+    /// A text search, in and for text folded already: null is found in everything, nothing but null in null.
+    private func search(in text: SQLStatement, for needle: SQLStatement) -> SQLStatement {
+        switch comparison {
+        case .contains: return "(\(needle) IS NULL OR instr(\(text), \(needle)) > 0)"
+        case .beginsWith: return "(\(needle) IS NULL OR instr(\(text), \(needle)) = 1)"
+        case .endsWith:
+            let length: SQLStatement = "length(CAST(\(needle) AS BLOB))"
+            return """
+                (\(needle) IS NULL OR \(text) IS NOT NULL AND (\(length) = 0 OR length(CAST(\(text) AS BLOB)) >= \(length) \
+                AND substr(CAST(\(text) AS BLOB), -\(length)) = CAST(\(needle) AS BLOB)))
+                """
+        default:
+            return """
+                (CASE WHEN \(needle) IS NULL THEN \(text) IS NULL \
+                ELSE \(sql: TableLayout.Function.like)(\(needle), \(text), 0) END)
+                """
+        }
+    }
+
+    /// Two expressions: null equals null, NaN equals nothing.
+    private func compare(
+        _ left: SQLStatement, _ leftType: Query.Path.ValueType, _ right: SQLStatement, _ rightType: Query.Path.ValueType
+    ) -> SQLStatement {
+        func equality() -> SQLStatement {
+            let same: SQLStatement = "\(left) IS \(right)"
+            return Self.isNaN(left, leftType).map { "(\(same) AND (\($0)) IS NOT TRUE)" } ?? same
+        }
+        switch comparison {
+        case .equal: return equality()
+        case .notEqual: return "(\(equality())) IS NOT TRUE"
+        default:
+            let isLess = comparison == .less || comparison == .lessOrEqual
+            let bound = isLess ? Self.isNumber(right, rightType) : Self.isNumber(left, leftType)
+            var order: SQLStatement = "\(left) \(sql: comparison.rawValue) \(right)"
+            if let bound { order = "(\(order) AND \(bound))" }
+            let acceptsNulls = comparison == .lessOrEqual || comparison == .greaterOrEqual
+            return acceptsNulls ? "(\(order) OR (\(left) IS NULL AND \(right) IS NULL))" : order
+        }
+    }
+
+    /// Excludes NaN, which sorts above every number; nil for types without.
+    private static func isNumber(_ expression: SQLStatement, _ type: Query.Path.ValueType) -> SQLStatement? {
+        switch type {
+        case .scalar(.float), .scalar(.double): "\(expression) <= 9e999"
+        case .scalar(.decimal): "\(expression) < x'04'"
+        default: nil
+        }
+    }
+
+    private static func isNaN(_ expression: SQLStatement, _ type: Query.Path.ValueType) -> SQLStatement? {
+        switch type {
+        case .scalar(.float), .scalar(.double): "\(expression) = '\(sql: SQLBinding.notANumber)'"
+        case .scalar(.decimal): "\(expression) = x'04'"
+        default: nil
+        }
+    }
+}
+
+extension Value {
+    /// The length of text in UTF-8 or of data; 0 for everything else.
+    fileprivate var byteCount: Int {
+        switch self {
+        case .string(let text): text.utf8.count
+        case .data(let bytes): bytes.count
+        default: 0
+        }
+    }
+}
