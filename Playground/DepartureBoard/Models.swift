@@ -30,3 +30,8 @@ import Sluice
     var delay: Int?
     var hasDeparted = false
 }
+
+extension Flight {
+    /// The airline's two letters.
+    var airlineCode: String { airline?.key?.description ?? "??" }
+}

@@ -1,5 +1,5 @@
 internal import Dispatch
-public import SluiceModel
+internal import SluiceModel
 public import SluiceQuery
 internal import SluiceStorage
 internal import SluiceViews

@@ -154,7 +154,8 @@ struct SQLTest {
         case .endsWith:
             let length: SQLStatement = "length(CAST(\(needle) AS BLOB))"
             return """
-                (\(needle) IS NULL OR \(text) IS NOT NULL AND (\(length) = 0 OR length(CAST(\(text) AS BLOB)) >= \(length) \
+                (\(needle) IS NULL OR \(text) IS NOT NULL AND (\(length) = 0 \
+                OR length(CAST(\(text) AS BLOB)) >= \(length) \
                 AND substr(CAST(\(text) AS BLOB), -\(length)) = CAST(\(needle) AS BLOB)))
                 """
         default:
