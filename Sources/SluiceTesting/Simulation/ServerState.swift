@@ -115,7 +115,7 @@ final class ServerHistory {
         }
         guard storage.version > latest.version || storage.schema != latest.schema else { return }
         var next = latest.version + 1
-        var repeated: LogEntry?
+        var repeated: SluiceStorage.LogEntry?
         try storage.forEachLogEntry(after: latest.version) { entry in
             guard entry.version == next else {
                 throw SimulationFailure("the log goes from version \(next - 1) to \(entry.version)")

@@ -110,7 +110,7 @@ extension Simulation {
         let storage = client.storage
         let hash = query.hash
         let own = storage.subscriptions.first { $0.hash == hash }
-        var protected: Set<ObjectRef> = Set(storage.pendingObjects)
+        var protected: Set<ObjectRef> = Set(try storage.pendingObjects)
         for record in storage.subscriptions where !record.isDormant && record.hash != hash {
             protected.formUnion(try members(of: record, client))
         }
@@ -163,7 +163,7 @@ extension Simulation {
 
     /// After cleaning up, only members and unsent objects are left; members being staged count too.
     func checkNothingUnheld(_ client: SimulatedClient) throws {
-        var held = Set(client.storage.pendingObjects)
+        var held = Set(try client.storage.pendingObjects)
         var isStaging = false
         for record in client.storage.subscriptions where !record.isDormant {
             held.formUnion(try members(of: record, client))
@@ -184,7 +184,7 @@ extension Simulation {
         guard storage.outboxCount == 0 else {
             throw SimulationFailure("client \(client.index) keeps \(storage.outboxCount) transactions that were all sent")
         }
-        guard storage.pendingObjects.isEmpty else {
+        guard try storage.pendingObjects.isEmpty else {
             throw SimulationFailure("client \(client.index) has pending objects and an empty outbox")
         }
         for write in client.ledger {

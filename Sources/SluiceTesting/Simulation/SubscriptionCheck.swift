@@ -14,13 +14,13 @@ struct SubscriptionCheck {
     private let storage: any ClientStorage
     private let pending: Set<ObjectRef>
 
-    init(_ client: SimulatedClient, _ query: Query, _ record: SubscriptionRecord, _ state: ServerState) {
+    init(_ client: SimulatedClient, _ query: Query, _ record: SubscriptionRecord, _ state: ServerState) throws {
         self.client = client
         self.query = query
         self.record = record
         self.state = state
         storage = client.storage
-        pending = Set(client.storage.pendingObjects)
+        pending = Set(try client.storage.pendingObjects)
     }
 
     func run() throws {
