@@ -9,7 +9,7 @@ enum LogPrinter {
         }
     }
 
-    static func line(_ entry: LogEntry, at time: Timestamp, isTerminal: Bool) -> String {
+    static func line(_ entry: LogLine, at time: Timestamp, isTerminal: Bool) -> String {
         guard isTerminal else {
             var writer = JSONWriter()
             let members =
