@@ -84,6 +84,8 @@ package final class ClientEngine {
         try transaction(.local) { _ in
             for var record in awake {
                 record.isDormant = true
+                // All that is complete stands where the store does.
+                if record.state == .complete { record.version = storage.syncState?.version ?? record.version }
                 if record.state == .bootstrapping {
                     record.state = .pending
                     try storage.discardStaging(record.id)
@@ -115,6 +117,7 @@ package final class ClientEngine {
             try storage.commit()
         } catch {
             storage.rollback()
+            for record in storage.subscriptions { subscriptionInterest(record.id)?.record = record }
             throw error
         }
         try hub.publish(transaction, origin: origin, engine: self)
