@@ -182,8 +182,10 @@ final class FrameApplier {
             if let base, base.version > version { return }
             let image = images.overlay(base, key: object.key, version: version, values: values)
             try storage.setBaseImage(.row(image), of: object)
-            try transaction.show(engine.replayed(image, of: object), of: object)
-            return
+            let shown = try engine.replayed(image, of: object)
+            // A member must be known here, if only as deleted.
+            if shown == nil { try transaction.show(image, of: object) }
+            return try transaction.show(shown, of: object)
         }
         guard let current = try storage.row(object) else {
             let row = images.overlay(nil, key: object.key, version: version, values: values)
