@@ -86,6 +86,8 @@ package final class ClientEngine {
         try transaction(.local) { _ in
             for var record in awake {
                 record.isDormant = true
+                // All that is complete stands where the store does.
+                if record.state == .complete { record.version = storage.syncState?.version ?? record.version }
                 if record.state == .bootstrapping {
                     record.state = .pending
                     try storage.discardStaging(record.id)
@@ -112,6 +114,7 @@ package final class ClientEngine {
         } catch {
             storage.rollback()
             hasGrownSchema = false
+            for record in storage.subscriptions { subscriptionInterest(record.id)?.record = record }
             throw error
         }
         if hasGrownSchema {
