@@ -99,7 +99,7 @@ let package = Package(
         tests("SluiceViews", ["SluiceModel", "SluiceQuery"]),
         tests("SluiceWire", ["SluiceModel"]),
         tests("SluiceTransport"),
-        tests("SluiceStorage", ["SluiceModel", "SluiceQuery", "SluiceWire", "CSQLite"]),
+        tests("SluiceStorage", ["SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "CSQLite"]),
         .testTarget(
             name: "SluiceTests", dependencies: ["Sluice", "SluiceModel", "SluiceQuery", "SluiceTesting"],
             swiftSettings: settings + macroSettings),

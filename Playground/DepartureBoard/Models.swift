@@ -14,7 +14,7 @@ import Sluice
 @Model struct Plane {
     @PrimaryKey var tailnum: String
     var manufacturer = ""
-    var model = ""
+    var type = ""
     var seats = 0
 }
 
@@ -29,4 +29,9 @@ import Sluice
     /// How late it is, in minutes; null until somebody knows.
     var delay: Int?
     var hasDeparted = false
+}
+
+extension Flight {
+    /// The airline's two letters.
+    var airlineCode: String { airline?.key?.description ?? "??" }
 }

@@ -59,8 +59,8 @@ struct BoardPainter {
     }
 
     private func row(of flight: Flight) -> String {
-        let carrier = flight.airline.map { "\($0.key)" } ?? "??"
-        let destination = (try? flight.destination?.fetch())?.name ?? flight.destination.map { "\($0.key)" } ?? ""
+        let carrier = flight.airlineCode
+        let destination = (try? flight.destination?.fetch())?.name ?? flight.destination?.key?.description ?? ""
         let status =
             switch flight.delay {
             case nil: ""
@@ -68,13 +68,11 @@ struct BoardPainter {
             case let delay? where delay > 0: "+\(delay) min"
             case _?: "on time"
             }
-        let code = "\(carrier) \(flight.number)".padding(toLength: 9, withPad: " ", startingAt: 0)
-        return "\(time(flight.scheduled))  \(code)\(destination.prefix(30).padding(toLength: 32, withPad: " ", startingAt: 0))\(status)"
+        let code = "\(carrier) \(flight.number)"
+        return "\(time(flight.scheduled))  \(column(code, 9))\(column(String(destination.prefix(30)), 32))\(status)"
     }
-}
 
-extension StringProtocol {
-    fileprivate func padding(toLength length: Int, withPad pad: String, startingAt index: Int) -> String {
-        String(self).padding(toLength: length, withPad: pad, startingAt: index)
+    private func column(_ text: String, _ width: Int) -> String {
+        text.padding(toLength: width, withPad: " ", startingAt: 0)
     }
 }

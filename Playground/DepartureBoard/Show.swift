@@ -39,7 +39,7 @@ struct Show {
 
         gateToken.stop()
         token.stop(stopSyncing: true, purgeLocal: true)
-        screen.say("The concourse lets go of its token: \(try Self.objectCount(in: concourse)) objects are left in its store.")
+        screen.say("The concourse lets go of its board, and the flights of it leave its store: \(try concourse.objects(Flight.self).count()) is left, the one that was tapped.")
         screen.say("The server still has all \(try await Self.flightsOnServer(operations)) flights: a purge deletes nothing there.")
         screen.say(tally.summary)
     }
@@ -74,13 +74,13 @@ struct Show {
         let detail = concourse.results(of: flight)
         guard let whole = try await detail.synced(timeout: .seconds(30)).first else { return }
         let plane = try whole.plane?.fetch()
-        let described = plane.map { "\($0.manufacturer) \($0.model), \($0.seats) seats" } ?? "a plane that the data does not have"
-        screen.say("A tap on \(whole.airline.map { "\($0.key)" } ?? "") \(whole.number) fetches its plane: \(described).")
+        let described = plane.map { "\($0.manufacturer) \($0.type), \($0.seats) seats" } ?? "a plane that the data does not have"
+        screen.say("A tap on \(whole.airlineCode) \(whole.number) fetches its plane: \(described).")
     }
 
     /// Operations reports delays and departures as the real day brought them.
     private func replay(_ timetable: Timetable, departures count: Int) async throws {
-        let leaving = timetable.departures.filter { $0.flight.origin?.key == "EWR" }.prefix(count)
+        let leaving = timetable.departures.filter { $0.flight.origin?.key == .string("EWR") }.prefix(count)
         for departure in leaving {
             try await operations.write { transaction in
                 try transaction.update(departure.flight) { $0.delay = departure.delay }
@@ -102,6 +102,6 @@ struct Show {
         }
         try await concourse.uploaded(timeout: .seconds(30))
         try await tally.untilGateSaw(next.objectID, timeout: .seconds(10))
-        screen.say("An agent at the concourse delays \(next.airline.map { "\($0.key)" } ?? "") \(next.number) by 25 minutes: ● here, ◆ at the gate.")
+        screen.say("An agent at the concourse delays \(next.airlineCode) \(next.number) by 25 minutes: ● here, ◆ at the gate.")
     }
 }

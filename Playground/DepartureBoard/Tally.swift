@@ -13,7 +13,8 @@ final class Tally: @unchecked Sendable {
 
     func note(_ change: Change<Flight>) {
         lock.withLock {
-            if change.remote == nil { localCount += 1 } else { remoteCount += 1 }
+            // The first event only tells what was here.
+            if change.remote != nil { remoteCount += 1 } else if !change.isInitial { localCount += 1 }
             largest = max(largest, change.results.count)
         }
     }

@@ -5,13 +5,23 @@ import Testing
 @testable import SluiceViews
 
 @Suite struct LiveViewSimulationTests {
+    @Test func mostRandomTextsAreQueries() {
+        var world = RandomWorld(seed: 1, keyCount: 5)
+        let parsed = (0..<200).filter { _ in (try? TestSchema.query(world.queryText())) != nil }
+        #expect(parsed.count > 150)
+    }
+
     /// Views over many queries at once follow random commit groups; after each group every view's follower equals the
     /// oracle. A failure names the seed, the step and the query.
-    @Test(arguments: Array(UInt64(1)...24))
+    @Test(arguments: Array(UInt64(1)...20))
     func everyViewEqualsTheOracleAfterEveryCommitGroup(seed: UInt64) throws {
-        var world = RandomWorld(seed: seed, keyCount: seed % 3 == 0 ? 12 : seed % 3 == 1 ? 5 : 40)
+        // One class with many objects exhausts and overflows windows; few keys make cycles and other ways around.
+        var world =
+            seed % 4 == 3
+            ? RandomWorld(seed: seed, keyCount: 80, classes: [TestSchema.user])
+            : RandomWorld(seed: seed, keyCount: [5, 12, 40][Int(seed % 4)])
         let source = MemorySource()
-        for _ in 0..<Int.random(in: 0...100, using: &world.generator) {
+        for _ in 0..<Int.random(in: 0...150, using: &world.generator) {
             let object = world.object()
             source.set(object, world.row(for: object))
         }

@@ -159,7 +159,7 @@ extension ClientEngine {
 
     /// Takes in the server's schema, inside a transaction.
     private func adopt(_ schema: Schema) throws {
-        _ = try storage.merge(schema, sides: ("this store", "the server"))
+        try merge(schema, from: "the server")
         session.serverSchema = schema
         session.map = SchemaMap(server: schema, store: storage.schema)
     }
@@ -177,7 +177,7 @@ extension ClientEngine {
     /// Extends the schema of this store, and of the server as soon as it is reached.
     package func declare(_ classes: [ClassSchema]) throws {
         let additions = try Self.closedSchema(of: classes, within: schema)
-        _ = try transaction(.local) { _ in try storage.merge(additions, sides: ("this store", "the declaration")) }
+        try transaction(.local) { _ in try merge(additions, from: "the declaration") }
         if session.isActive { send([.declare(session: SyncSession.number, schema: storage.schema)]) }
     }
 

@@ -40,6 +40,7 @@ package final class ClientEngine {
     /// Tells about writes that the server refused.
     package var onRejection: ((WriteRejection) -> Void)?
     private var lastNumber: UInt64 = 0
+    private var hasGrownSchema = false
 
     /// - Parameters:
     ///   - storage: opened, with the application's schema merged in.
@@ -90,6 +91,17 @@ package final class ClientEngine {
                 try storage.updateSubscription(record)
             }
         }
+    }
+
+    /// Takes classes and properties in, inside a transaction.
+    func merge(_ other: Schema, from side: String) throws {
+        if try !storage.merge(other, sides: ("this store", side)).isEmpty { hasGrownSchema = true }
+    }
+
+    /// The schema, if it has grown since the last call.
+    package func takeGrownSchema() -> Schema? {
+        defer { hasGrownSchema = false }
+        return hasGrownSchema ? schema : nil
     }
 
     /// Runs `body` in one storage transaction, then tells observers what it changed.

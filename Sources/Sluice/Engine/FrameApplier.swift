@@ -65,7 +65,7 @@ final class FrameApplier {
 
     /// Rows on disk that match the query, which the server did not name, and that nothing else protects: they are stale.
     private func dropStale(_ interest: Interest) throws {
-        for object in try storage.objects(matching: interest.query) {
+        for object in try storage.refs(matching: interest.query) {
             guard try !storage.isMember(object, of: interest.record.id, role: nil) else { continue }
             try dropIfUnheld(object, reason: .unknown)
         }

@@ -25,7 +25,9 @@ final class Observer {
         self.interest = interest
         self.end = end
         self.deliver = deliver
-        list = ResultList(order: SortOrder(interest.query.sort), limit: interest.query.limit)
+        list = ResultList(
+            order: SortOrder(interest.query.sort), limit: interest.query.limit,
+            ignoring: interest.query.exclusions.excludedRootProperties)
     }
 
     /// Whether the object may be among the results held here.

@@ -124,7 +124,6 @@ extension ClientEngine {
     package func close() {
         handle(.stop)
         hub.removeAll()
-        storage.close()
     }
 
     /// Says that the consumer of an observation has taken its last event.

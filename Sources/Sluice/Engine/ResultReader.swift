@@ -1,7 +1,7 @@
 internal import SluiceModel
-internal import SluiceQuery
-internal import SluiceStorage
-internal import SluiceViews
+package import SluiceQuery
+package import SluiceStorage
+package import SluiceViews
 
 /// What a query's results are in one state of the store.
 ///
@@ -51,17 +51,17 @@ struct ResultReader {
             try body(object, row)
         }
         if isComplete, let subscription {
-            try reader.forEachMember(of: subscription.id, role: .root) { object in
-                try visit(object)
+            try reader.forEachMemberRow(of: subscription.id, role: .root) { object, row in
+                if try includes(row, object) { try body(object, row) }
                 return true
             }
-            for object in reader.pendingObjects where object.classIndex == query.classIndex {
+            for object in try reader.pendingObjects where object.classIndex == query.classIndex {
                 if try !isNamed(object) { try visit(object) }
             }
             return
         }
         var seen: Set<ObjectRef> = []
-        try reader.forEachRow(matching: query, after: nil, limit: nil) { row in
+        try reader.forEachRow(matching: query) { row in
             let object = ObjectRef(query.classIndex, row.key)
             guard try includes(row, object) else { return true }
             if subscription != nil { seen.insert(object) }
@@ -97,4 +97,13 @@ struct ResultReader {
     }
 
     private func className(of object: ObjectRef) -> String { reader.schema[object.classIndex].name }
+}
+
+extension ClientReading {
+    /// A query's results in this state, in order, cut at the limit.
+    package func results(of query: Query) throws -> ResultList {
+        let subscription = subscriptions.first { $0.hash == query.hash }
+        let evaluator = Evaluator(query, schema: schema)
+        return try ResultReader(query, evaluator: evaluator, in: self, subscription: subscription).results()
+    }
 }

@@ -1,5 +1,5 @@
 internal import Dispatch
-public import SluiceModel
+internal import SluiceModel
 public import SluiceQuery
 internal import SluiceStorage
 internal import SluiceViews
@@ -67,11 +67,7 @@ public struct Results<Element: ResultElement>: Sendable {
     private func currentList() throws -> ResultList {
         try core.checkOpen()
         let query = try query()
-        return try core.storage.read { reader in
-            let subscription = reader.subscriptions.first { $0.hash == query.hash }
-            let evaluator = Evaluator(query, schema: reader.schema)
-            return try ResultReader(query, evaluator: evaluator, in: reader, subscription: subscription).results()
-        }
+        return try core.storage.read { try $0.results(of: query) }
     }
 
     // MARK: Syncing

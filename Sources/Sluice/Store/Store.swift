@@ -93,7 +93,8 @@ public final class Store: Sendable {
 
     /// One object as results, to be observed: by its primary key, whether or not it is here yet.
     public func results<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) throws -> Results<Element> {
-        results(type, id: try Identity(className: Element.className, key: try ObjectKey(primaryKey: key)).objectID)
+        let key = try ObjectKey(primaryKey: key)
+        return results(type, id: Identity(className: Element.className, key: key).objectID)
     }
 
     /// One object as results, to be observed: by its global id, whether or not it is here yet.

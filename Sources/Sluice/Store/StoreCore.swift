@@ -1,4 +1,4 @@
-package import Dispatch
+internal import Dispatch
 package import SluiceModel
 package import SluiceStorage
 internal import SluiceWire
@@ -22,6 +22,7 @@ package final class StoreCore: Sendable {
     private let closed = Atomic<Bool>(false)
     private let isOnQueue = DispatchSpecificKey<Bool>()
     private let bindings = Mutex<[BindingKey: ElementBinding]>([:])
+    private let published: Mutex<Schema>
 
     private struct BindingKey: Hashable {
         let element: ObjectIdentifier
@@ -45,14 +46,19 @@ package final class StoreCore: Sendable {
             engine: try ClientEngine(
                 storage: storage, options: options, now: environment.now, random: environment.random,
                 log: configuration.log))
+        published = Mutex(storage.schema)
         queue.setSpecific(key: isOnQueue, value: true)
     }
 
     // MARK: The queue
 
     private func run<Result>(_ body: (ClientEngine) throws -> Result) rethrows -> Result {
-        defer { carryOut(confined.engine.takeActions()) }
-        return try body(confined.engine)
+        let engine = confined.engine
+        defer {
+            if let schema = engine.takeGrownSchema() { published.withLock { $0 = schema } }
+            carryOut(engine.takeActions())
+        }
+        return try body(engine)
     }
 
     /// Runs `body` on the store's queue.
@@ -136,7 +142,7 @@ package final class StoreCore: Sendable {
     }
 
     /// The classes of the store, as of now.
-    package var schema: Schema { (try? storage.read { $0.schema }) ?? configuration.schema }
+    package var schema: Schema { published.withLock { $0 } }
 
     func cachedBinding(of element: any ResultElement.Type, classIndex: Int) throws -> ElementBinding {
         let schema = schema

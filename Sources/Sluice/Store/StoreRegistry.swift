@@ -40,8 +40,10 @@ final class StoreRegistry: Sendable {
     ) throws -> any ClientStorage {
         let storage =
             switch location {
-            case .file(let path): try SQLiteClientStorage.open(.file(path), isFullyDurable: configuration.durability == .full)
-            case .memory: try SQLiteClientStorage.open(.memory, isFullyDurable: false)
+            case .file(let path):
+                try SQLiteClientStorage.open(
+                    .file(path), durability: configuration.durability == .full ? .full : .process)
+            case .memory: try SQLiteClientStorage.open(.memory)
             }
         try storage.begin()
         do {

@@ -10,7 +10,7 @@ public enum LogLevel: String, Sendable, Hashable, CaseIterable, Comparable {
 }
 
 /// One log line: a fixed message and what varies, so that sinks can filter and count.
-public struct LogEntry: Sendable {
+public struct LogLine: Sendable {
     public var level: LogLevel
     public var message: String
     /// Names and values; never secrets, never the contents of objects.
@@ -26,9 +26,9 @@ public struct LogEntry: Sendable {
 /// Receives log lines at or above a level, from any thread.
 public struct LogSink: Sendable {
     public var level: LogLevel
-    public var write: @Sendable (LogEntry) -> Void
+    public var write: @Sendable (LogLine) -> Void
 
-    public init(level: LogLevel, write: @escaping @Sendable (LogEntry) -> Void) {
+    public init(level: LogLevel, write: @escaping @Sendable (LogLine) -> Void) {
         self.level = level
         self.write = write
     }
@@ -39,6 +39,6 @@ public struct LogSink: Sendable {
         _ metadata: @autoclosure () -> [(name: String, value: String)] = []
     ) {
         guard level >= self.level else { return }
-        write(LogEntry(level, message(), metadata()))
+        write(LogLine(level, message(), metadata()))
     }
 }

@@ -106,7 +106,8 @@ extension Checker {
             if property == schema[classIndex].primaryKeyIndex {
                 throw QueryError(
                     .invalidExclusion,
-                    "EXCLUDE cannot hide \(schema[classIndex].name).\(name): it is the primary key, which names objects",
+                    "EXCLUDE cannot hide \(schema[classIndex].name).\(name): it is the primary key, which "
+                        + "names objects",
                     at: component.position)
             }
             guard offset < syntax.components.count - 1 else { break }

@@ -45,7 +45,8 @@ extension Checker {
         func refuse(_ what: String) throws(QueryError) {
             throw QueryError(
                 .typeMismatch,
-                "operator '\(syntax.comparison.rawValue)\(what)' not supported for type '\(side.typeName)' (\(side.name))",
+                "operator '\(syntax.comparison.rawValue)\(what)' not supported for type '\(side.typeName)' "
+                    + "(\(side.name))",
                 at: syntax.position)
         }
         if syntax.ignoresCase, side.path.type != .scalar(.string) { try refuse("[c]") }
@@ -170,7 +171,8 @@ extension Checker {
         }
         throw QueryError(
             .typeMismatch,
-            "unsupported comparison between type '\(left.typeName)' (\(left.name)) and type '\(right.typeName)' (\(right.name))",
+            "unsupported comparison between type '\(left.typeName)' (\(left.name)) and type "
+                + "'\(right.typeName)' (\(right.name))",
             at: position)
     }
 }

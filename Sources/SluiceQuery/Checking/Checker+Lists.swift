@@ -21,7 +21,8 @@ extension Checker {
             if side.quantifier == nil, case .elements = side.path.leaf {
                 throw QueryError(
                     .unsupported,
-                    "comparing the whole collection '\(side.path.text)' with a list is not supported yet; ANY and ALL compare its elements",
+                    "comparing the whole collection '\(side.path.text)' with a list is not supported yet; ANY "
+                        + "and ALL compare its elements",
                     at: syntax.position)
             }
         case (.isIn, .all?), (.isIn, PathSyntax.Quantifier.none?):

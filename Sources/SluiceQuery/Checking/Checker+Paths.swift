@@ -41,7 +41,8 @@ extension Checker {
         guard let target = declared.type.targetClass, let targetClass = schema.index(of: target) else {
             throw QueryError(
                 .typeMismatch,
-                "\(schema[builder.classIndex].name).\(declared.name) is \(declared.type); only a path through links goes on",
+                "\(schema[builder.classIndex].name).\(declared.name) is \(declared.type); only a path "
+                    + "through links goes on",
                 at: next.position)
         }
         builder.steps.append(

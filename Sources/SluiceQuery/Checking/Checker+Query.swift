@@ -32,7 +32,8 @@ extension Query {
         guard text.utf8.count <= QueryLimits.textLengthMax else {
             throw QueryError(
                 .limitExceeded,
-                "the query's canonical text is \(text.utf8.count) bytes long; the limit is \(QueryLimits.textLengthMax)",
+                "the query's canonical text is \(text.utf8.count) bytes long; the limit is "
+                    + "\(QueryLimits.textLengthMax)",
                 at: nil)
         }
         self.className = className

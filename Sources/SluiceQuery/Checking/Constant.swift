@@ -131,7 +131,8 @@ extension Checker {
                 declared.primaryKey.map { "its primary key '\($0)', \(declared.keyType.rawValue)" } ?? "oid(…)"
             throw QueryError(
                 .typeMismatch,
-                "\(name) links to \(declared.name), which is compared with \(expected); found \(Self.typeName(of: literal))",
+                "\(name) links to \(declared.name), which is compared with \(expected); found "
+                    + "\(Self.typeName(of: literal))",
                 at: literal.position)
         }
         return key

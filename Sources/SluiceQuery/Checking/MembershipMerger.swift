@@ -51,7 +51,8 @@ struct MembershipMerger {
 }
 
 extension Query.Predicate {
-    /// Whether a path's values are among those given: an IN, an equality, or a constant. NULL becomes an equality beside.
+    /// Whether a path's values are among those given: an IN, an equality, or a constant. NULL becomes an equality
+    /// beside.
     ///
     /// - Parameter values: of the path's type or null, in any order.
     static func membership(

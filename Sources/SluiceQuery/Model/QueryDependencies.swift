@@ -14,7 +14,8 @@ package struct QueryDependencies: Sendable {
         package let links: [Link]
         /// The class at the end of the chain.
         package let targetClass: Int
-        /// What is read from an object at the end, further links included. Whether the object is present always matters.
+        /// What is read from an object at the end, further links included. Whether the object is present always
+        /// matters.
         package fileprivate(set) var properties: PropertySet
     }
 

@@ -47,7 +47,10 @@ struct Lexer {
             }
         case UInt8(ascii: "."):
             if let digit = byte(1), Self.isDigit(digit), !followsOperand { return try number() }
-        case UInt8(ascii: "$"), UInt8(ascii: "%"):
+        case UInt8(ascii: "$"):
+            if let variable = variable() { return variable }
+            return try argument()
+        case UInt8(ascii: "%"):
             return try argument()
         default: break
         }
@@ -98,6 +101,16 @@ struct Lexer {
         position = end + 1
         let content = bytes[start + 1..<end].filter { $0 != 0x20 && !Self.isQuote($0) }
         return .call(name, String(decoding: content, as: UTF8.self))
+    }
+
+    /// `$name`; nil for an argument.
+    private mutating func variable() -> Token.Kind? {
+        guard let first = byte(1), Self.isIdentifierStart(first), first != UInt8(ascii: "\\") else { return nil }
+        if first == UInt8(ascii: "K"), let digit = byte(2), Self.isDigit(digit) { return nil }
+        let start = position
+        position += 1
+        while let byte = byte(), Self.isIdentifierStart(byte) || Self.isDigit(byte) { position += 1 }
+        return .identifier(text(start..<position), isEscaped: true)
     }
 
     private mutating func argument() throws(QueryError) -> Token.Kind {

@@ -8,7 +8,8 @@ extension Parser {
     }
 
     mutating func predicate() throws(QueryError) -> PredicateSyntax {
-        try condition(disjunction())
+        let parsed = try disjunction()
+        return try condition(parsed)
     }
 
     private func condition(_ parsed: Parsed) throws(QueryError) -> PredicateSyntax {
@@ -22,7 +23,8 @@ extension Parser {
         var operands = [try condition(first)]
         while token.isSymbol("||") || token.keyword == "OR" {
             advance()
-            operands.append(try condition(conjunction()))
+            let operand = try conjunction()
+            operands.append(try condition(operand))
         }
         return .predicate(.or(operands))
     }
@@ -33,7 +35,8 @@ extension Parser {
         var operands = [try condition(first)]
         while token.isSymbol("&&") || token.keyword == "AND" {
             advance()
-            operands.append(try condition(negation()))
+            let operand = try negation()
+            operands.append(try condition(operand))
         }
         return .predicate(.and(operands))
     }
@@ -42,7 +45,8 @@ extension Parser {
         guard token.isSymbol("!") || token.isUniformKeyword("NOT") else { return try comparison() }
         try enter()
         advance()
-        let operand = try condition(negation())
+        let parsed = try negation()
+        let operand = try condition(parsed)
         leave()
         return .predicate(.not(operand))
     }

@@ -1,6 +1,7 @@
 package import FoundationEssentials
 
-/// Decimals as bytes whose order (`memcmp`, the shorter first) is the order of the numbers; equal numbers have equal bytes.
+/// Decimals as bytes whose order (`memcmp`, the shorter first) is the order of the numbers; equal numbers have equal
+/// bytes.
 ///
 /// The first byte tells negative (1), zero (2), positive (3) and NaN (4), which comes last. The others then hold the
 /// decimal exponent of 0.d₁d₂… with an offset of 32,768 in two bytes, and the significant digits in pairs, without

@@ -94,10 +94,9 @@ struct SQLConditionBuilder {
         let step = path.steps[index]
         let alias = nextAlias()
         let inner = condition(path, from: index + 1, alias: alias, test)
-        let table = layout.table(schema[step.targetClass].name)
         return looksUp
-            ? "EXISTS (SELECT 1 FROM \(sql: table) \(sql: alias) WHERE \(sql: alias)._row = \(link) AND \(sql: alias)._state = 1 AND (\(inner)))"
-            : "\(link) IN (SELECT \(sql: alias)._row FROM \(sql: table) \(sql: alias) WHERE \(sql: alias)._state = 1 AND (\(inner)))"
+            ? "EXISTS \(object(alias, step.targetClass, "1", where: "\(sql: alias)._row = \(link) AND (\(inner))"))"
+            : "\(link) IN \(object(alias, step.targetClass, "\(sql: alias)._row", where: "(\(inner))"))"
     }
 
     /// Whether a collection of an object has an element for which a condition holds.
@@ -105,9 +104,12 @@ struct SQLConditionBuilder {
         _ classIndex: Int, _ property: Int, _ element: String, of alias: String, where condition: SQLStatement
     ) -> SQLStatement {
         let table = collection(property, classIndex)
-        return looksUp
-            ? "EXISTS (SELECT 1 FROM \(sql: table) \(sql: element) WHERE \(sql: element).owner = \(sql: alias)._row AND (\(condition)))"
-            : "\(sql: alias)._row IN (SELECT \(sql: element).owner FROM \(sql: table) \(sql: element) WHERE \(condition))"
+        guard looksUp else {
+            let owner: SQLStatement = "\(sql: element).owner"
+            return "\(sql: alias)._row IN \(subquery(table, element, owner, where: condition))"
+        }
+        let isOwn: SQLStatement = "\(sql: element).owner = \(sql: alias)._row AND (\(condition))"
+        return "EXISTS \(subquery(table, element, "1", where: isOwn))"
     }
 
     private mutating func leaf(_ path: Query.Path, alias: String, _ test: SQLTest) -> SQLStatement {
@@ -144,10 +146,9 @@ struct SQLConditionBuilder {
                 ? test.condition(link, .link(target))
                 : test.wantsNull ? "(\(isPresent(link, target, alias))) IS NOT TRUE" : isPresent(link, target, alias)
         }
-        let table = layout.table(schema[target].name)
-        let condition = identity(keys, schema[target], alias)
-        let isAmong: SQLStatement =
-            "\(link) IN (SELECT \(sql: alias)._row FROM \(sql: table) \(sql: alias) WHERE \(condition) AND \(sql: alias)._state = 1)"
+        guard !keys.isEmpty else { return test.isExclusive ? "1" : "0" }
+        let rows = object(alias, target, "\(sql: alias)._row", where: identity(keys, schema[target], alias))
+        let isAmong: SQLStatement = "\(link) IN \(rows)"
         return test.isExclusive ? "(\(isAmong)) IS NOT TRUE" : isAmong
     }
 
@@ -164,7 +165,23 @@ struct SQLConditionBuilder {
     }
 
     private func isPresent(_ link: SQLStatement, _ target: Int, _ alias: String) -> SQLStatement {
-        "EXISTS (SELECT 1 FROM \(sql: layout.table(schema[target].name)) \(sql: alias) WHERE \(sql: alias)._row = \(link) AND \(sql: alias)._state = 1)"
+        "EXISTS \(object(alias, target, "1", where: "\(sql: alias)._row = \(link)"))"
+    }
+
+    // MARK: Subqueries
+
+    /// What a present object of a class yields, in parentheses.
+    private func object(
+        _ alias: String, _ classIndex: Int, _ output: SQLStatement, where condition: SQLStatement
+    ) -> SQLStatement {
+        let table = layout.table(schema[classIndex].name)
+        return subquery(table, alias, output, where: "\(sql: alias)._state = 1 AND \(condition)")
+    }
+
+    private func subquery(
+        _ table: String, _ alias: String, _ output: SQLStatement, where condition: SQLStatement
+    ) -> SQLStatement {
+        "(SELECT \(output) FROM \(sql: table) \(sql: alias) WHERE \(condition))"
     }
 
     // MARK: Values
@@ -185,8 +202,7 @@ struct SQLConditionBuilder {
         let next = nextAlias()
         let inner = chain(path, from: index + 1, alias: next)
         let link = column(step.property, step.classIndex, alias)
-        return
-            "(SELECT \(inner) FROM \(sql: layout.table(schema[step.targetClass].name)) \(sql: next) WHERE \(sql: next)._row = \(sql: link) AND \(sql: next)._state = 1)"
+        return object(next, step.targetClass, inner, where: "\(sql: next)._row = \(sql: link)")
     }
 
     private mutating func leafValue(_ path: Query.Path, alias: String) -> SQLStatement {
@@ -198,14 +214,18 @@ struct SQLConditionBuilder {
             return isPresent("\(sql: column(property, path.leafClass, alias))", target, element)
         case .link(let property):
             guard case .link(let target) = path.type else { return "NULL" }
-            return
-                "(SELECT \(sql: element)._row FROM \(sql: layout.table(schema[target].name)) \(sql: element) WHERE \(sql: element)._row = \(sql: column(property, path.leafClass, alias)) AND \(sql: element)._state = 1)"
+            let link = column(property, path.leafClass, alias)
+            let row: SQLStatement = "\(sql: element)._row"
+            return object(element, target, row, where: "\(row) = \(sql: link)")
         case .entry(let property, let key):
-            return
-                "(SELECT \(sql: element).value FROM \(sql: collection(property, path.leafClass)) \(sql: element) WHERE \(sql: element).owner = \(sql: alias)._row AND \(sql: element).key = \(SQLBinding(key) ?? .null))"
+            let isOwn: SQLStatement = "\(sql: element).owner = \(sql: alias)._row"
+            return subquery(
+                collection(property, path.leafClass), element, "\(sql: element).value",
+                where: "\(isOwn) AND \(sql: element).key = \(SQLBinding(key) ?? .null)")
         case .count(let property):
-            return
-                "(SELECT count(*) FROM \(sql: collection(property, path.leafClass)) \(sql: element) WHERE \(sql: element).owner = \(sql: alias)._row)"
+            return subquery(
+                collection(property, path.leafClass), element, "count(*)",
+                where: "\(sql: element).owner = \(sql: alias)._row")
         case .elements, .keys: preconditionFailure("a path with many values has no single one")
         }
     }

@@ -79,10 +79,9 @@ struct SQLTest {
 
     /// The test of an expression of a type.
     func condition(_ expression: SQLStatement, _ type: Query.Path.ValueType) -> SQLStatement {
-        if case .right(let constant) = operand, !constant.isNull, let binding = SQLBinding(constant),
-            (comparison == .equal && isNegated) || (comparison == .notEqual && !isNegated)
-        {
-            return "\(folded(expression)) IS NOT \(binding)"
+        if case .right(let constant) = operand, !constant.isNull, comparison == .equal || comparison == .notEqual {
+            let wantsEqual = (comparison == .equal) != isNegated
+            return "\(folded(expression)) \(sql: wantsEqual ? "=" : "IS NOT") \(SQLBinding(constant) ?? .null)"
         }
         let positive = positive(expression, type)
         return isNegated ? "(\(positive)) IS NOT TRUE" : positive
@@ -120,7 +119,6 @@ struct SQLTest {
     ) -> SQLStatement {
         let binding = SQLBinding(constant) ?? .null
         switch comparison {
-        case .equal: return "\(folded(expression)) = \(binding)"
         case .less, .lessOrEqual: return "\(expression) \(sql: comparison.rawValue) \(binding)"
         case .greater, .greaterOrEqual:
             let order: SQLStatement = "\(expression) \(sql: comparison.rawValue) \(binding)"
@@ -156,7 +154,8 @@ struct SQLTest {
         case .endsWith:
             let length: SQLStatement = "length(CAST(\(needle) AS BLOB))"
             return """
-                (\(needle) IS NULL OR \(text) IS NOT NULL AND (\(length) = 0 OR length(CAST(\(text) AS BLOB)) >= \(length) \
+                (\(needle) IS NULL OR \(text) IS NOT NULL AND (\(length) = 0 \
+                OR length(CAST(\(text) AS BLOB)) >= \(length) \
                 AND substr(CAST(\(text) AS BLOB), -\(length)) = CAST(\(needle) AS BLOB)))
                 """
         default:

@@ -4,14 +4,16 @@ package import SluiceModel
 ///
 /// The table of class `Car` is `"o_Car"`:
 /// - `_row INTEGER PRIMARY KEY`: the local row id.
-/// - Keyless classes only: `_hi INTEGER, _lo INTEGER`, the words of the object id through ``word(_:)``, `UNIQUE(_hi, _lo)`.
+/// - Keyless classes only: `_hi INTEGER, _lo INTEGER`, the words of the object id through ``word(_:)``, `UNIQUE(_hi,
+///   _lo)`.
 /// - `_state INTEGER`: see ``State``. Queries see present rows only.
 /// - `_version INTEGER`, `_absent BLOB`.
 /// - A column `"p_<property>"` for each property that is not a collection; that of a primary key is `UNIQUE`, and set
 ///   for ghosts too.
 ///
 /// The table of a collection property `tags` is `"c_Car_tags"(owner INTEGER, position INTEGER, value)`, of a map
-/// `"c_Car_tags"(owner INTEGER, key TEXT, value)`; `owner` is the local row id, `position` ascends in list or set order.
+/// `"c_Car_tags"(owner INTEGER, key TEXT, value)`; `owner` is the local row id, `position` ascends in list or set
+/// order.
 /// Its rows exist only while the owner is present.
 ///
 /// Values: bool 0 or 1; int INTEGER; float and double REAL, NaN the text `nan`; string TEXT; data BLOB; date INTEGER

@@ -41,9 +41,6 @@ final class ReaderPool: @unchecked Sendable {
         states.withLock { states in states.removeAll { $0.generation == generation } }
     }
 
-    /// Drops idle connections, so that the file can be closed.
-    func close() { idle.withLock { $0 = [] } }
-
     func read<Result>(_ body: (SQLiteClientReader) throws -> Result) throws -> Result {
         if let gate {
             guard gate.enterReading() else {

@@ -1,4 +1,4 @@
-package import SluiceModel
+internal import SluiceModel
 
 /// One reader of a client's store: a connection of its own, and the state that belongs to what it sees.
 final class SQLiteClientReader: SQLiteObjectStore, ClientReading {

@@ -1,5 +1,5 @@
 package import SluiceModel
-internal import SluiceWire
+package import SluiceWire
 
 extension SQLiteClientStorage {
     package var syncState: SyncState? { state.syncState }

@@ -9,13 +9,16 @@ package struct ResultList: Sendable {
     package let order: SortOrder
     /// The most entries that show; nil for all.
     package let limit: Int?
+    /// Properties whose changes are none of the result's: what its query excludes.
+    package let ignored: PropertySet
     /// All entries, in order, beyond the limit too.
     package private(set) var entries = ChunkedList<ResultEntry>()
     private var positions: [ObjectRef: SortPosition] = [:]
 
-    package init(order: SortOrder, limit: Int?) {
+    package init(order: SortOrder, limit: Int?, ignoring ignored: PropertySet = []) {
         self.order = order
         self.limit = limit
+        self.ignored = ignored
     }
 
     /// The entries that show.
@@ -75,10 +78,15 @@ package struct ResultList: Sendable {
         case .touch: true
         case .remove: false
         case .upsert(let entry):
-            index(of: entry.object).map {
-                entries[$0].row.values != entry.row.values || entries[$0].row.absent != entry.row.absent
-            } ?? false
+            index(of: entry.object).map { shows(entries[$0].row, otherThan: entry.row) } ?? false
         }
+    }
+
+    /// Whether two versions of an object differ in what the result shows of it.
+    private func shows(_ row: Row, otherThan other: Row) -> Bool {
+        if ignored.isEmpty { return row.values != other.values || row.absent != other.absent }
+        guard row.absent.subtracting(ignored) == other.absent.subtracting(ignored) else { return true }
+        return row.values.indices.contains { !ignored.contains($0) && row.values[$0] != other.values[$0] }
     }
 
     private mutating func update(_ edits: [ResultEdit], isBulk: Bool) {

@@ -7,6 +7,7 @@ import SluiceQuery
 final class MemorySource: ViewSource {
     let schema: Schema
     private(set) var rows: [[ObjectKey: Row]]
+    private var sorted: [Int: [Row]] = [:]
     /// Queries asked so far.
     private(set) var queryCount = 0
     /// Rows read so far.
@@ -17,7 +18,10 @@ final class MemorySource: ViewSource {
         rows = schema.classes.map { _ in [:] }
     }
 
-    func set(_ object: ObjectRef, _ row: Row?) { rows[object.classIndex][object.key] = row }
+    func set(_ object: ObjectRef, _ row: Row?) {
+        rows[object.classIndex][object.key] = row
+        sorted[object.classIndex] = nil
+    }
 
     func row(_ object: ObjectRef) -> Row? {
         readCount += 1
@@ -30,7 +34,7 @@ final class MemorySource: ViewSource {
         to object: ObjectRef, fromClass classIndex: Int, property: Int, _ body: (ObjectKey) throws -> Bool
     ) throws {
         precondition(schema[classIndex].properties[property].type.targetClass == schema[object.classIndex].name)
-        for row in sortedRows(ofClass: classIndex) where links(row.values[property]).contains(object.key) {
+        for row in sortedRows(ofClass: classIndex) where links(row.values[property], to: object.key) {
             guard try body(row.key) else { return }
         }
     }
@@ -61,12 +65,17 @@ final class MemorySource: ViewSource {
         return nil
     }
 
-    func sortedRows(ofClass classIndex: Int) -> [Row] { rows[classIndex].values.sorted { $0.key < $1.key } }
+    func sortedRows(ofClass classIndex: Int) -> [Row] {
+        if let known = sorted[classIndex] { return known }
+        let rows = rows[classIndex].values.sorted { $0.key < $1.key }
+        sorted[classIndex] = rows
+        return rows
+    }
 
-    private func links(_ value: Value) -> [ObjectKey] {
-        var links: [ObjectKey] = []
-        value.forEachLink { links.append($0) }
-        return links
+    private func links(_ value: Value, to key: ObjectKey) -> Bool {
+        var isFound = false
+        value.forEachLink { isFound = isFound || $0 == key }
+        return isFound
     }
 
     /// Sets objects (nil deletes) and says what changed, as one commit group with an author for each object.

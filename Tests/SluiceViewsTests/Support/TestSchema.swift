@@ -58,7 +58,7 @@ enum TestSchema {
     static func key(_ number: Int, ofClass classIndex: Int) -> ObjectKey {
         switch classIndex {
         case user: .int(Int64(number))
-        case car, flight: .id(ObjectID(high: 7, low: UInt64(number)))
+        case car, flight: .id(ObjectID(high: 7 + UInt64(classIndex), low: UInt64(number)))
         default: .string("\(schema[classIndex].name.prefix(1))\(number)")
         }
     }

@@ -1,0 +1,75 @@
+internal import Glibc
+internal import Sluice
+
+/// `sluice export`: all objects of a class.
+struct ExportCommand: Command {
+    private enum Format: String, CaseIterable { case jsonl, csv }
+
+    static let description = CommandDescription(
+        "export", "Print all objects of a class, to be imported elsewhere.",
+        arguments: [ServerAccess.argument, ArgumentDescription("CLASS", "the class")],
+        options: [.choice("format", Format.allCases.map(\.rawValue), "JSON lines unless given")] + ServerAccess.options,
+        notes: [
+            "Links are the keys of their targets. JSON lines hold the objects' ids too; CSV holds the properties alone, null as an empty field, collections as JSON."
+        ],
+        examples: [
+            "sluice export ws://127.0.0.1:9080/nyc Plane > planes.jsonl",
+            "sluice export ws://127.0.0.1:9080/nyc Flight --format=csv | gzip > flights.csv.gz",
+        ])
+
+    private let access: ServerAccess
+    private let className: String
+    private let format: Format
+
+    init(_ arguments: ParsedArguments) throws(CommandError) {
+        access = try ServerAccess(arguments)
+        className = arguments.positionals[1]
+        format = try arguments.choice("format", as: Format.self) ?? .jsonl
+    }
+
+    func run() async throws {
+        Signals.onTermination {
+            Diagnostics.report("interrupted; the export is not complete")
+            _exit(EXIT_FAILURE)
+        }
+        let store = try await access.open()
+        let schema = store.schema
+        var results = store.records(ofClass: className)
+        // The targets of links are not wanted, only their keys.
+        for path in schema.classSchema(named: className)?.pathsBehindLinks(in: schema) ?? [] {
+            results = results.excluding(path)
+        }
+        let records = try await results.synced(timeout: access.timeout)
+        try print(records, store.schema.classSchema(named: className))
+        StandardOutput.shared.flush()
+        await store.close()
+    }
+
+    private func print(_ records: [Record], _ classSchema: ClassSchema?) throws {
+        let output = StandardOutput.shared
+        switch format {
+        case .jsonl:
+            let renderer = RecordRenderer()
+            for record in records { output.append(try renderer.line(record)) }
+        case .csv:
+            var writer = CSVWriter()
+            if let classSchema { writer.writeHeader(classSchema) }
+            for record in records {
+                writer.write(record)
+                output.append(writer.bytes)
+                writer.removeAll()
+            }
+            output.append(writer.bytes)
+        }
+    }
+}
+
+extension ClassSchema {
+    /// The paths of everything that link targets hold besides their keys.
+    func pathsBehindLinks(in schema: Schema) -> [String] {
+        properties.flatMap { property -> [String] in
+            guard let target = property.type.targetClass.flatMap(schema.classSchema(named:)) else { return [] }
+            return target.properties.map(\.name).filter { $0 != target.primaryKey }.map { "\(property.name).\($0)" }
+        }
+    }
+}

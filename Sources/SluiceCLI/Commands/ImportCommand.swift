@@ -1,0 +1,124 @@
+internal import Glibc
+internal import Sluice
+internal import Synchronization
+
+/// `sluice import`: the rows of a file as objects of a class.
+struct ImportCommand: Command {
+    static let description = CommandDescription(
+        "import", "Import the rows of a file as objects of a class.",
+        arguments: [
+            ServerAccess.argument, ArgumentDescription("CLASS", "the class; made if the database has none of that name"),
+            ArgumentDescription("FILE", "a .csv or .jsonl file, or either packed as .gz", completion: .files),
+        ],
+        options: [
+            .value("key", "COLUMN", "the primary key of a new class"),
+            .value(
+                "link", "COLUMN:CLASS[:PROPERTY]",
+                "the column holds primary keys of CLASS: make it a link, named PROPERTY if given; may be repeated",
+                isRepeatable: true),
+            .flag("skip-bad-rows", "report and count rows that cannot be used, instead of stopping at the first"),
+        ] + ServerAccess.options,
+        notes: [
+            "The whole file decides the types of a new class: integers become int, or double where some have a fraction; ISO 8601 dates date; true and false bool; anything mixed string. In CSV an empty field and NA are null. A class that exists keeps its types, and columns that it lacks are added as optional properties.",
+            "Columns are named as in the file's header, with '_' for blanks and punctuation. With a primary key rows replace what is there, so that importing twice changes nothing. In JSON lines \"@id\" names the object of a class without a primary key.",
+            "Rows are sent in batches; success means that the server has all of them on disk. A bad row stops the import before anything of its batch is kept.",
+        ],
+        examples: [
+            "sluice import ws://127.0.0.1:9080/nyc Plane planes.csv.gz --key=tailnum",
+            "sluice import ws://127.0.0.1:9080/nyc Flight flights.csv.gz --link=tailnum:Plane --link=origin:Airport",
+            "sluice import ws://127.0.0.1:9080/cars Car cars.jsonl --key=vin --skip-bad-rows",
+        ])
+
+    /// Rows of one transaction.
+    private static let batchSize = 2_000
+    /// Transactions that may wait for their acknowledgement; then what is acknowledged leaves memory.
+    private static let batchCountMax = 10
+
+    private let access: ServerAccess
+    private let request: ImportPlan.Request
+    private let file: ImportFile
+
+    init(_ arguments: ParsedArguments) throws(CommandError) {
+        access = try ServerAccess(arguments)
+        let className = arguments.positionals[1]
+        guard PropertyName.make(of: className) == className else {
+            throw .usage("'\(className)' cannot name a class: use 1 to 63 letters, digits and '_', not starting with a digit")
+        }
+        var links: [LinkOption] = []
+        for text in arguments.values("link") { links.append(try LinkOption(text)) }
+        request = ImportPlan.Request(className: className, key: arguments.value("key"), links: links)
+        file = try ImportFile(path: arguments.positionals[2], skipsBadRows: arguments.flag("skip-bad-rows"))
+    }
+
+    func run() async throws {
+        let acknowledged = Mutex(0)
+        Signals.onTermination {
+            let count = GroupedNumber.text(acknowledged.withLock { $0 })
+            Diagnostics.report("interrupted; at least \(count) rows were imported")
+            _exit(EXIT_FAILURE)
+        }
+        let store = try await access.open()
+        let rejected = RejectedWrites()
+        try await rejected.observe(store)
+        let plan = try ImportPlan(request, columns: try inferredColumns(), schema: store.schema)
+        if plan.needsDeclaration {
+            try await store.declare([plan.classSchema])
+            try await store.connected(timeout: access.timeout)
+        }
+        let rows = try file.rows(plan)
+        let progress = ProgressBar("importing")
+        defer { progress.finish() }
+        var batches = 0
+        var count = 0
+        do {
+            while true {
+                let batch = try rows.batch(upTo: Self.batchSize)
+                if batch.isEmpty { break }
+                try await write(batch, of: plan, to: store)
+                count += batch.count
+                batches += 1
+                progress.update(fraction: rows.source.fraction, count: count)
+                if batches % Self.batchCountMax == 0 {
+                    try await store.uploaded(timeout: access.timeout)
+                    acknowledged.withLock { $0 = count }
+                    try await store.purgeUnsubscribed()
+                }
+            }
+            try await store.uploaded(timeout: access.timeout)
+        } catch {
+            progress.finish()
+            try? await store.uploaded(timeout: access.timeout)
+            Diagnostics.report("the import stopped after \(GroupedNumber.text(count)) imported rows")
+            throw error
+        }
+        progress.finish()
+        await store.close()
+        try rejected.check()
+        report(count, bad: rows.badRowCount)
+    }
+
+    private func inferredColumns() throws -> [(name: String, inference: ColumnInference)] {
+        let progress = ProgressBar("reading")
+        defer { progress.finish() }
+        return try file.infer { rows, source in progress.update(fraction: source.fraction, count: rows) }
+    }
+
+    private func write(_ batch: [Record], of plan: ImportPlan, to store: Store) async throws {
+        let hasKeys = plan.hasKeys
+        try await store.write { transaction in
+            for record in batch {
+                if hasKeys { try transaction.upsert(record) } else { try transaction.insert(record) }
+            }
+        }
+    }
+
+    private func report(_ count: Int, bad: Int) {
+        let skipped = bad == 0 ? "" : ", \(GroupedNumber.text(bad)) bad \(bad == 1 ? "row" : "rows") skipped"
+        Diagnostics.report("imported \(GroupedNumber.text(count)) \(count == 1 ? "row" : "rows") into \(request.className)\(skipped)")
+    }
+}
+
+extension ByteSource {
+    /// The share of the file that has been read, from 0 to 1.
+    var fraction: Double { size == 0 ? 1 : Double(position) / Double(size) }
+}

@@ -1,0 +1,12 @@
+/// How objects are printed.
+enum OutputFormat: String, CaseIterable, Sendable {
+    case table, jsonl
+
+    /// What was asked for, else a table on a terminal and JSON lines elsewhere.
+    static func chosen(_ arguments: ParsedArguments) throws(CommandError) -> OutputFormat {
+        try arguments.choice("format", as: OutputFormat.self) ?? (Terminal.isOutput ? .table : .jsonl)
+    }
+
+    static let option = OptionDescription.choice(
+        "format", allCases.map(\.rawValue), "how to print; a table on a terminal and JSON lines elsewhere unless given")
+}

@@ -1,0 +1,112 @@
+internal import Sluice
+
+/// `sluice query`: prints the results of a query once, or their changes for ever.
+struct QueryCommand: Command {
+    static let description = CommandDescription(
+        "query", "Print the objects that a query asks for, once or as they change.",
+        arguments: [
+            ServerAccess.argument,
+            ArgumentDescription("QUERY", "CLASS [WHERE …] [SORT(…)] [LIMIT(…)] [EXCLUDE(…)], or OBJECT(ID)"),
+        ],
+        options: [
+            .flag("once", "print the results when they are complete, and end; what happens unless told otherwise"),
+            .flag("watch", "print every change until stopped"), OutputFormat.option,
+            .value("expand", "a,b.c", "print the targets of these links instead of their keys"),
+        ] + ServerAccess.options,
+        notes: [
+            "JSON lines hold one object each, in result order: \"@id\" first, then the properties in the order of the schema. Links print their target's key. Excluded properties are left out. NaN and infinite numbers are the strings \"NaN\", \"Infinity\" and \"-Infinity\"; data is base64; dates are ISO 8601.",
+            "With --watch each line is one change event: {\"type\":\"initial\"|\"update\",\"state\":…,\"inserted\":[…],\"updated\":[…],\"removed\":[{\"@id\":…,\"reason\":…}],\"count\":…,\"remote\":null|{…}}. SIGTERM, SIGINT and a closed pipe end it with exit code 0.",
+        ],
+        examples: [
+            "sluice query ws://127.0.0.1:9080/nyc \"Flight WHERE origin.faa == 'JFK' SORT(dep_delay DESC) LIMIT(5)\"",
+            "sluice query ws://127.0.0.1:9080/nyc \"Flight LIMIT(3)\" --expand=tailnum,dest --format=jsonl",
+            "sluice query ws://127.0.0.1:9080/cars \"Car WHERE price < 9000\" --watch",
+        ])
+
+    private let access: ServerAccess
+    private let text: String
+    private let isWatching: Bool
+    private let format: OutputFormat
+    private let expansionPaths: String?
+
+    init(_ arguments: ParsedArguments) throws(CommandError) {
+        guard !(arguments.flag("once") && arguments.flag("watch")) else {
+            throw .usage("--once and --watch exclude each other")
+        }
+        access = try ServerAccess(arguments)
+        text = arguments.positionals[1]
+        isWatching = arguments.flag("watch")
+        format = try OutputFormat.chosen(arguments)
+        expansionPaths = arguments.value("expand")
+        do throws(QueryError) {
+            _ = try QuerySyntax.parse(text)
+        } catch {
+            throw .usage(error.description)
+        }
+    }
+
+    func run() async throws {
+        Signals.exitQuietly()
+        if isWatching { StandardOutput.shared.exitWhenReaderLeaves() }
+        let store = try await access.open()
+        let results = try store.records(text)
+        let renderer = RecordRenderer(expansion: try expansion(of: results, in: store.schema), resolve: store.resolver)
+        if isWatching {
+            try await watch(results, renderer)
+        } else {
+            try print(try await results.synced(timeout: access.timeout), renderer)
+        }
+        await store.close()
+    }
+
+    private func expansion(of results: Results<Record>, in schema: Schema) throws -> Expansion {
+        guard let expansionPaths else { return .none }
+        let classIndex = try results.query().classIndex
+        guard schema.classes.indices.contains(classIndex) else {
+            throw CommandError.failure("--expand needs a query that names a class")
+        }
+        return try Expansion(expansionPaths, className: schema[classIndex].name, schema: schema)
+    }
+
+    private func print(_ records: [Record], _ renderer: RecordRenderer) throws {
+        let output = StandardOutput.shared
+        switch format {
+        case .jsonl: for record in records { output.append(try renderer.line(record)) }
+        case .table: RecordTable.print(records, to: output)
+        }
+        output.flush()
+    }
+
+    private func watch(_ results: Results<Record>, _ renderer: RecordRenderer) async throws {
+        for try await change in results.changes {
+            let line = try ChangeLine(change)
+            switch format {
+            case .jsonl: StandardOutput.shared.append(try line.bytes(renderer))
+            case .table: RecordTable.print(line, to: .shared)
+            }
+            StandardOutput.shared.flush()
+            if change.state == .error {
+                throw change.subscription.error ?? SyncError(.server, "the server refused the query")
+            }
+        }
+    }
+}
+
+extension ChangeLine {
+    /// What a change event holds. Objects that moved without any other change count as updated.
+    init(_ change: Change<Record>) throws {
+        let results = change.results
+        let updated = Set(change.modifications).union(change.moves.map(\.to)).subtracting(change.insertions).sorted()
+        self.init(
+            isInitial: change.isInitial, state: change.state.rawValue,
+            inserted: try change.insertions.map { try results[$0] }, updated: try updated.map { try results[$0] },
+            removed: change.removals.map { ($0.identity.objectID, $0.reason.rawValue) }, count: results.count,
+            remote: change.remote.map { remote in
+                Remote(
+                    userID: remote.userID,
+                    operations: OperationKind.allCases.filter(remote.operations.contains).map(\.rawValue),
+                    acceptedAt: Timestamp(remote.acceptedAt), receivedAt: Timestamp(remote.receivedAt),
+                    workerID: remote.workerID)
+            })
+    }
+}

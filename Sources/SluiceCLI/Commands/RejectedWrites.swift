@@ -1,0 +1,28 @@
+internal import Sluice
+internal import Synchronization
+
+/// Gathers the writes that the server refused.
+final class RejectedWrites: Sendable {
+    private static let reportedMax = 20
+
+    private let state = Mutex<(count: Int, reports: [String])>((0, []))
+
+    /// Begins to listen to a store.
+    func observe(_ store: Store) async throws {
+        try await store.onWriteRejected { [self] rejection in
+            let object = rejection.object.map { "\($0.className) \($0.key): " } ?? ""
+            state.withLock { state in
+                state.count += 1
+                if state.reports.count < Self.reportedMax { state.reports.append("\(object)\(rejection.reason.message)") }
+            }
+        }
+    }
+
+    /// - Throws: ``CommandError`` when anything was refused, after having reported what.
+    func check() throws(CommandError) {
+        let (count, reports) = state.withLock { $0 }
+        guard count > 0 else { return }
+        for report in reports { Diagnostics.report("refused: \(report)") }
+        throw .failure("the server refused \(GroupedNumber.text(count)) \(count == 1 ? "write" : "writes")")
+    }
+}

@@ -1,0 +1,47 @@
+internal import Sluice
+
+/// `sluice status`: what the server says about a database.
+struct StatusCommand: Command {
+    static let description = CommandDescription(
+        "status", "Print how a database is: version, classes with counts, sessions, commits.",
+        arguments: [ServerAccess.argument], options: [OutputFormat.option] + ServerAccess.options,
+        examples: ["sluice status ws://127.0.0.1:9080/nyc", "sluice status ws://127.0.0.1:9080/nyc --format=jsonl"])
+
+    private let access: ServerAccess
+    private let format: OutputFormat
+
+    init(_ arguments: ParsedArguments) throws(CommandError) {
+        access = try ServerAccess(arguments)
+        format = try OutputFormat.chosen(arguments)
+    }
+
+    func run() async throws {
+        Signals.exitQuietly()
+        let store = try await access.open()
+        try ReportPrinter.print(try await store.serverStatus(timeout: access.timeout), format: format)
+        await store.close()
+    }
+}
+
+/// `sluice subscriptions`: the queries that clients observe.
+struct SubscriptionsCommand: Command {
+    static let description = CommandDescription(
+        "subscriptions", "Print the queries that clients observe on a database, and how many do.",
+        arguments: [ServerAccess.argument], options: [OutputFormat.option] + ServerAccess.options,
+        examples: ["sluice subscriptions ws://127.0.0.1:9080/nyc"])
+
+    private let access: ServerAccess
+    private let format: OutputFormat
+
+    init(_ arguments: ParsedArguments) throws(CommandError) {
+        access = try ServerAccess(arguments)
+        format = try OutputFormat.chosen(arguments)
+    }
+
+    func run() async throws {
+        Signals.exitQuietly()
+        let store = try await access.open()
+        try ReportPrinter.print(try await store.serverSubscriptions(timeout: access.timeout), format: format)
+        await store.close()
+    }
+}

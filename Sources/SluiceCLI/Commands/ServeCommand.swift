@@ -1,0 +1,75 @@
+internal import Sluice
+internal import SluiceServer
+
+/// `sluice serve`: the server.
+struct ServeCommand: Command {
+    static let description = CommandDescription(
+        "serve", "Run the server, with its databases in a folder.",
+        options: [
+            .value("data", "DIR", "the folder of the databases; made if missing", completion: .directories),
+            .value("listen", "HOST:PORT", "where to listen; 127.0.0.1:9080 unless given, port 0 takes a free one"),
+            .flag("dev", "development: anybody may log in and add to the schema; loopback addresses only"),
+            .value("tls-certificate", "FILE", "the certificate chain in PEM form, for wss", completion: .files),
+            .value("tls-key", "FILE", "the certificate's private key in PEM form", completion: .files),
+            .choice("log-level", LogLevel.allCases.map(\.rawValue), "what to log on stderr; info unless given"),
+        ],
+        notes: [
+            "A line on stdout says where the server listens once it does. SIGTERM and SIGINT end it in order, with exit code 0."
+        ],
+        examples: [
+            "sluice serve --data=./data --listen=127.0.0.1:9080 --dev",
+            "sluice serve --data=./data --listen=127.0.0.1:9443 --dev --tls-certificate=chain.pem --tls-key=key.pem",
+        ])
+
+    private let configuration: ServerConfiguration
+
+    init(_ arguments: ParsedArguments) throws(CommandError) {
+        guard let folder = arguments.value("data") else { throw .usage("--data=DIR is missing: the folder of the databases") }
+        let address = try ListenAddress(arguments.value("listen") ?? "127.0.0.1:9080")
+        var configuration = ServerConfiguration(
+            dataFolder: folder, host: address.host, port: address.port, isDevelopment: arguments.flag("dev"))
+        switch (arguments.value("tls-certificate"), arguments.value("tls-key")) {
+        case (nil, nil): break
+        case (let chain?, let key?): configuration.certificate = .init(chainFile: chain, keyFile: key)
+        default: throw .usage("--tls-certificate and --tls-key belong together")
+        }
+        configuration.log = LogPrinter.sink(level: try arguments.choice("log-level", as: LogLevel.self) ?? .info)
+        self.configuration = configuration
+    }
+
+    func run() async throws {
+        let (terminations, continuation) = AsyncStream<Void>.makeStream()
+        Signals.onTermination { continuation.finish() }
+        let server: SyncServer
+        do {
+            server = try SyncServer(configuration)
+        } catch let error as ServerError where error.code == .invalidConfiguration {
+            throw CommandError.usage("\(error.message)\(configuration.isDevelopment ? "" : " (use --dev for development)")")
+        }
+        let port = try server.start()
+        let scheme = configuration.certificate == nil ? "ws" : "wss"
+        let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host
+        StandardOutput.shared.write(line: "listening on \(scheme)://\(host):\(port)")
+        for await _ in terminations {}
+        await server.stop()
+    }
+}
+
+/// `HOST:PORT`, with an IPv6 address in brackets.
+struct ListenAddress: Hashable, Sendable {
+    let host: String
+    let port: UInt16
+
+    init(_ text: String) throws(CommandError) {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            throw .usage("--listen is HOST:PORT, such as 127.0.0.1:9080, and '\(text)' is not")
+        }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        guard !host.isEmpty, !host.contains(":") || text.hasPrefix("[") else {
+            throw .usage("--listen is HOST:PORT, such as 127.0.0.1:9080 or [::1]:9080, and '\(text)' is not")
+        }
+        self.host = String(host)
+        self.port = port
+    }
+}

@@ -1,0 +1,54 @@
+internal import Sluice
+internal import SluiceStorage
+
+/// How a command reaches its database: what all commands that talk to a server have in common.
+struct ServerAccess: Sendable {
+    static let argument = ArgumentDescription("URL", "the database: ws://HOST:PORT/DATABASE, or wss:// for TLS")
+    static let options: [OptionDescription] = [
+        .value("timeout", "TIME", "how long to wait without progress, such as 30, 500ms or 2m; 60 s unless given"),
+        .value("ca-file", "FILE", "certificate authorities to trust instead of the system's (wss)", completion: .files),
+    ]
+
+    /// A first connection is retried for so long.
+    private static let connectTimeout: Duration = .seconds(10)
+
+    let url: ServerURL
+    let timeout: Duration
+    private let authorityFile: String?
+
+    init(_ arguments: ParsedArguments) throws(CommandError) {
+        url = try ServerURL(arguments.positionals[0])
+        timeout = try arguments.duration("timeout") ?? .seconds(60)
+        authorityFile = arguments.value("ca-file")
+    }
+
+    /// A store in memory with an open session, and so the server's schema.
+    ///
+    /// - Throws: ``CommandError`` when no session comes about in time; `SyncError` when the server refuses it.
+    func open() async throws -> Store {
+        var sync = SyncConfiguration(url: url.text, authorityFile: authorityFile)
+        sync.reconnectDelay = .milliseconds(200)
+        sync.reconnectDelayMax = .seconds(2)
+        let store = try await Store.open(StoreConfiguration(sync: sync))
+        let limit = min(Self.connectTimeout, timeout)
+        do {
+            try await store.connected(timeout: limit)
+        } catch let error as SyncError where error.code == .timedOut {
+            throw CommandError.failure("\(url.text): no connection within \(limit / .seconds(1)) s; is the server running?")
+        }
+        return store
+    }
+}
+
+extension Store {
+    /// Looks up link targets that are here.
+    var resolver: RecordRenderer.Resolver {
+        { className, key in
+            let schema = self.schema
+            guard let index = schema.index(of: className),
+                let row = try self.core.storage.read({ try $0.row(ObjectRef(index, key)) })
+            else { return nil }
+            return Record(classSchema: schema[index], row: row)
+        }
+    }
+}

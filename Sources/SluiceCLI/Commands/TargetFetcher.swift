@@ -1,0 +1,55 @@
+internal import Sluice
+
+/// Brings the objects that writes are about from the server, so that inserting what exists and changing what does not are
+/// errors, and ids become keys.
+struct TargetFetcher: Sendable {
+    let store: Store
+    let timeout: Duration
+
+    /// Fetches all at once.
+    ///
+    /// - Returns: the class and key of each target that was named by id and exists.
+    func fetch(_ requests: [WriteRequest]) async throws -> [WriteTarget: Identity] {
+        var targets: Set<WriteTarget> = []
+        for request in requests {
+            switch request {
+            case .insert(let record): targets.insert(.identity(record.identity))
+            case .update(let target, _, _): targets.insert(target)
+            case .delete(let target): if case .id = target { targets.insert(target) }
+            }
+        }
+        return try await withThrowingTaskGroup(of: (WriteTarget, Identity)?.self) { group in
+            for target in targets { group.addTask { try await fetch(target).map { (target, $0) } } }
+            return try await group.reduce(into: [:]) { found, next in
+                if let (target, identity) = next { found[target] = identity }
+            }
+        }
+    }
+
+    private func fetch(_ target: WriteTarget) async throws -> Identity? {
+        try await results(target).synced(timeout: timeout).first?.identity
+    }
+
+    private func results(_ target: WriteTarget) -> Results<Record> {
+        switch target {
+        case .id(let id, _): store.results(Record.self, id: id)
+        case .identity(let identity): results(identity)
+        }
+    }
+
+    private func results(_ identity: Identity) -> Results<Record> {
+        guard let declared = store.schema.classSchema(named: identity.className), let primaryKey = declared.primaryKey
+        else { return store.results(Record.self, id: identity.objectID) }
+        let condition = "\(primaryKey) == $0"
+        let all = store.records(ofClass: identity.className)
+        let one: Results<Record> =
+            switch identity.key {
+            case .int(let key): all.filter(condition, key)
+            case .string(let key): all.filter(condition, key)
+            case .uuid(let key): all.filter(condition, key)
+            case .id(let id): store.results(Record.self, id: id)
+            }
+        // What the object links to is not wanted.
+        return declared.properties.filter { $0.type.element.isLink }.reduce(one) { $0.excluding($1.name) }
+    }
+}

@@ -1,0 +1,103 @@
+internal import Glibc
+internal import Sluice
+
+/// `sluice write`: transactions from standard input.
+struct WriteCommand: Command {
+    static let description = CommandDescription(
+        "write", "Write objects: one transaction for each JSON line on standard input.",
+        arguments: [ServerAccess.argument], options: ServerAccess.options,
+        notes: [
+            "A line is {\"op\":\"insert\"|\"update\"|\"delete\",\"class\":…,\"key\":…|\"@id\":…,\"set\":{…},\"add\":{…}}. \"key\" is the primary key; \"@id\" names objects of classes without one. \"set\" gives properties new values, \"add\" adds to numbers. Links are set to their target's key.",
+            "Success means that the server has everything on disk. At the first line that cannot be written the command stops; the lines before it stay written.",
+        ],
+        examples: [
+            #"echo '{"op":"insert","class":"Car","key":"JT2","set":{"price":9000}}' | sluice write ws://127.0.0.1:9080/cars"#,
+            #"echo '{"op":"update","class":"Car","key":"JT2","set":{"name":"Corolla"},"add":{"views":1}}' | sluice write ws://127.0.0.1:9080/cars"#,
+            #"echo '{"op":"delete","class":"Car","key":"JT2"}' | sluice write ws://127.0.0.1:9080/cars"#,
+        ])
+
+    /// Lines whose objects are fetched at a time.
+    private static let groupSize = 256
+    /// Lines after which what is acknowledged leaves memory.
+    private static let purgeInterval = 8_192
+
+    private let access: ServerAccess
+
+    init(_ arguments: ParsedArguments) throws(CommandError) {
+        access = try ServerAccess(arguments)
+    }
+
+    func run() async throws {
+        Signals.onTermination {
+            Diagnostics.report("interrupted; the last lines may not be written")
+            _exit(EXIT_FAILURE)
+        }
+        let store = try await access.open()
+        let rejected = RejectedWrites()
+        try await rejected.observe(store)
+        do {
+            let input = StandardInput()
+            var sincePurge = 0
+            while let lines = try await input.next() {
+                for start in stride(from: 0, to: lines.count, by: Self.groupSize) {
+                    try await write(lines[start..<min(start + Self.groupSize, lines.count)], to: store)
+                }
+                sincePurge += lines.count
+                if sincePurge >= Self.purgeInterval {
+                    sincePurge = 0
+                    try await store.uploaded(timeout: access.timeout)
+                    try await store.purgeUnsubscribed()
+                }
+            }
+        } catch {
+            // What was written before the line at fault stays written; it must not be lost on the way out.
+            try await store.uploaded(timeout: access.timeout)
+            throw error
+        }
+        try await store.uploaded(timeout: access.timeout)
+        await store.close()
+        try rejected.check()
+    }
+
+    private func write(_ lines: ArraySlice<StandardInput.Line>, to store: Store) async throws {
+        let parser = WriteRequestParser(schema: store.schema)
+        var requests: [(line: Int, request: WriteRequest)] = []
+        var fault: (any Error)?
+        for line in lines {
+            do throws(CommandError) {
+                requests.append((line.number, try parser.parse(line.text)))
+            } catch {
+                fault = CommandError.failure("stdin:\(line.number): \(error.message)")
+                break
+            }
+        }
+        let identities = try await TargetFetcher(store: store, timeout: access.timeout).fetch(requests.map(\.request))
+        for (line, request) in requests {
+            do {
+                try await perform(request, identities, on: store)
+            } catch {
+                throw CommandError.failure("stdin:\(line): \(Program.failure(of: error).message)")
+            }
+        }
+        if let fault { throw fault }
+    }
+
+    private func perform(
+        _ request: WriteRequest, _ identities: [WriteTarget: Identity], on store: Store
+    ) async throws {
+        func identity(_ target: WriteTarget) throws(CommandError) -> Identity {
+            if case .identity(let identity) = target { return identity }
+            guard let identity = identities[target] else { throw .failure("there is no object with this \"@id\"") }
+            return identity
+        }
+        switch request {
+        case .insert(let record): try await store.write { try $0.insert(record) }
+        case .update(let target, let set, let add):
+            let identity = try identity(target)
+            try await store.write { try $0.update(identity, set: set, add: add) }
+        case .delete(let target):
+            let identity = try identity(target)
+            try await store.write { try $0.delete(identity) }
+        }
+    }
+}

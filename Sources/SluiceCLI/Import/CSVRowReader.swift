@@ -1,0 +1,66 @@
+internal import SluiceModel
+
+/// Rows of a CSV file.
+final class CSVRowReader: RowReader {
+    private let reader: CSVReader
+
+    /// - Throws: ``CommandError`` when the file cannot be read or its header names a column twice or not at all.
+    init(path: String) throws(CommandError) {
+        reader = try CSVReader(path: path)
+        var seen: Set<String> = []
+        for (index, name) in reader.header.enumerated() {
+            if name.isEmpty { throw .failure("\(path):1: column \(index + 1) has no name") }
+            if !seen.insert(name).inserted { throw .failure("\(path):1: two columns are named '\(name)'") }
+        }
+    }
+
+    var columns: [String] { reader.header }
+
+    var source: ByteSource { reader.source }
+
+    func next() throws -> Bool { try reader.next() }
+
+    func observe(into columns: inout [ColumnInference]) {
+        while columns.count < reader.fieldCount { columns.append(ColumnInference()) }
+        for index in 0..<reader.fieldCount { columns[index].observe(text: reader.bytes(of: index)) }
+    }
+
+    func row(_ plan: ImportPlan, ids: ObjectIDGenerator) throws(RowError) -> Row {
+        var values = plan.classSchema.properties.map(\.defaultValue)
+        var key: ObjectKey?
+        for index in plan.columns.indices {
+            let column = plan.columns[index]
+            let bytes = reader.bytes(of: columnPositions(plan)[index])
+            let isKey = index == plan.keyColumn
+            if isKey, NullText.matches(bytes) {
+                throw RowError(line: reader.line, column: column.name, message: "it is the key, and it is empty")
+            }
+            do throws(ConversionError) {
+                let value = try column.codec.value(text: bytes)
+                if let property = column.property { values[property] = value }
+                if isKey { key = value.asKey }
+            } catch {
+                throw RowError(line: reader.line, column: column.name, message: error.message)
+            }
+        }
+        return Row(key: key ?? .id(ids.next()), values: values, absent: plan.absent)
+    }
+
+    private var positions: [Int] = []
+
+    /// Where in a record the plan's columns stand; a plan leaves out a column `@id` of a class with a primary key.
+    private func columnPositions(_ plan: ImportPlan) -> [Int] {
+        if positions.isEmpty {
+            positions = plan.columns.map { column in reader.header.firstIndex(of: column.name) ?? 0 }
+        }
+        return positions
+    }
+}
+
+extension Value {
+    /// The key that the value of a key column makes.
+    var asKey: ObjectKey? {
+        if case .objectID(let id) = self { return .id(id) }
+        return ObjectKey(primaryKey: self)
+    }
+}

@@ -1,0 +1,90 @@
+internal import SluiceModel
+
+/// A file to be imported, read twice: once to learn what its columns hold, once for its rows.
+struct ImportFile: Sendable {
+    let path: String
+    let skipsBadRows: Bool
+    private let format: ImportFormat
+
+    /// - Throws: ``CommandError`` when the file cannot be opened or its name does not say what it holds.
+    init(path: String, skipsBadRows: Bool) throws(CommandError) {
+        self.path = path
+        self.skipsBadRows = skipsBadRows
+        format = try ImportFormat(path: path)
+        _ = try ByteSource(path: path)
+    }
+
+    /// How far a pass is.
+    typealias Progress = (_ rows: Int, _ source: ByteSource) throws -> Void
+
+    private static let progressInterval = 1 << 12
+
+    /// The first pass: every column with what it holds over the whole file.
+    ///
+    /// - Throws: ``CommandError`` at the first malformed row, unless bad rows are to be skipped.
+    func infer(progress: Progress = { _, _ in }) throws -> [(name: String, inference: ColumnInference)] {
+        let reader = try format.reader(path: path)
+        var inferences: [ColumnInference] = reader.columns.map { _ in ColumnInference() }
+        var rows = 0
+        while true {
+            do {
+                guard try reader.next() else { break }
+                reader.observe(into: &inferences)
+            } catch let error as RowError {
+                guard skipsBadRows else { throw CommandError.failure(error.description(file: path)) }
+            }
+            rows += 1
+            if rows % Self.progressInterval == 0 { try progress(rows, reader.source) }
+        }
+        guard !reader.columns.isEmpty else { throw CommandError.failure("\(path): there is no row to import") }
+        return zip(reader.columns, inferences).map { ($0, $1) }
+    }
+
+    /// Starts the second pass.
+    func rows(_ plan: ImportPlan, ids: ObjectIDGenerator = .process) throws(CommandError) -> ImportRows {
+        ImportRows(file: self, reader: try format.reader(path: path), plan: plan, ids: ids)
+    }
+}
+
+/// The second pass over a file: its rows in batches.
+final class ImportRows {
+    /// The most bad rows that are reported one by one.
+    static let reportedRowsMax = 20
+
+    private let file: ImportFile
+    private let reader: any RowReader
+    private let plan: ImportPlan
+    private let ids: ObjectIDGenerator
+    /// Rows that were skipped because they are bad.
+    private(set) var badRowCount = 0
+
+    init(file: ImportFile, reader: any RowReader, plan: ImportPlan, ids: ObjectIDGenerator) {
+        self.file = file
+        self.reader = reader
+        self.plan = plan
+        self.ids = ids
+    }
+
+    var source: ByteSource { reader.source }
+
+    /// The next rows; empty at the end.
+    ///
+    /// - Throws: ``CommandError`` at a bad row, unless those are to be skipped.
+    func batch(upTo count: Int) throws -> [Record] {
+        var records: [Record] = []
+        records.reserveCapacity(count)
+        while records.count < count {
+            do {
+                guard try reader.next() else { break }
+                records.append(Record(classSchema: plan.classSchema, row: try reader.row(plan, ids: ids)))
+            } catch let error as RowError {
+                let message = error.description(file: file.path)
+                guard file.skipsBadRows else { throw CommandError.failure(message) }
+                badRowCount += 1
+                if badRowCount <= Self.reportedRowsMax { Diagnostics.report("skipped: \(message)") }
+                if badRowCount == Self.reportedRowsMax + 1 { Diagnostics.report("further bad rows are counted only") }
+            }
+        }
+        return records
+    }
+}

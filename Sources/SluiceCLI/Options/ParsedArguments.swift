@@ -1,0 +1,59 @@
+/// What a command line said, checked against the command's description.
+struct ParsedArguments: Sendable {
+    let command: String
+    private(set) var positionals: [String] = []
+    private var values: [String: [String]] = [:]
+    private var flags: Set<String> = []
+
+    init(command: String) { self.command = command }
+
+    mutating func add(positional: String) { positionals.append(positional) }
+
+    mutating func add(flag: String) { flags.insert(flag) }
+
+    mutating func add(value: String, of option: String) { values[option, default: []].append(value) }
+
+    /// Whether a flag was given.
+    func flag(_ name: String) -> Bool { flags.contains(name) }
+
+    /// The value of an option; nil when it was not given.
+    func value(_ name: String) -> String? { values[name]?.first }
+
+    /// All values of a repeatable option, in order.
+    func values(_ name: String) -> [String] { values[name] ?? [] }
+
+    /// Whether an option or flag was given.
+    func has(_ name: String) -> Bool { flags.contains(name) || values[name] != nil }
+}
+
+extension ParsedArguments {
+    /// The value of an option that must be one of the cases of an enumeration.
+    func choice<Choice: RawRepresentable & CaseIterable>(
+        _ name: String, as type: Choice.Type
+    ) throws(CommandError) -> Choice? where Choice.RawValue == String {
+        guard let text = value(name) else { return nil }
+        guard let choice = Choice(rawValue: text) else {
+            let choices = type.allCases.map(\.rawValue).joined(separator: ", ")
+            throw .usage("--\(name) is one of \(choices), and '\(text)' is none of them")
+        }
+        return choice
+    }
+
+    /// The value of an option that is a length of time: `30`, `30s`, `500ms` or `2m`.
+    func duration(_ name: String) throws(CommandError) -> Duration? {
+        guard let text = value(name) else { return nil }
+        let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+        let number = Double(digits)
+        let unit: Double? =
+            switch text.dropFirst(digits.count) {
+            case "", "s": 1
+            case "ms": 0.001
+            case "m": 60
+            default: nil
+            }
+        guard let number, let unit, number > 0, number * unit <= 1_000_000 else {
+            throw .usage("--\(name) is a length of time such as 30, 30s, 500ms or 2m, and '\(text)' is none")
+        }
+        return .milliseconds(Int64((number * unit * 1000).rounded(.up)))
+    }
+}

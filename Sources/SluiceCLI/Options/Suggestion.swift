@@ -1,0 +1,30 @@
+/// Guesses what a mistyped word was meant to be.
+enum Suggestion {
+    /// The candidate nearest to `word`; nil when none is near enough to be a likely typing error.
+    static func closest(to word: String, among candidates: [String]) -> String? {
+        let distances = candidates.map { (candidate: $0, distance: distance(Array(word.utf8), Array($0.utf8))) }
+        guard let best = distances.min(by: { $0.distance < $1.distance }) else { return nil }
+        return best.distance <= max(1, best.candidate.utf8.count / 3) ? best.candidate : nil
+    }
+
+    /// Insertions, deletions, substitutions and transpositions of neighbours that turn one word into the other
+    /// (optimal string alignment).
+    static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+        var beforeLast: [Int] = []
+        var last = Array(0...right.count)
+        for row in left.indices {
+            var current = [row + 1]
+            for column in right.indices {
+                let substitution = last[column] + (left[row] == right[column] ? 0 : 1)
+                var best = min(substitution, last[column + 1] + 1, current[column] + 1)
+                if row > 0, column > 0, left[row] == right[column - 1], left[row - 1] == right[column] {
+                    best = min(best, beforeLast[column - 1] + 1)
+                }
+                current.append(best)
+            }
+            beforeLast = last
+            last = current
+        }
+        return last[right.count]
+    }
+}

@@ -1,0 +1,37 @@
+internal import Glibc
+
+/// Small help around system calls.
+enum SystemCall {
+    /// The system's words for an error code, in lower case as diagnostics are.
+    static func reason(for code: Int32) -> String {
+        switch code {
+        case ENOENT: "no such file or directory"
+        case EACCES: "permission denied"
+        case EISDIR: "it is a directory"
+        case ENOSPC: "no space left on the device"
+        default: String(cString: strerror(code)).lowercased()
+        }
+    }
+
+    /// Writes all of `bytes`, waiting where the descriptor does not block.
+    ///
+    /// - Returns: 0, or the error code.
+    static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = write(descriptor, rest.baseAddress, rest.count)
+            if count >= 0 {
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+                continue
+            }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN:
+                var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&request, 1, -1)
+            case let code: return code
+            }
+        }
+        return 0
+    }
+}

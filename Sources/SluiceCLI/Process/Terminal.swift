@@ -1,0 +1,15 @@
+internal import Glibc
+
+/// What the program's streams are connected to.
+enum Terminal {
+    static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 }
+
+    static var isDiagnostics: Bool { isatty(STDERR_FILENO) == 1 }
+
+    /// The width of the terminal on standard output in columns; nil when it is none.
+    static var width: Int? {
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return Int(size.ws_col)
+    }
+}

@@ -1,0 +1,66 @@
+internal import Sluice
+
+/// The program: finds the command, runs it, and turns what it throws into a diagnostic and an exit code.
+struct Program: Sendable {
+    static let version = "0.1.0"
+
+    /// All commands of the tool.
+    static let sluice = Program([
+        ServeCommand.self, ImportCommand.self, ExportCommand.self, QueryCommand.self, WriteCommand.self,
+        SubscriptionsCommand.self, StatusCommand.self, CompletionCommand.self,
+    ])
+
+    private let commands: [any Command.Type]
+
+    init(_ commands: [any Command.Type]) { self.commands = commands }
+
+    var descriptions: [CommandDescription] { commands.map { $0.description } }
+
+    /// - Parameter arguments: without the program's own name.
+    /// - Returns: the exit code.
+    func run(_ arguments: [String]) async -> Int32 {
+        do {
+            try await dispatch(arguments)
+            StandardOutput.shared.flush()
+            return 0
+        } catch {
+            StandardOutput.shared.flush()
+            let failure = Self.failure(of: error)
+            Diagnostics.report(failure.message)
+            return failure.kind.rawValue
+        }
+    }
+
+    private func dispatch(_ arguments: [String]) async throws {
+        guard let name = arguments.first else {
+            throw CommandError.usage("a command is missing; 'sluice --help' lists the commands")
+        }
+        switch name {
+        case "--help", "-h": return StandardOutput.shared.write(line: HelpText.program(descriptions))
+        case "--version": return StandardOutput.shared.write(line: "sluice \(Self.version)")
+        default: break
+        }
+        guard let command = commands.first(where: { $0.description.name == name }) else { throw unknown(name) }
+        let parsed = try ArgumentParser(command.description).parse(arguments.dropFirst())
+        if parsed.flag("help") { return StandardOutput.shared.write(line: HelpText.command(command.description)) }
+        try await command.init(parsed).run()
+    }
+
+    private func unknown(_ name: String) -> CommandError {
+        let what = name.hasPrefix("-") ? "option" : "command"
+        let names = descriptions.map(\.name)
+        let hint =
+            Suggestion.closest(to: name, among: names).map { "did you mean '\($0)'?" }
+            ?? "'sluice --help' lists the commands"
+        return .usage("there is no \(what) '\(name)'; \(hint)")
+    }
+
+    /// What to tell the user about an error of any module.
+    static func failure(of error: any Error) -> CommandError {
+        switch error {
+        case let error as CommandError: error
+        case let error as QueryError where error.code == .syntax: .usage(error.description)
+        default: .failure(String(describing: error))
+        }
+    }
+}

@@ -1,0 +1,51 @@
+internal import Glibc
+
+/// The bytes of a file, unpacked by `gzip -dc` when its name ends in `.gz`.
+final class ByteSource {
+    let path: String
+    /// The size of the file itself, in bytes.
+    let size: Int
+    private let file: Int32
+    private let child: ChildProcess?
+
+    /// - Throws: ``CommandError`` when the file cannot be opened, or is not a regular file: it is read twice.
+    init(path: String) throws(CommandError) {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw .system(path, code: errno) }
+        var status = stat()
+        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(file)
+            throw .failure("\(path): it is not a regular file; the file is read twice, so it cannot be a pipe")
+        }
+        do {
+            child = path.hasSuffix(".gz") ? try ChildProcess("gzip", arguments: ["-dc"], input: file) : nil
+        } catch {
+            close(file)
+            throw error
+        }
+        self.path = path
+        self.file = file
+        size = Int(status.st_size)
+    }
+
+    deinit { close(file) }
+
+    /// How many bytes of the file itself have been taken so far. A child shares the descriptor's position.
+    var position: Int { Int(lseek(file, 0, SEEK_CUR)) }
+
+    /// Reads up to `buffer.count` bytes.
+    ///
+    /// - Returns: how many; 0 at the end.
+    /// - Throws: ``CommandError`` when reading or unpacking fails.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(CommandError) -> Int {
+        while true {
+            let count = Glibc.read(child?.output ?? file, buffer.baseAddress, buffer.count)
+            if count > 0 { return count }
+            if count == 0 {
+                try child?.finish(file: path)
+                return 0
+            }
+            if errno != EINTR { throw .system(path, code: errno) }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+/// A sliding window over a ``ByteSource``: whatever is not yet consumed, in one piece.
+final class RecordBuffer {
+    /// The longest record, in bytes.
+    static let recordSizeMax = 1 << 28
+
+    let source: ByteSource
+    private var storage: UnsafeMutableBufferPointer<UInt8>
+    private var start = 0
+    private var end = 0
+    private(set) var isAtEnd = false
+
+    init(_ source: ByteSource, capacity: Int = 1 << 20) {
+        self.source = source
+        storage = .allocate(capacity: capacity)
+    }
+
+    deinit { storage.deallocate() }
+
+    /// What is here and not consumed. Valid until ``refill()``.
+    var bytes: UnsafeMutableBufferPointer<UInt8> { UnsafeMutableBufferPointer(rebasing: storage[start..<end]) }
+
+    func consume(_ count: Int) { start += count }
+
+    /// Brings more bytes behind those that are here, at least as many again when nothing was consumed, so that looking
+    /// through a long record anew each time stays linear; sets `isAtEnd` when the source ended.
+    func refill() throws(CommandError) {
+        if start > 0 {
+            let count = end - start
+            if count > 0 { storage.baseAddress!.update(from: storage.baseAddress! + start, count: count) }
+            start = 0
+            end = count
+        }
+        if end == storage.count { try grow() }
+        while end < storage.count, !isAtEnd {
+            let count = try source.read(into: UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: storage[end...])))
+            end += count
+            isAtEnd = count == 0
+        }
+    }
+
+    private func grow() throws(CommandError) {
+        guard storage.count < Self.recordSizeMax else {
+            throw .failure("\(source.path): a record is longer than \(Self.recordSizeMax >> 20) MiB")
+        }
+        let larger = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: storage.count * 2)
+        _ = larger.update(fromContentsOf: storage[..<end])
+        storage.deallocate()
+        storage = larger
+    }
+}

@@ -1,0 +1,45 @@
+/// Text for terminals: how wide it is, cut to a width, and harmless.
+enum DisplayText {
+    /// The columns that a text takes: two for East Asian wide characters and emoji.
+    static func width(_ text: some StringProtocol) -> Int { text.reduce(0) { $0 + width($1) } }
+
+    private static func width(_ character: Character) -> Int {
+        guard let scalar = character.unicodeScalars.first else { return 0 }
+        switch scalar.value {
+        case 0..<0x1100: return 1
+        case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
+            0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F900...0x1F9FF, 0x20000...0x3FFFD:
+            return 2
+        default: return 1
+        }
+    }
+
+    /// The text, with `…` for what does not fit.
+    static func cut(_ text: String, to limit: Int) -> String {
+        guard width(text) > limit else { return text }
+        var result = ""
+        var used = 1
+        for character in text {
+            used += width(character)
+            if used > limit { break }
+            result.append(character)
+        }
+        return result + "…"
+    }
+
+    /// The text with control characters escaped, so that data cannot steer the terminal.
+    static func harmless(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: { isControl($0) }) else { return text }
+        return text.unicodeScalars.reduce(into: "") { result, scalar in
+            if isControl(scalar) {
+                result += scalar.escaped(asASCII: true)
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
+    }
+}

@@ -1,0 +1,40 @@
+internal import SluiceModel
+
+/// `--expand=a,b.c`: the links that print their targets instead of keys.
+struct Expansion: Hashable, Sendable {
+    private(set) var children: [String: Expansion] = [:]
+
+    /// Nothing is expanded.
+    static let none = Expansion()
+
+    private init() {}
+
+    /// - Parameters:
+    ///   - paths: separated by commas.
+    ///   - className: the class that the paths start at.
+    /// - Throws: ``CommandError`` when a path names no property, or one that is no link.
+    init(_ paths: String, className: String, schema: Schema) throws(CommandError) {
+        for path in paths.split(separator: ",", omittingEmptySubsequences: false) {
+            try add(path.split(separator: ".", omittingEmptySubsequences: false)[...], className: className, schema: schema)
+        }
+    }
+
+    private mutating func add(
+        _ path: ArraySlice<Substring>, className: String, schema: Schema
+    ) throws(CommandError) {
+        guard let name = path.first.map(String.init), let declared = schema.classSchema(named: className) else { return }
+        guard let property = declared.property(named: name) else {
+            let names = declared.properties.map(\.name)
+            let hint =
+                Suggestion.closest(to: name, among: names).map { "did you mean '\($0)'?" }
+                ?? "it has \(names.joined(separator: ", "))"
+            throw .failure("--expand: \(className) has no property '\(name)'; \(hint)")
+        }
+        guard let target = property.type.targetClass else {
+            throw .failure("--expand: \(className).\(name) is \(property.type), not a link")
+        }
+        var child = children[name] ?? Expansion()
+        try child.add(path.dropFirst(), className: target, schema: schema)
+        children[name] = child
+    }
+}

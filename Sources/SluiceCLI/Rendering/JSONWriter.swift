@@ -1,0 +1,113 @@
+internal import FoundationEssentials
+internal import SluiceModel
+
+/// Writes compact JSON into bytes.
+///
+/// Integers are exact, floating-point numbers the shortest that read back the same, NaN and the infinities the strings
+/// "NaN", "Infinity" and "-Infinity", data base64, dates ISO 8601, decimals strings. Slashes are not escaped.
+struct JSONWriter {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+
+    mutating func raw(_ text: StaticString) {
+        bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// A line feed: the end of one line of output.
+    mutating func endLine() { bytes.append(0x0A) }
+
+    /// A member's name and the colon.
+    mutating func name(_ name: String, isFirst: Bool) {
+        if !isFirst { raw(",") }
+        string(name)
+        raw(":")
+    }
+
+    mutating func string(_ text: String) {
+        raw("\"")
+        var text = text
+        text.withUTF8 { utf8 in
+            var start = 0
+            for index in 0..<utf8.count where utf8[index] < 0x20 || utf8[index] == 0x22 || utf8[index] == 0x5C {
+                bytes.append(contentsOf: utf8[start..<index])
+                escape(utf8[index])
+                start = index + 1
+            }
+            bytes.append(contentsOf: utf8[start...])
+        }
+        raw("\"")
+    }
+
+    private mutating func escape(_ byte: UInt8) {
+        switch byte {
+        case 0x22: raw("\\\"")
+        case 0x5C: raw("\\\\")
+        case 0x08: raw("\\b")
+        case 0x09: raw("\\t")
+        case 0x0A: raw("\\n")
+        case 0x0C: raw("\\f")
+        case 0x0D: raw("\\r")
+        default:
+            raw("\\u00")
+            bytes.append(Hexadecimal.digit(byte >> 4))
+            bytes.append(Hexadecimal.digit(byte & 0xF))
+        }
+    }
+
+    private mutating func ascii(_ text: String) { bytes.append(contentsOf: text.utf8) }
+
+    mutating func integer(_ value: some BinaryInteger) { ascii(String(value)) }
+
+    mutating func write(_ value: Value) {
+        switch value {
+        case .null: raw("null")
+        case .bool(let value): value ? raw("true") : raw("false")
+        case .int(let value): integer(value)
+        case .float(let value): value.isFinite ? ascii(value.description) : string(FloatingText.text(value))
+        case .double(let value): value.isFinite ? ascii(value.description) : string(FloatingText.text(value))
+        case .string(let value): string(value)
+        case .data, .date, .uuid, .objectID, .decimal: string(PlainText.text(of: value))
+        case .link(let key): write(key)
+        case .list(let elements), .set(let elements): array(elements) { $0.write($1) }
+        case .map(let map): object(map.entries.map { ($0.key, $0.value) }) { $0.write($1) }
+        }
+    }
+
+    /// A key as a link prints it: the primary key, or the object's id.
+    mutating func write(_ key: ObjectKey) {
+        if case .int(let key) = key { integer(key) } else { string(key.description) }
+    }
+
+    mutating func write(_ value: JSONValue) {
+        switch value {
+        case .null: raw("null")
+        case .bool(let value): value ? raw("true") : raw("false")
+        case .integer(let value): integer(value)
+        case .number(let literal): ascii(literal)
+        case .string(let text): string(text)
+        case .array(let elements): array(elements) { $0.write($1) }
+        case .object(let members): object(members.map { ($0.name, $0.value) }) { $0.write($1) }
+        }
+    }
+
+    mutating func array<Element>(_ elements: some Sequence<Element>, _ body: (inout JSONWriter, Element) -> Void) {
+        raw("[")
+        var isFirst = true
+        for element in elements {
+            if !isFirst { raw(",") }
+            isFirst = false
+            body(&self, element)
+        }
+        raw("]")
+    }
+
+    mutating func object<Element>(_ members: [(String, Element)], _ body: (inout JSONWriter, Element) -> Void) {
+        raw("{")
+        for (index, member) in members.enumerated() {
+            name(member.0, isFirst: index == 0)
+            body(&self, member.1)
+        }
+        raw("}")
+    }
+}

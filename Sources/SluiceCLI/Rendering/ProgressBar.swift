@@ -1,0 +1,77 @@
+internal import Synchronization
+
+/// A line on the terminal that says how far a long command is. Elsewhere nothing is shown.
+final class ProgressBar: Sendable {
+    private struct State {
+        var shown: ContinuousClock.Instant?
+        var isVisible = false
+    }
+
+    private static let interval: Duration = .milliseconds(100)
+
+    private let title: String
+    private let isEnabled: Bool
+    private let start = ContinuousClock.now
+    private let state = Mutex(State())
+
+    init(_ title: String, isEnabled: Bool = Terminal.isDiagnostics) {
+        self.title = title
+        self.isEnabled = isEnabled
+    }
+
+    /// Shows the state, at most ten times a second.
+    ///
+    /// - Parameters:
+    ///   - fraction: from 0 to 1; nil when the end is not known.
+    ///   - count: how many things are done.
+    func update(fraction: Double?, count: Int, unit: String = "rows") {
+        guard isEnabled else { return }
+        let now = ContinuousClock.now
+        let isDue = state.withLock { state in
+            if let shown = state.shown, now - shown < Self.interval { return false }
+            state.shown = now
+            state.isVisible = true
+            return true
+        }
+        guard isDue else { return }
+        let line = Self.line(title: title, fraction: fraction, count: count, unit: unit, elapsed: now - start)
+        Diagnostics.write("\r\(line)\u{1B}[K")
+    }
+
+    /// Takes the line away.
+    func finish() {
+        let wasVisible = state.withLock { state in
+            defer { state.isVisible = false }
+            return state.isVisible
+        }
+        if wasVisible { Diagnostics.write("\r\u{1B}[K") }
+    }
+
+    /// `importing [#####-----] 50 %  120,000 rows, 80,000/s`.
+    static func line(title: String, fraction: Double?, count: Int, unit: String, elapsed: Duration) -> String {
+        let seconds = elapsed / .seconds(1)
+        let rate = seconds > 0 ? Int(Double(count) / seconds) : 0
+        var line = title
+        if let fraction {
+            let bounded = min(max(fraction, 0), 1)
+            let filled = Int(bounded * 24)
+            let bar = String(repeating: "#", count: filled) + String(repeating: "-", count: 24 - filled)
+            line += " [\(bar)] \(Int(bounded * 100)) %"
+        }
+        return line + "  \(GroupedNumber.text(count)) \(unit), \(GroupedNumber.text(rate))/s"
+    }
+}
+
+/// Integers for people.
+enum GroupedNumber {
+    /// Digits in groups of three: `336,776`.
+    static func text(_ number: Int) -> String {
+        let digits = String(number.magnitude)
+        var text = number < 0 ? "-" : ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index) % 3 == 0 { text.append(",") }
+            text.append(digit)
+        }
+        return text
+    }
+}

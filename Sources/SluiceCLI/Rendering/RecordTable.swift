@@ -1,0 +1,36 @@
+internal import SluiceModel
+
+/// Prints objects and changes as tables.
+enum RecordTable {
+    /// All objects in order, a table for each run of one class, and how many there are.
+    static func print(_ records: [Record], to output: StandardOutput) {
+        var rest = records[...]
+        while let first = rest.first {
+            let run = rest.prefix { $0.classSchema.name == first.classSchema.name }
+            rest = rest.dropFirst(run.count)
+            let table = TableRenderer(first.classSchema)
+            for line in table.lines(run.map(TableRenderer.cells)) { output.append(Array((line + "\n").utf8)) }
+        }
+        output.append(Array("\(GroupedNumber.text(records.count)) \(records.count == 1 ? "object" : "objects")\n".utf8))
+    }
+
+    /// What a change brought: a line with the numbers, then the objects concerned.
+    static func print(_ change: ChangeLine, to output: StandardOutput) {
+        var parts: [String] = []
+        if !change.inserted.isEmpty { parts.append("\(change.inserted.count) inserted") }
+        if !change.updated.isEmpty { parts.append("\(change.updated.count) updated") }
+        if !change.removed.isEmpty { parts.append("\(change.removed.count) removed") }
+        let what = parts.isEmpty ? "no change" : parts.joined(separator: ", ")
+        var title = "── \(change.state): \(what), \(GroupedNumber.text(change.count)) in all"
+        if let remote = change.remote {
+            title += "; accepted \(remote.acceptedAt) from \(remote.userID ?? "?")"
+        }
+        output.append(Array((title + "\n").utf8))
+        let records = change.inserted + change.updated
+        if let first = records.first {
+            let table = TableRenderer(first.classSchema)
+            for line in table.lines(records.map(TableRenderer.cells)) { output.append(Array((line + "\n").utf8)) }
+        }
+        for removal in change.removed { output.append(Array("removed \(removal.id): \(removal.reason)\n".utf8)) }
+    }
+}

@@ -1,0 +1,47 @@
+/// Prints the server's reports: JSON as it comes, one line for each element of an array, or tables.
+enum ReportPrinter {
+    static func print(_ text: String, format: OutputFormat, to output: StandardOutput = .shared) throws {
+        let report: JSONValue
+        do throws(JSONError) {
+            report = try JSONParser.parse(text)
+        } catch {
+            throw CommandError.failure("the server's report is not JSON at byte \(error.position): \(error.message)")
+        }
+        for line in lines(report, format: format) { output.append(Array((line + "\n").utf8)) }
+        output.flush()
+    }
+
+    static func lines(_ report: JSONValue, format: OutputFormat) -> [String] {
+        switch (report, format) {
+        case (.array(let elements), .jsonl): elements.map(\.text)
+        case (_, .jsonl): [report.text]
+        case (.array(let elements), .table): table(elements)
+        case (.object(let members), .table): members.flatMap(description)
+        case (_, .table): [plain(report)]
+        }
+    }
+
+    private static func description(_ member: JSONValue.Member) -> [String] {
+        guard case .array(let elements) = member.value else { return ["\(member.name): \(plain(member.value))"] }
+        return ["\(member.name):"] + table(elements).map { "  \($0)" }
+    }
+
+    private static func table(_ elements: [JSONValue]) -> [String] {
+        guard case .object(let members) = elements.first else {
+            return elements.isEmpty ? ["none"] : elements.map(plain)
+        }
+        let columns = members.map { member in
+            let isNumeric = if case .integer = member.value { true } else { false }
+            return TableRenderer.Column(title: member.name, isNumeric: isNumeric)
+        }
+        let rows = elements.map { element -> [String] in
+            guard case .object(let members) = element else { return columns.map { _ in "" } }
+            return columns.map { column in members.first { $0.name == column.title }.map { plain($0.value) } ?? "" }
+        }
+        return TableRenderer(columns: columns, width: Terminal.width).lines(rows)
+    }
+
+    private static func plain(_ value: JSONValue) -> String {
+        if case .string(let text) = value { text } else { value.text }
+    }
+}

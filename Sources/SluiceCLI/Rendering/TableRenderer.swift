@@ -1,0 +1,79 @@
+internal import SluiceModel
+
+/// Rows for people: aligned columns, numbers to the right, cut to the width of the terminal.
+struct TableRenderer {
+    struct Column: Hashable, Sendable {
+        let title: String
+        let isNumeric: Bool
+    }
+
+    private static let gap = "  "
+    /// A column is not cut below this width.
+    private static let columnWidthMin = 6
+
+    let columns: [Column]
+    /// The width to keep within; nil for none.
+    let width: Int?
+
+    /// The columns of a class.
+    init(_ classSchema: ClassSchema, width: Int? = Terminal.width) {
+        self.init(
+            columns: classSchema.properties.map { property in
+                let isNumeric: Bool =
+                    switch property.type.element {
+                    case .scalar(.int), .scalar(.float), .scalar(.double), .scalar(.decimal): !property.type.isCollection
+                    default: false
+                    }
+                return Column(title: property.name, isNumeric: isNumeric)
+            }, width: width)
+    }
+
+    init(columns: [Column], width: Int?) {
+        self.columns = columns
+        self.width = width
+    }
+
+    /// The cells of an object: dots for what a query excluded.
+    static func cells(_ record: Record) -> [String] {
+        record.row.values.enumerated().map { index, value in
+            record.row.absent.contains(index) ? "·" : PlainText.text(of: value)
+        }
+    }
+
+    /// The title line, a rule, and the rows.
+    func lines(_ rows: [[String]]) -> [String] {
+        let rows = rows.map { $0.map(DisplayText.harmless) }
+        let widths = fit(
+            columns.indices.map { column in
+                rows.reduce(DisplayText.width(columns[column].title)) { max($0, DisplayText.width($1[column])) }
+            })
+        let rule = widths.map { String(repeating: "─", count: $0) }.joined(separator: Self.gap)
+        return [line(columns.map(\.title), widths), rule] + rows.map { line($0, widths) }
+    }
+
+    /// Narrows the widest columns until the line fits, as far as that goes.
+    private func fit(_ natural: [Int]) -> [Int] {
+        guard let width else { return natural }
+        var widths = natural
+        var excess = widths.reduce(0, +) + Self.gap.count * max(0, widths.count - 1) - width
+        while excess > 0, let widest = widths.indices.max(by: { widths[$0] < widths[$1] }),
+            widths[widest] > Self.columnWidthMin
+        {
+            widths[widest] -= 1
+            excess -= 1
+        }
+        return widths
+    }
+
+    private func line(_ cells: [String], _ widths: [Int]) -> String {
+        var line = ""
+        for (index, cell) in cells.enumerated() {
+            let text = DisplayText.cut(cell, to: widths[index])
+            let padding = String(repeating: " ", count: max(0, widths[index] - DisplayText.width(text)))
+            if index > 0 { line += Self.gap }
+            line += columns[index].isNumeric ? padding + text : text + padding
+        }
+        while line.last == " " { line.removeLast() }
+        return width.map { DisplayText.cut(line, to: $0) } ?? line
+    }
+}

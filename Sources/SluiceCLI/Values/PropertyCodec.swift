@@ -1,0 +1,190 @@
+internal import FoundationEssentials
+internal import SluiceModel
+
+/// Why a text or JSON value cannot be a property's value.
+struct ConversionError: Error, Hashable {
+    let message: String
+
+    /// The offending text, shortened, and what was expected.
+    static func mismatch(_ text: String, expected: String) -> ConversionError {
+        let shown = text.count > 40 ? text.prefix(40) + "…" : text[...]
+        return ConversionError(message: "'\(shown)' is not \(expected)")
+    }
+}
+
+/// Turns text and JSON into values of one property.
+struct PropertyCodec: Sendable {
+    let type: PropertyType
+    /// What keys the objects have that links of this property lead to.
+    private let targetKeyType: ScalarType
+
+    /// - Parameter schema: where the target class of a link is looked up.
+    init(_ type: PropertyType, schema: Schema) {
+        self.type = type
+        targetKeyType = type.targetClass.flatMap { schema.classSchema(named: $0)?.keyType } ?? .objectID
+    }
+
+    init(_ type: PropertyType, targetKeyType: ScalarType) {
+        self.type = type
+        self.targetKeyType = targetKeyType
+    }
+
+    /// The value of a cell: `NA` and empty text are null; where a string may not be null they are text. Collections are
+    /// JSON.
+    func value(text bytes: UnsafeBufferPointer<UInt8>) throws(ConversionError) -> Value {
+        if NullText.matches(bytes) {
+            if type.isCollection { return type.zero }
+            if type.isOptional { return .null }
+            guard type.element == .scalar(.string) else {
+                throw ConversionError(message: "it is empty, and \(type) allows no null")
+            }
+        }
+        guard !type.isCollection else {
+            let json: JSONValue
+            do throws(JSONError) {
+                json = try JSONParser.parse(bytes)
+            } catch {
+                throw ConversionError(message: "it is not JSON at byte \(error.position): \(error.message)")
+            }
+            return try value(json: json)
+        }
+        switch type.element {
+        case .scalar(let scalar): return try self.scalar(scalar, text: bytes)
+        case .link: return .link(try key(text: bytes))
+        }
+    }
+
+    /// The value that a JSON value means.
+    func value(json: JSONValue) throws(ConversionError) -> Value {
+        switch (type.container, json) {
+        case (.single, _): return try element(json)
+        case (.list, .array(let elements)): return .list(try self.elements(elements))
+        case (.set, .array(let elements)): return .set(of: try self.elements(elements))
+        case (.map, .object(let members)):
+            var map = ValueMap()
+            for member in members { map[member.name] = try element(member.value) }
+            return .map(map)
+        case (.map, _): throw .mismatch(json.text, expected: "\(type): a JSON object is expected")
+        default: throw .mismatch(json.text, expected: "\(type): a JSON array is expected")
+        }
+    }
+
+    private func elements(_ json: [JSONValue]) throws(ConversionError) -> [Value] {
+        var values: [Value] = []
+        for json in json { values.append(try element(json)) }
+        return values
+    }
+
+    private func element(_ json: JSONValue) throws(ConversionError) -> Value {
+        switch (type.element, json) {
+        case (_, .null):
+            guard type.isOptional else { throw ConversionError(message: "null is not allowed in \(type)") }
+            return .null
+        case (.scalar(.bool), .bool(let value)): return .bool(value)
+        case (.scalar(.int), .integer(let value)): return .int(value)
+        case (.scalar(.double), .integer(let value)): return .double(Double(value))
+        case (.scalar(.float), .integer(let value)): return .float(Float(value))
+        case (.scalar(.decimal), .integer(let value)): return .decimal(Decimal(value))
+        case (.scalar(.string), .string(let text)): return .string(text)
+        case (.scalar(let scalar), .number(let literal)) where [.double, .float, .decimal].contains(scalar):
+            return try parsed(literal) { (bytes) throws(ConversionError) in try self.scalar(scalar, text: bytes) }
+        case (.scalar(let scalar), .string(let text)) where ![.bool, .int, .string].contains(scalar):
+            return try parsed(text) { (bytes) throws(ConversionError) in try self.scalar(scalar, text: bytes) }
+        case (.link, .integer(let value)) where targetKeyType == .int: return .link(.int(value))
+        case (.link, .string(let text)) where targetKeyType != .int:
+            return .link(try parsed(text) { (bytes) throws(ConversionError) in try key(text: bytes) })
+        default: throw .mismatch(json.text, expected: expectation)
+        }
+    }
+
+    private func parsed<Result>(
+        _ text: String, _ body: (UnsafeBufferPointer<UInt8>) throws(ConversionError) -> Result
+    ) throws(ConversionError) -> Result {
+        let bytes = Array(text.utf8)
+        return try bytes.withUnsafeBufferPointer { (bytes) throws(ConversionError) in try body(bytes) }
+    }
+
+    private func scalar(
+        _ scalar: ScalarType, text bytes: UnsafeBufferPointer<UInt8>
+    ) throws(ConversionError) -> Value {
+        let value: Value? =
+            switch scalar {
+            case .int: NumberText.integer(bytes).map { .int($0) } ?? Int64(Self.text(bytes)).map { .int($0) }
+            case .string: String(validating: bytes, as: UTF8.self).map { .string($0) }
+            case .date: NumberText.date(bytes).map { .date($0) }
+            case .double: NumberText.double(bytes).map { .double($0) } ?? Self.floating(bytes).map { .double($0) }
+            case .float: Self.floating(bytes).map { .float($0) }
+            case .bool: Self.bool(bytes)
+            case .data: Data(base64Encoded: Self.text(bytes)).map { .data(Array($0)) }
+            case .uuid: UUID(uuidString: Self.text(bytes)).map { .uuid($0) }
+            case .objectID: ObjectID(Self.text(bytes)).map { .objectID($0) }
+            case .decimal: Self.decimal(bytes)
+            }
+        guard let value else { throw .mismatch(Self.text(bytes), expected: expectation) }
+        return value
+    }
+
+    private func key(text bytes: UnsafeBufferPointer<UInt8>) throws(ConversionError) -> ObjectKey {
+        let key: ObjectKey? =
+            switch targetKeyType {
+            case .int: NumberText.integer(bytes).map { .int($0) }
+            case .string: String(validating: bytes, as: UTF8.self).map { .string($0) }
+            case .uuid: UUID(uuidString: Self.text(bytes)).map { .uuid($0) }
+            default: ObjectID(Self.text(bytes)).map { .id($0) }
+            }
+        guard let key else { throw .mismatch(Self.text(bytes), expected: expectation) }
+        return key
+    }
+
+    /// What would be right, with its form where the name of the type does not say it.
+    private var expectation: String {
+        switch type.element {
+        case .link(let target): "a key of \(target), which is of type \(targetKeyType.rawValue)"
+        case .scalar(.date): "a date such as 2013-01-01T10:00:00Z"
+        case .scalar(.data): "data in base64"
+        case .scalar(.uuid): "a uuid such as 6f1e0c9a-6a5e-4d1c-9d0a-0b8f7f1a2b3c"
+        case .scalar(.objectID): "an object id of 32 hexadecimal digits"
+        case .scalar(.string): "a string in UTF-8"
+        case .scalar(let scalar): "of type \(scalar.rawValue)"
+        }
+    }
+
+    private static func text(_ bytes: UnsafeBufferPointer<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
+
+    private static func bool(_ bytes: UnsafeBufferPointer<UInt8>) -> Value? {
+        if bytes.elementsEqual("true".utf8) { return .bool(true) }
+        return bytes.elementsEqual("false".utf8) ? .bool(false) : nil
+    }
+
+    private static func floating<Number: BinaryFloatingPoint & LosslessStringConvertible>(
+        _ bytes: UnsafeBufferPointer<UInt8>
+    ) -> Number? {
+        let text = text(bytes)
+        switch text {
+        case "NaN": return .nan
+        case "Infinity": return .infinity
+        case "-Infinity": return -.infinity
+        default:
+            guard isPlainNumber(bytes), let value = Number(text), value.isFinite else { return nil }
+            return value
+        }
+    }
+
+    private static func decimal(_ bytes: UnsafeBufferPointer<UInt8>) -> Value? {
+        guard isPlainNumber(bytes), let value = Decimal(string: text(bytes)) else { return nil }
+        return .decimal(value)
+    }
+
+    /// Whether these are digits, signs, points and exponents alone: no hexadecimal numbers, no words.
+    private static func isPlainNumber(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        !bytes.isEmpty && bytes.allSatisfy { byte in byte &- 0x30 <= 9 || "+-.eE".utf8.contains(byte) }
+    }
+}
+
+/// The texts that mean null in CSV files.
+enum NullText {
+    /// Whether a cell is empty or `NA`.
+    static func matches(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        bytes.isEmpty || bytes.count == 2 && bytes[0] == UInt8(ascii: "N") && bytes[1] == UInt8(ascii: "A")
+    }
+}

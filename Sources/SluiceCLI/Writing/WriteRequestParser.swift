@@ -1,0 +1,168 @@
+internal import SluiceModel
+
+/// Reads lines of `sluice write`:
+/// `{"op":"insert"|"update"|"delete","class":…,"key":…|"@id":…,"set":{…},"add":{…}}`.
+struct WriteRequestParser {
+    private enum Operation: String, CaseIterable { case insert, update, delete }
+
+    private static let members = ["op", "class", "key", "@id", "set", "add"]
+
+    let schema: Schema
+    var ids = ObjectIDGenerator.process
+
+    /// - Throws: ``CommandError`` that says what is wrong with the line, without its number.
+    func parse(_ line: String) throws(CommandError) -> WriteRequest {
+        let json: JSONValue
+        do throws(JSONError) {
+            json = try JSONParser.parse(line)
+        } catch {
+            throw .failure("at byte \(error.position): \(error.message)")
+        }
+        let members = try object(json, "the line")
+        for name in members.keys where !Self.members.contains(name) {
+            throw .failure("unknown member '\(name)'; a line has \(Self.members.joined(separator: ", "))")
+        }
+        let operation = try self.operation(members["op"])
+        let declared = try classSchema(members["class"])
+        let set = try values(members["set"], "set", of: declared, property)
+        let add = try values(members["add"], "add", of: declared, amount)
+        switch operation {
+        case .insert:
+            guard add.isEmpty else { throw .failure("an insert takes no \"add\": put the value into \"set\"") }
+            return .insert(try record(members, declared, set))
+        case .update:
+            guard !set.isEmpty || !add.isEmpty else {
+                throw .failure("an update needs something in \"set\" or \"add\"")
+            }
+            if let both = set.keys.first(where: { add[$0] != nil }) {
+                throw .failure("'\(both)' is in \"set\" and in \"add\"")
+            }
+            let target = try self.target(members, declared)
+            if let primaryKey = declared.primaryKey, set[primaryKey] != nil {
+                throw .failure("the primary key '\(primaryKey)' of a \(declared.name) cannot change")
+            }
+            return .update(target, set: set, add: add)
+        case .delete:
+            guard set.isEmpty, add.isEmpty else { throw .failure("a delete takes neither \"set\" nor \"add\"") }
+            return .delete(try target(members, declared))
+        }
+    }
+
+    private func object(_ json: JSONValue?, _ what: String) throws(CommandError) -> [String: JSONValue] {
+        switch json {
+        case nil: return [:]
+        case .object(let members): return Dictionary(members.map { ($0.name, $0.value) }) { $1 }
+        default: throw .failure("\(what) is not a JSON object")
+        }
+    }
+
+    private func operation(_ json: JSONValue?) throws(CommandError) -> Operation {
+        guard case .string(let text) = json, let operation = Operation(rawValue: text) else {
+            throw .failure("\"op\" is missing or none of insert, update, delete")
+        }
+        return operation
+    }
+
+    private func classSchema(_ json: JSONValue?) throws(CommandError) -> ClassSchema {
+        guard case .string(let name) = json else { throw .failure("\"class\" is missing or no string") }
+        guard let declared = schema.classSchema(named: name) else {
+            let names = schema.classes.map(\.name)
+            let hint =
+                Suggestion.closest(to: name, among: names).map { "did you mean '\($0)'?" }
+                ?? (names.isEmpty ? "the database has none" : "the database has \(names.joined(separator: ", "))")
+            throw .failure("there is no class '\(name)'; \(hint)")
+        }
+        return declared
+    }
+
+    private typealias Conversion = (Property, JSONValue) throws(ConversionError) -> Value
+
+    private func values(
+        _ json: JSONValue?, _ what: String, of declared: ClassSchema, _ convert: Conversion
+    ) throws(CommandError) -> [String: Value] {
+        var values: [String: Value] = [:]
+        for (name, json) in try object(json, "\"\(what)\"") {
+            guard let property = declared.property(named: name) else {
+                throw .failure(RecordError.unknownProperty(name, of: declared).message)
+            }
+            do throws(ConversionError) {
+                values[name] = try convert(property, json)
+            } catch {
+                throw .failure("\"\(what)\": property '\(name)': \(error.message)")
+            }
+        }
+        return values
+    }
+
+    private func property(_ property: Property, _ json: JSONValue) throws(ConversionError) -> Value {
+        try PropertyCodec(property.type, schema: schema).value(json: json)
+    }
+
+    private func amount(_ property: Property, _ json: JSONValue) throws(ConversionError) -> Value {
+        var type = property.type
+        type.isOptional = false
+        let numeric: [PropertyType] = [.scalar(.int), .scalar(.float), .scalar(.double), .scalar(.decimal)]
+        guard numeric.contains(type) else {
+            throw ConversionError(message: "it is \(property.type), and only numbers can be added to")
+        }
+        return try PropertyCodec(type, schema: schema).value(json: json)
+    }
+
+    private func record(
+        _ members: [String: JSONValue], _ declared: ClassSchema, _ set: [String: Value]
+    ) throws(CommandError) -> Record {
+        var set = set
+        var key: ObjectKey?
+        if members["key"] != nil || members["@id"] != nil {
+            guard case .identity(let identity) = try target(members, declared) else {
+                throw .failure(
+                    "a new \(declared.name) is named by its primary key '\(declared.primaryKey ?? "")', not by \"@id\"")
+            }
+            key = identity.key
+        }
+        if let name = declared.primaryKey, let key {
+            if let other = set[name], ObjectKey(primaryKey: other) != key {
+                throw .failure("\"key\" and '\(name)' in \"set\" differ")
+            }
+            set[name] = key.value
+        }
+        do throws(RecordError) {
+            let record = try Record(declared, set, ids: ids)
+            guard declared.primaryKey == nil, let key else { return record }
+            return Record(classSchema: declared, row: Row(key: key, values: record.row.values))
+        } catch {
+            throw .failure(error.message)
+        }
+    }
+
+    private func target(
+        _ members: [String: JSONValue], _ declared: ClassSchema
+    ) throws(CommandError) -> WriteTarget {
+        switch (members["key"], members["@id"]) {
+        case (nil, nil):
+            throw .failure("\"key\" or \"@id\" is missing: which \(declared.name) is meant?")
+        case (_?, _?): throw .failure("\"key\" and \"@id\" are both given; one names the object")
+        case (let json?, nil):
+            guard let primaryKey = declared.primaryKey else {
+                throw .failure("\(declared.name) has no primary key; name the object by \"@id\"")
+            }
+            let codec = PropertyCodec(.scalar(declared.keyType), schema: schema)
+            do throws(ConversionError) {
+                guard let key = ObjectKey(primaryKey: try codec.value(json: json)) else {
+                    throw ConversionError(message: "it cannot be a key")
+                }
+                return .identity(Identity(className: declared.name, key: key))
+            } catch {
+                throw .failure("\"key\": the primary key '\(primaryKey)': \(error.message)")
+            }
+        case (nil, let json?):
+            guard case .string(let text) = json, let id = ObjectID(text) else {
+                throw .failure("\"@id\" is not a string of 32 hexadecimal digits")
+            }
+            guard declared.primaryKey != nil else {
+                return .identity(Identity(className: declared.name, key: .id(id)))
+            }
+            return .id(id, className: declared.name)
+        }
+    }
+}

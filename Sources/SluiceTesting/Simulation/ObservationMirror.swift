@@ -1,0 +1,87 @@
+import Sluice
+import SluiceModel
+import SluiceQuery
+import SluiceStorage
+import SluiceViews
+
+/// An observer that knows nothing but its events, and checks each.
+final class ObservationMirror {
+    /// What the simulation is doing while events come.
+    enum Step { case local, content, other }
+
+    let query: Query
+    var id: UInt64 = 0
+    /// Whether the observer takes its time with the last event.
+    var isLagging = false
+    private(set) var awaitsReady = false
+    private var entries: [ResultEntry] = []
+    private var isStarted = false
+    private var status: SubscriptionStatus?
+    private(set) var failure: String?
+    private let step: () -> Step
+
+    /// - Parameter step: what is being done when an event comes.
+    init(_ query: Query, step: @escaping () -> Step) {
+        self.query = query
+        self.step = step
+    }
+
+    func take(_ event: ResultEvent) {
+        if awaitsReady { fail("an event came before the last was consumed") }
+        awaitsReady = true
+        if event.isInitial == isStarted { fail(isStarted ? "a second initial event" : "the first event is not initial") }
+        isStarted = true
+        if let limit = query.limit, event.list.visibleCount > limit { fail("\(event.list.visibleCount) results") }
+        if event.change.isEmpty, !event.isInitial, event.status == status { fail("an event that says nothing") }
+        if event.removed.count != event.change.deletions.count { fail("removed objects do not go with deletions") }
+        for (deletion, object) in zip(event.change.deletions, event.removed)
+        where !entries.indices.contains(deletion.index) || entries[deletion.index].object != object {
+            fail("deletion at \(deletion.index) is not \(object)")
+        }
+        checkOrigin(event)
+        status = event.status
+        let visible = Array(event.list.visible)
+        guard let applied = event.change.applied(to: entries, element: { visible[$0] }) else {
+            return fail("the change does not fit the results before: \(event.change)")
+        }
+        entries = applied
+        if !Self.areEqual(applied, visible) { fail("the changes lead to other results than the event shows") }
+    }
+
+    private func checkOrigin(_ event: ResultEvent) {
+        if event.isInitial || event.change.isEmpty {
+            if event.remote != nil { fail("an event without change has a remote") }
+        } else if !isLagging {
+            switch step() {
+            case .local: if event.remote != nil { fail("a local change has a remote") }
+            case .content: if event.remote == nil { fail("the server's change has no remote") }
+            case .other: break
+            }
+        }
+    }
+
+    private func fail(_ message: String) {
+        if failure == nil { failure = "observer of '\(query)': \(message)" }
+    }
+
+    func becomeReady() { awaitsReady = false }
+
+    /// Compares with what fetching shows.
+    func check(_ list: ResultList) throws {
+        if let failure { throw SimulationFailure(failure) }
+        guard !isLagging else { return }
+        let visible = Array(list.visible)
+        guard Self.areEqual(entries, visible) else {
+            throw SimulationFailure(
+                "observer of '\(query)' has \(entries.map(\.object.key)), and fetching gives \(visible.map(\.object.key))"
+                    + (entries.map(\.object) == visible.map(\.object) ? " with other contents" : ""))
+        }
+    }
+
+    private static func areEqual(_ left: [ResultEntry], _ right: [ResultEntry]) -> Bool {
+        left.count == right.count
+            && zip(left, right).allSatisfy {
+                $0.object == $1.object && $0.row.values == $1.row.values && $0.row.absent == $1.row.absent
+            }
+    }
+}

@@ -1,0 +1,21 @@
+import SluiceModel
+import Synchronization
+
+/// Collects log lines that should not occur in a world where nothing but the network and the power fails.
+final class ProblemLog: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    func sink(_ side: String) -> LogSink {
+        LogSink(level: .info) { [self] entry in
+            let text = ([entry.message] + entry.metadata.map { "\($0.name): \($0.value)" }).joined(separator: ", ")
+            // A client that came back before the server noticed that it was gone is sent away once.
+            let isSentAway =
+                entry.message == "the server asks to come again" && !text.contains("has opened another session")
+            guard entry.level >= .warning || isSentAway else { return }
+            lines.withLock { $0.append("\(side): \(text)") }
+        }
+    }
+
+    /// The first problem so far.
+    var first: String? { lines.withLock { $0.first } }
+}

@@ -1,0 +1,36 @@
+/// SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014): the same numbers for the
+/// same seed on every run.
+public struct SeededGenerator: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    public init(seed: UInt64) { state = seed }
+
+    public mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+        return word ^ word >> 31
+    }
+}
+
+extension SeededGenerator {
+    /// True in so many of a hundred cases.
+    mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
+
+    /// A number from 0 up to `bound`.
+    mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
+
+    /// - Precondition: `elements` is not empty.
+    mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
+
+    /// One of the keys, each as likely as its weight says.
+    mutating func pick<Element>(weighted elements: [(Element, Int)]) -> Element {
+        var rest = below(elements.reduce(0) { $0 + $1.1 })
+        for (element, weight) in elements {
+            if rest < weight { return element }
+            rest -= weight
+        }
+        return elements[elements.count - 1].0
+    }
+}

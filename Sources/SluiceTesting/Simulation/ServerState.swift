@@ -1,0 +1,135 @@
+import SluiceModel
+import SluiceQuery
+import SluiceStorage
+import SluiceViews
+
+/// The server's objects at one version, in dictionaries. Every question is answered by looking at everything.
+final class ServerState: ViewSource {
+    let schema: Schema
+    let version: UInt64
+    private let rows: [[ObjectKey: Row]]
+    private var snapshots: [String: (query: Query, snapshot: ViewSnapshot)] = [:]
+
+    /// Reads everything.
+    init(_ storage: any ServerStorage) throws {
+        schema = storage.schema
+        version = storage.version
+        rows = try storage.schema.classes.indices.map { classIndex in
+            var rows: [ObjectKey: Row] = [:]
+            try storage.forEachRow(ofClass: classIndex) { row in
+                rows[row.key] = row
+                return true
+            }
+            return rows
+        }
+    }
+
+    func row(_ object: ObjectRef) -> Row? { rows[object.classIndex][object.key] }
+
+    func isPresent(_ object: ObjectRef) -> Bool { row(object) != nil }
+
+    func backlinks(
+        to object: ObjectRef, fromClass classIndex: Int, property: Int, _ body: (ObjectKey) throws -> Bool
+    ) throws {
+        for row in sortedRows(ofClass: classIndex) where Self.links(row.values[property]).contains(object.key) {
+            guard try body(row.key) else { return }
+        }
+    }
+
+    func rows(
+        matching query: Query, after position: SortPosition?, limit: Int?, _ body: (Row) throws -> Bool
+    ) throws {
+        let evaluator = Evaluator(query, schema: schema)
+        let order = SortOrder(query.sort)
+        var found: [(position: SortPosition, row: Row)] = []
+        for row in sortedRows(ofClass: query.classIndex) where try evaluator.matches(row, in: self) {
+            let id = Identity(className: query.className, key: row.key).objectID
+            found.append((SortPosition(values: try evaluator.sortValues(of: row, in: self), id: id), row))
+        }
+        found.sort { order.precedes($0.position.values, $0.position.id, $1.position.values, $1.position.id) }
+        for entry in found {
+            if let position, !order.precedes(position.values, position.id, entry.position.values, entry.position.id) {
+                continue
+            }
+            guard try body(entry.row) else { return }
+        }
+    }
+
+    func object(withID id: ObjectID) -> ObjectRef? {
+        for (classIndex, declared) in schema.classes.enumerated() {
+            for key in rows[classIndex].keys
+            where Identity(className: declared.name, key: key).objectID == id { return ObjectRef(classIndex, key) }
+        }
+        return nil
+    }
+
+    /// What a subscription to a query should hold at this version.
+    func view(_ text: String) throws -> (query: Query, snapshot: ViewSnapshot) {
+        if let known = snapshots[text] { return known }
+        let query = try Query.parse(text, schema: schema)
+        let view = (query, try ViewSnapshot(of: query, schema: schema, in: self))
+        snapshots[text] = view
+        return view
+    }
+
+    func identity(_ object: ObjectRef) -> Identity { Identity(className: schema[object.classIndex].name, key: object.key) }
+
+    private func sortedRows(ofClass classIndex: Int) -> [Row] { rows[classIndex].values.sorted { $0.key < $1.key } }
+
+    private static func links(_ value: Value) -> [ObjectKey] {
+        switch value {
+        case .link(let key): [key]
+        case .list(let elements), .set(let elements): elements.flatMap(links)
+        case .map(let map): map.entries.flatMap { links($0.value) }
+        default: []
+        }
+    }
+}
+
+/// What the server has been, version by version, and whose writes made it so. Kept apart from the server, and beyond
+/// its crashes.
+final class ServerHistory {
+    /// One accepted transaction: a client's clock never shows the same time twice.
+    struct Write: Hashable {
+        let clientID: UInt64
+        let timestamp: HybridTimestamp
+    }
+
+    private(set) var latest: ServerState
+    private var states: [UInt64: ServerState] = [:]
+    /// How often each transaction is in the log.
+    private(set) var accepted: [Write: Int] = [:]
+
+    init(_ storage: any ServerStorage) throws {
+        latest = try ServerState(storage)
+        states[latest.version] = latest
+    }
+
+    /// The state at a version; nil if the server never stood there between two groups of uploads.
+    func state(at version: UInt64) -> ServerState? { states[version] }
+
+    /// Takes note of what the server is now.
+    func record(_ storage: any ServerStorage) throws {
+        guard storage.version >= latest.version else {
+            throw SimulationFailure("the server went back from version \(latest.version) to \(storage.version)")
+        }
+        guard storage.version > latest.version || storage.schema != latest.schema else { return }
+        var next = latest.version + 1
+        var repeated: SluiceStorage.LogEntry?
+        try storage.forEachLogEntry(after: latest.version) { entry in
+            guard entry.version == next else {
+                throw SimulationFailure("the log goes from version \(next - 1) to \(entry.version)")
+            }
+            next += 1
+            let write = Write(clientID: entry.clientID, timestamp: entry.timestamp)
+            accepted[write, default: 0] += 1
+            if accepted[write, default: 0] > 1 { repeated = entry }
+            return true
+        }
+        if let repeated {
+            throw SimulationFailure("version \(repeated.version) repeats a transaction of client \(repeated.clientID)")
+        }
+        latest = try ServerState(storage)
+        states[latest.version] = latest
+    }
+}

@@ -1,0 +1,136 @@
+import Sluice
+import SluiceModel
+import SluiceQuery
+import SluiceStorage
+
+/// One client of a simulation: the very engine of the product, its store, and who observes what.
+final class SimulatedClient {
+    /// A committed local transaction.
+    struct Write {
+        let sequence: UInt64
+        let timestamp: HybridTimestamp
+    }
+
+    struct Hold {
+        let query: Query
+        let waiter: UInt64
+    }
+
+    let index: Int
+    private let options: SimulationOptions
+    private let path: String?
+    private let clock: () -> Timestamp
+    private let random: () -> UInt64
+    private let problems: ProblemLog
+    private var opened: (storage: any ClientStorage, engine: ClientEngine)?
+    private(set) var observations: [ObservationMirror] = []
+    var holds: [Hold] = []
+    /// Queries that were left syncing without an observer.
+    var kept: [Query] = []
+    var ledger: [Write] = []
+    /// Transactions that the server refused, by sequence.
+    private(set) var clientID: UInt64?
+    var connection: UInt64?
+    var isReachable = true
+    var wantsSync = true
+    /// How often the client was restarted: timers of an earlier life are void.
+    private(set) var life = 0
+    var step = ObservationMirror.Step.other
+    var keylessCount: [String: Int] = [:]
+
+    init(
+        _ index: Int, options: SimulationOptions, path: String?, problems: ProblemLog,
+        clock: @escaping () -> Timestamp, random: @escaping () -> UInt64
+    ) throws {
+        self.index = index
+        self.options = options
+        self.path = path
+        self.clock = clock
+        self.random = random
+        self.problems = problems
+        try open(nil)
+    }
+
+    var storage: any ClientStorage {
+        guard let opened else { preconditionFailure("the client is closed") }
+        return opened.storage
+    }
+
+    var engine: ClientEngine {
+        guard let opened else { preconditionFailure("the client is closed") }
+        return opened.engine
+    }
+
+    private func open(_ handedOver: (any ClientStorage)?) throws {
+        let storage = try handedOver ?? SQLiteClientStorage.open(path.map { .file($0) } ?? .memory)
+        if handedOver == nil {
+            try storage.begin()
+            _ = try storage.merge(
+                SimulationWorld.schema(ofClient: index, options: options), sides: ("the store", "the models"))
+            try storage.commit()
+        }
+        var engineOptions = ClientEngine.Options()
+        engineOptions.databaseName = "simulation"
+        let engine = try ClientEngine(
+            storage: storage, options: engineOptions, now: clock, random: random,
+            log: problems.sink("client \(index)"))
+        opened = (storage, engine)
+    }
+
+    /// Loses everything that is not stored, and starts again.
+    func crash() throws {
+        life += 1
+        observations = []
+        holds = []
+        kept = []
+        connection = nil
+        let storage = path == nil ? opened?.storage : nil
+        opened = nil
+        try open(storage)
+    }
+
+    // MARK: Observing
+
+    func observe(_ query: Query) throws {
+        let mirror = ObservationMirror(query) { [weak self] in self?.step ?? .other }
+        mirror.id = try engine.observe(query) { mirror.take($0) }
+        observations.append(mirror)
+    }
+
+    func removeObservation(at index: Int) -> ObservationMirror { observations.remove(at: index) }
+
+    /// Lets every observer that keeps up say that it is ready, until nothing more comes.
+    func settleObservers() {
+        while let mirror = observations.first(where: { $0.awaitsReady && !$0.isLagging }) {
+            mirror.becomeReady()
+            engine.observerIsReady(mirror.id)
+        }
+    }
+
+    /// Whether an observer, a waiter or nobody but an earlier wish keeps the query in sync.
+    func holdsInterest(in query: Query) -> Bool {
+        observations.contains { $0.query == query } || holds.contains { $0.query == query } || kept.contains(query)
+    }
+
+    // MARK: Writing
+
+    /// Runs a transaction and remembers it if it was queued for the server.
+    func write(_ body: (LocalWriter) throws -> Void) throws {
+        let before = storage.lastSequence
+        defer {
+            if storage.lastSequence > before {
+                ledger.append(Write(sequence: storage.lastSequence, timestamp: storage.clock))
+            }
+        }
+        try engine.write(body)
+    }
+
+    /// The client's number at the server, which must never change.
+    func noteIdentity() throws {
+        guard let id = storage.syncState?.clientID else { return }
+        if let clientID, clientID != id {
+            throw SimulationFailure("client \(index) was \(clientID) to the server and is now \(id)")
+        }
+        clientID = id
+    }
+}

@@ -1,0 +1,85 @@
+/// Connections between simulated clients and the server: a queue for each direction, in order, delivered when the
+/// simulation says so.
+struct SimulatedNetwork {
+    enum Item {
+        /// A client wants to connect.
+        case request
+        /// The server took the connection.
+        case opened
+        case frame([UInt8])
+        /// The other end, or the wire, is gone.
+        case closed
+    }
+
+    struct Connection {
+        let client: Int
+        var toServer: [Item] = []
+        var toClient: [Item] = []
+    }
+
+    enum Direction { case toServer, toClient }
+
+    private(set) var connections: [UInt64: Connection] = [:]
+    private var lastID: UInt64 = 0
+
+    /// Connections and directions that something waits in, by connection.
+    var deliveries: [(connection: UInt64, direction: Direction)] {
+        connections.sorted { $0.key < $1.key }.flatMap { id, connection in
+            (connection.toServer.isEmpty ? [] : [(id, Direction.toServer)])
+                + (connection.toClient.isEmpty ? [] : [(id, Direction.toClient)])
+        }
+    }
+
+    /// Begins a connection of a client; one that cannot reach the server is soon told so.
+    mutating func connect(_ client: Int, isReachable: Bool) -> UInt64 {
+        lastID += 1
+        connections[lastID] = Connection(
+            client: client, toServer: isReachable ? [.request] : [], toClient: isReachable ? [] : [.closed])
+        return lastID
+    }
+
+    mutating func post(_ item: Item, to direction: Direction, of id: UInt64) {
+        switch direction {
+        case .toServer: connections[id]?.toServer.append(item)
+        case .toClient: connections[id]?.toClient.append(item)
+        }
+    }
+
+    mutating func take(_ direction: Direction, of id: UInt64) -> Item? {
+        switch direction {
+        case .toServer: connections[id].flatMap { $0.toServer.isEmpty ? nil : connections[id]?.toServer.removeFirst() }
+        case .toClient: connections[id].flatMap { $0.toClient.isEmpty ? nil : connections[id]?.toClient.removeFirst() }
+        }
+    }
+
+    /// Breaks the wire. Of what is under way in each direction some arrives still, then the end is noticed there.
+    mutating func cut(_ id: UInt64, _ generator: inout SeededGenerator) {
+        guard var connection = connections[id] else { return }
+        connection.toServer.removeLast(generator.below(connection.toServer.count + 1))
+        connection.toClient.removeLast(generator.below(connection.toClient.count + 1))
+        connection.toServer.append(.closed)
+        connection.toClient.append(.closed)
+        connections[id] = connection
+    }
+
+    /// One end is gone at once; what was on its way to it is lost, what it sent may arrive in part.
+    mutating func lose(_ end: Direction, of id: UInt64, _ generator: inout SeededGenerator) {
+        guard var connection = connections[id] else { return }
+        switch end {
+        case .toServer:
+            connection.toServer = []
+            connection.toClient.removeLast(generator.below(connection.toClient.count + 1))
+            connection.toClient.append(.closed)
+        case .toClient:
+            connection.toClient = []
+            connection.toServer.removeLast(generator.below(connection.toServer.count + 1))
+            connection.toServer.append(.closed)
+        }
+        connections[id] = connection
+    }
+
+    /// Forgets connections that nothing waits in and that neither end holds.
+    mutating func sweep(isHeld: (UInt64) -> Bool) {
+        connections = connections.filter { !$0.value.toServer.isEmpty || !$0.value.toClient.isEmpty || isHeld($0.key) }
+    }
+}

@@ -1,0 +1,122 @@
+import SluiceModel
+import SluiceServer
+import SluiceStorage
+import SluiceWire
+
+/// The server of a simulation: the very engine and connection machine of the product, driven by hand.
+final class SimulatedServer {
+    private let options: SimulationOptions
+    private let path: String?
+    private let random: () -> UInt64
+    private let problems: ProblemLog
+    private(set) var storage: any ServerStorage
+    private var engine: DatabaseEngine
+    private var protocols: [UInt64: ConnectionProtocol] = [:]
+    let history: ServerHistory
+
+    /// What the server wants of the network.
+    enum Output {
+        case send([UInt8], to: UInt64)
+        case close(UInt64)
+    }
+
+    /// - Parameter path: the database's file; nil keeps it in memory, and hands it over when the server restarts.
+    init(_ options: SimulationOptions, path: String?, problems: ProblemLog, random: @escaping () -> UInt64) throws {
+        self.options = options
+        self.path = path
+        self.random = random
+        self.problems = problems
+        storage = try Self.open(path)
+        engine = Self.engine(storage, options, problems, random)
+        history = try ServerHistory(storage)
+    }
+
+    private static func open(_ path: String?) throws -> any ServerStorage {
+        try SQLiteServerStorage.open(path.map { .file($0) } ?? .memory, databaseID: ObjectID(high: 7, low: 7))
+    }
+
+    private static func engine(
+        _ storage: any ServerStorage, _ options: SimulationOptions, _ problems: ProblemLog,
+        _ random: @escaping () -> UInt64
+    ) -> DatabaseEngine {
+        var limits = DatabaseEngine.Limits()
+        limits.pageRowCount = options.pageRowCount
+        limits.groupOperationCountMax = options.groupOperationCountMax
+        limits.replayObjectCountMax = options.replayObjectCountMax
+        limits.server.pageCreditMax = 2
+        return DatabaseEngine(
+            name: "simulation", storage: storage, workerID: "worker", limits: limits, log: problems.sink("server"),
+            random: random)
+    }
+
+    func isConnected(_ connection: UInt64) -> Bool { protocols[connection] != nil }
+
+    var connections: [UInt64] { protocols.keys.sorted() }
+
+    var hasWork: Bool { engine.hasWork }
+
+    /// Handles what came from connections as one batch.
+    func handle(_ items: [(connection: UInt64, item: SimulatedNetwork.Item)], now: Timestamp) throws -> [Output] {
+        var outputs: [Output] = []
+        var events: [DatabaseEvent] = []
+        for (connection, item) in items {
+            switch item {
+            case .request, .opened:
+                protocols[connection] = ConnectionProtocol(limits: ServerLimits(), login: DevelopmentLogin())
+            case .closed:
+                for session in protocols[connection]?.sessions.keys.sorted() ?? [] {
+                    events.append(.closed(SessionID(connection: connection, session: session)))
+                }
+                protocols[connection] = nil
+            case .frame(let frame):
+                for action in protocols[connection]?.receive(frame, now: now) ?? [] {
+                    switch action {
+                    case .send(let frame): outputs.append(.send(frame, to: connection))
+                    case .open(let session, _, let open, let user):
+                        events.append(.open(SessionID(connection: connection, session: session), open, user))
+                    case .deliver(let session, _, let messages):
+                        events.append(.messages(SessionID(connection: connection, session: session), messages))
+                    case .close(let reason): throw SimulationFailure("a client broke the protocol: \(reason)")
+                    }
+                }
+            }
+        }
+        if !events.isEmpty { outputs += carryOut(engine.handle(events, now: now)) }
+        try history.record(storage)
+        return outputs
+    }
+
+    /// Sends one page of every bootstrap.
+    func step(now: Timestamp) -> [Output] { carryOut(engine.step(now: now)) }
+
+    private func carryOut(_ actions: [DatabaseAction]) -> [Output] {
+        var outputs: [Output] = []
+        for action in actions {
+            switch action {
+            case .send(let frame, let connection):
+                if isConnected(connection) { outputs.append(.send(frame, to: connection)) }
+            case .broadcast(let frame, let connections):
+                outputs += connections.filter(isConnected).map { .send(frame, to: $0) }
+            case .end(let id): protocols[id.connection]?.ended(session: id.session)
+            }
+        }
+        return outputs
+    }
+
+    /// Loses everything that is not stored, and starts again.
+    func crash() throws {
+        protocols = [:]
+        if let path {
+            // Two connections to one file would be two servers.
+            storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
+            engine = Self.engine(storage, options, problems, random)
+            storage = try Self.open(path)
+        }
+        engine = Self.engine(storage, options, problems, random)
+        try history.record(storage)
+    }
+
+    func trimLog(keepingVersions count: UInt64) throws {
+        _ = try storage.trimLog(keepingVersions: count, keepingBytes: .max, entriesMax: 10_000)
+    }
+}

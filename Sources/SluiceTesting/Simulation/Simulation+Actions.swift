@@ -1,0 +1,168 @@
+import Sluice
+import SluiceModel
+import SluiceQuery
+import SluiceStorage
+
+extension Simulation {
+    /// Thrown by transactions that are given up half-way.
+    private struct Abandoned: Error {}
+
+    func perform(_ action: SimulationAction) throws {
+        let client = clients[action.client]
+        var generator = SeededGenerator(seed: action.seed)
+        switch action.kind {
+        case .write, .abandonWrite: try write(client, isAbandoned: action.kind == .abandonWrite, &generator)
+        case .observe: try observe(client, &generator)
+        case .stopToken: try stopToken(client, &generator)
+        case .stopSyncing: try stopSyncing(client, &generator)
+        case .hold: try hold(client, &generator)
+        case .releaseHold: try releaseHold(client, &generator)
+        case .lag: if !client.observations.isEmpty { generator.pick(client.observations).isLagging = true }
+        case .catchUp:
+            for mirror in client.observations { mirror.isLagging = false }
+            try settle(client)
+        case .purgeUnsubscribed:
+            try client.engine.purgeUnsubscribed()
+            try settle(client)
+            try checkNothingUnheld(client)
+        case .startSync:
+            client.wantsSync = true
+            try handle(.start, of: client)
+        case .stopSync:
+            client.wantsSync = false
+            try handle(.stop, of: client)
+        case .deliver:
+            for _ in 0..<(1 + generator.below(6)) { guard try deliver(&generator) else { break } }
+        case .crashServerAfterHandling: _ = try deliver(&generator, crashingServer: true)
+        case .crashClientAfterHandling: _ = try deliver(&generator, crashingClient: true)
+        case .advance: _ = try advance()
+        case .cut: if let connection = client.connection { network.cut(connection, &generator) }
+        case .unplug:
+            client.isReachable = false
+            if let connection = client.connection { network.cut(connection, &generator) }
+        case .plugIn: client.isReachable = true
+        case .crashClient: try crash(client)
+        case .crashServer: try crashServer(generator)
+        case .trimLog: try server.trimLog(keepingVersions: UInt64(generator.below(6)))
+        }
+    }
+
+    // MARK: Interests
+
+    /// One of the simulation's queries as this client understands it; nil if it lacks a class or the query is none.
+    private func query(of client: SimulatedClient, _ generator: inout SeededGenerator) -> Query? {
+        try? Query.parse(generator.pick(queryTexts), schema: client.engine.schema)
+    }
+
+    private func observe(_ client: SimulatedClient, _ generator: inout SeededGenerator) throws {
+        guard let query = query(of: client, &generator) else { return }
+        note("  observes \(query)")
+        try client.observe(query)
+        try settle(client)
+    }
+
+    private func stopToken(_ client: SimulatedClient, _ generator: inout SeededGenerator) throws {
+        guard !client.observations.isEmpty else { return }
+        let mirror = client.removeObservation(at: generator.below(client.observations.count))
+        let keeps = generator.chance(25)
+        let purges = generator.chance(60)
+        note("  stops \(mirror.query) keeping: \(keeps) purging: \(purges)")
+        if keeps, !client.kept.contains(mirror.query) { client.kept.append(mirror.query) }
+        let isHeldStill =
+            client.observations.contains { $0.query == mirror.query } || client.holds.contains { $0.query == mirror.query }
+        if !keeps, !isHeldStill { client.kept.removeAll { $0 == mirror.query } }
+        try ending(mirror.query, of: client, purging: purges && !keeps) {
+            client.step = .local
+            try client.engine.endObservation(mirror.id, keeping: keeps, purging: purges && !keeps)
+        }
+    }
+
+    private func stopSyncing(_ client: SimulatedClient, _ generator: inout SeededGenerator) throws {
+        guard let query = client.kept.first else { return }
+        let purges = generator.chance(50)
+        note("  stops syncing \(query) purging: \(purges)")
+        client.kept.removeFirst()
+        try ending(query, of: client, purging: purges) {
+            client.step = .local
+            try client.engine.stopSyncing(query, purging: purges)
+        }
+    }
+
+    private func hold(_ client: SimulatedClient, _ generator: inout SeededGenerator) throws {
+        guard let query = query(of: client, &generator) else { return }
+        note("  holds \(query)")
+        let waiter = try client.engine.awaitStatus(query) { $0.state == .complete || $0.state == .error }
+        client.holds.append(.init(query: query, waiter: waiter))
+        try settle(client)
+    }
+
+    private func releaseHold(_ client: SimulatedClient, _ generator: inout SeededGenerator) throws {
+        guard !client.holds.isEmpty else { return }
+        let hold = client.holds.remove(at: generator.below(client.holds.count))
+        note("  releases \(hold.query)")
+        try ending(hold.query, of: client, purging: false) {
+            client.step = .local
+            try client.engine.releaseStatus(hold.query, waiter: hold.waiter)
+        }
+    }
+
+    // MARK: Writes
+
+    private func write(
+        _ client: SimulatedClient, isAbandoned: Bool, _ generator: inout SeededGenerator
+    ) throws {
+        let schema = client.engine.schema
+        guard !schema.classes.isEmpty else { return }
+        client.step = .local
+        do {
+            try client.write { writer in
+                for _ in 0..<generator.pick([1, 1, 1, 2, 3, 5]) {
+                    try operate(writer, generator.below(schema.classes.count), client, &generator)
+                }
+                if isAbandoned { throw Abandoned() }
+            }
+        } catch is Abandoned {}
+        try settle(client)
+    }
+
+    private func operate(
+        _ writer: LocalWriter, _ classIndex: Int, _ client: SimulatedClient, _ generator: inout SeededGenerator
+    ) throws {
+        let declared = writer.schema[classIndex]
+        let count = clients.count
+        var key = SimulationWorld.key(ofClass: declared.name, clientCount: count, &generator)
+        if declared.primaryKey == nil, generator.chance(35) {
+            let number = client.keylessCount[declared.name, default: 0] + 1
+            client.keylessCount[declared.name] = number
+            key = SimulationWorld.keylessKey(ofClass: declared.name, client: client.index, number)
+        }
+        let object = ObjectRef(classIndex, key)
+        let current = try writer.row(object)
+        if current == nil ? generator.chance(8) : generator.chance(15) {
+            note("  deletes \(declared.name) \(key)")
+            return try writer.delete(object)
+        }
+        var row = Row(key: key, values: declared.defaultValues(for: key))
+        var named = PropertySet()
+        for (index, property) in declared.properties.enumerated()
+        where index != declared.primaryKeyIndex && generator.chance(60) {
+            row.values[index] = SimulationWorld.value(property, clientCount: count, &generator)
+            named.insert(index)
+        }
+        if current == nil || generator.chance(15) {
+            note("  \(current == nil ? "inserts" : "upserts") \(declared.name) \(key) \(row.values) of \(Array(named))")
+            if current == nil, generator.chance(50) { return try writer.insert(row, ofClass: classIndex) }
+            return try writer.upsert(row, ofClass: classIndex, present: named)
+        }
+        var fields: [FieldOperation] = []
+        for index in named.prefix(2) {
+            if declared.properties[index].type == .scalar(.int), generator.chance(60) {
+                fields.append(FieldOperation(index, .add(.int(Int64(1 + generator.below(3))))))
+            } else {
+                fields.append(FieldOperation(index, .set(row.values[index])))
+            }
+        }
+        note("  updates \(declared.name) \(key) \(fields)")
+        try writer.update(object, fields)
+    }
+}

@@ -1,0 +1,206 @@
+import Sluice
+import SluiceModel
+import SluiceQuery
+import SluiceStorage
+import SluiceViews
+
+/// What must hold after every step.
+extension Simulation {
+    /// Checks one client: its subscriptions against the oracle, its observers, its outbox against the server's history.
+    func check(_ client: SimulatedClient) throws {
+        let storage = client.storage
+        var checked: Set<ObjectID> = []
+        for record in storage.subscriptions where !record.isDormant {
+            checked.insert(record.hash)
+            let query = try Query.parse(record.canonicalText, schema: storage.schema)
+            if record.state == .complete {
+                let version = storage.syncState?.version ?? 0
+                guard let state = server.history.state(at: version) else {
+                    throw SimulationFailure("client \(client.index) stands at version \(version), which never was")
+                }
+                try SubscriptionCheck(client, query, record, state).run()
+            } else {
+                try checkEverythingOnDisk(client, query, record)
+            }
+        }
+        for mirror in client.observations {
+            guard checked.contains(mirror.query.hash) else {
+                throw SimulationFailure("client \(client.index) observes '\(mirror.query)' without a subscription")
+            }
+            try naming(client) { try mirror.check(storage.results(of: mirror.query)) }
+        }
+        try checkOutbox(client)
+    }
+
+    private func naming(_ client: SimulatedClient, _ body: () throws -> Void) throws {
+        do { try body() } catch let failure as SimulationFailure {
+            throw SimulationFailure("client \(client.index): \(failure.message)")
+        }
+    }
+
+    /// A subscription that is not complete shows what matches on disk; what cannot be judged here, as the server said.
+    private func checkEverythingOnDisk(
+        _ client: SimulatedClient, _ query: Query, _ record: SubscriptionRecord
+    ) throws {
+        let storage = client.storage
+        guard query.object == nil else { return }
+        let evaluator = Evaluator(query, schema: storage.schema)
+        var expected: [ResultEntry] = []
+        try storage.forEachRow(ofClass: query.classIndex) { row in
+            let object = ObjectRef(query.classIndex, row.key)
+            let isJudgeable = try evaluator.isJudgeable(row, in: storage)
+            let isResult =
+                try isJudgeable
+                ? evaluator.matches(row, in: storage) : storage.isMember(object, of: record.id, role: .root)
+            if isResult { expected.append(try entry(row, query, evaluator, storage)) }
+            return true
+        }
+        try compare(expected, query, client, "not complete")
+    }
+
+    private func entry(
+        _ row: Row, _ query: Query, _ evaluator: Evaluator, _ storage: any ClientStorage
+    ) throws -> ResultEntry {
+        let id = Identity(className: query.className, key: row.key).objectID
+        let position = SortPosition(values: try evaluator.sortValues(of: row, in: storage), id: id)
+        return ResultEntry(object: ObjectRef(query.classIndex, row.key), position: position, row: row)
+    }
+
+    private func compare(
+        _ expected: [ResultEntry], _ query: Query, _ client: SimulatedClient, _ what: String
+    ) throws {
+        let order = SortOrder(query.sort)
+        let sorted = expected.sorted {
+            order.precedes($0.position.values, $0.position.id, $1.position.values, $1.position.id)
+        }
+        let keys = sorted.prefix(query.limit ?? .max).map(\.object.key)
+        let actual = try client.storage.results(of: query).visible.map(\.object.key)
+        guard actual == Array(keys) else {
+            throw SimulationFailure(
+                "client \(client.index): '\(query)', \(what), shows \(actual) and should show \(Array(keys))")
+        }
+    }
+
+    // MARK: Writes
+
+    /// What left the outbox is in the server's history, once; what is in the outbox is in order.
+    private func checkOutbox(_ client: SimulatedClient) throws {
+        var waiting: Set<UInt64> = []
+        try client.storage.forEachOutboxChangeset(after: 0) { changeset in
+            waiting.insert(changeset.sequence)
+            return true
+        }
+        guard waiting.count == client.storage.outboxCount else {
+            throw SimulationFailure("client \(client.index) counts \(client.storage.outboxCount) of \(waiting.count)")
+        }
+        for write in client.ledger where !waiting.contains(write.sequence) {
+            guard let clientID = client.clientID,
+                server.history.accepted[.init(clientID: clientID, timestamp: write.timestamp)] == 1
+            else {
+                throw SimulationFailure(
+                    "client \(client.index) dropped transaction \(write.sequence), which the server does not have")
+            }
+        }
+    }
+
+    // MARK: Losing interest
+
+    /// Ends an interest by `body`, and checks what stays and what goes.
+    func ending(_ query: Query, of client: SimulatedClient, purging: Bool, _ body: () throws -> Void) throws {
+        let storage = client.storage
+        let hash = query.hash
+        let own = storage.subscriptions.first { $0.hash == hash }
+        var protected: Set<ObjectRef> = Set(try storage.pendingObjects)
+        for record in storage.subscriptions where !record.isDormant && record.hash != hash {
+            protected.formUnion(try members(of: record, client))
+        }
+        let before = try presentObjects(client)
+        let ownMembers = try own.map { try members(of: $0, client) } ?? []
+        try body()
+        try settle(client)
+        let after = try presentObjects(client)
+        let lost = before.subtracting(after)
+        guard lost.isDisjoint(with: protected) else {
+            throw SimulationFailure("client \(client.index): ending '\(query)' purged \(lost.intersection(protected)) of others")
+        }
+        guard lost.isSubset(of: ownMembers) else {
+            throw SimulationFailure("client \(client.index): ending '\(query)' purged \(lost), which it did not hold")
+        }
+        if client.holdsInterest(in: query) || !purging {
+            guard lost.isEmpty else { throw SimulationFailure("client \(client.index): \(lost) went without a purge") }
+        } else {
+            guard after.isDisjoint(with: ownMembers.subtracting(protected)) else {
+                throw SimulationFailure("client \(client.index): ending '\(query)' left what nobody holds")
+            }
+        }
+        let isSyncing = storage.subscriptions.contains { $0.hash == hash && !$0.isDormant }
+        guard isSyncing == client.holdsInterest(in: query) else {
+            throw SimulationFailure("client \(client.index): '\(query)' syncs: \(isSyncing)")
+        }
+    }
+
+    private func members(of record: SubscriptionRecord, _ client: SimulatedClient) throws -> Set<ObjectRef> {
+        var members: Set<ObjectRef> = []
+        for role in MemberRole.allCases {
+            try client.storage.forEachMember(of: record.id, role: role) { object in
+                members.insert(object)
+                return true
+            }
+        }
+        return members
+    }
+
+    private func presentObjects(_ client: SimulatedClient) throws -> Set<ObjectRef> {
+        var objects: Set<ObjectRef> = []
+        for classIndex in client.storage.schema.classes.indices {
+            try client.storage.forEachRow(ofClass: classIndex) { row in
+                objects.insert(ObjectRef(classIndex, row.key))
+                return true
+            }
+        }
+        return objects
+    }
+
+    /// After cleaning up, only members and unsent objects are left; members being staged count too.
+    func checkNothingUnheld(_ client: SimulatedClient) throws {
+        var held = Set(try client.storage.pendingObjects)
+        var isStaging = false
+        for record in client.storage.subscriptions where !record.isDormant {
+            held.formUnion(try members(of: record, client))
+            isStaging = isStaging || client.storage.isStaging(record.id)
+        }
+        guard !isStaging else { return }
+        let leftover = try presentObjects(client).subtracting(held)
+        guard leftover.isEmpty else {
+            throw SimulationFailure("client \(client.index) keeps \(leftover), which nothing holds")
+        }
+    }
+
+    // MARK: Rest
+
+    /// What must hold when everything has been delivered.
+    func checkAtRest(_ client: SimulatedClient) throws {
+        let storage = client.storage
+        guard storage.outboxCount == 0 else {
+            throw SimulationFailure("client \(client.index) keeps \(storage.outboxCount) transactions that were all sent")
+        }
+        guard try storage.pendingObjects.isEmpty else {
+            throw SimulationFailure("client \(client.index) has pending objects and an empty outbox")
+        }
+        for write in client.ledger {
+            guard let clientID = client.clientID,
+                server.history.accepted[.init(clientID: clientID, timestamp: write.timestamp)] == 1
+            else { throw SimulationFailure("client \(client.index): transaction \(write.sequence) never arrived") }
+        }
+        for record in storage.subscriptions where !record.isDormant {
+            guard record.state == .complete else {
+                throw SimulationFailure("client \(client.index): '\(record.canonicalText)' is \(record.state) at rest")
+            }
+            let query = try Query.parse(record.canonicalText, schema: storage.schema)
+            try SubscriptionCheck(client, query, record, server.history.latest).run()
+        }
+        try client.engine.purgeUnsubscribed()
+        try settle(client)
+        try checkNothingUnheld(client)
+    }
+}

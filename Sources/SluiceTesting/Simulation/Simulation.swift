@@ -1,0 +1,274 @@
+internal import FoundationEssentials
+import Sluice
+import SluiceModel
+import SluiceQuery
+import SluiceServer
+import SluiceStorage
+import SluiceWire
+
+/// Several clients and one server on one thread, over a simulated network and clock, checked after every step.
+///
+/// A run follows from its plan alone. See ``SimulationPlan`` for what happens and `Simulation+Checks` for what must hold.
+package final class Simulation {
+    package let plan: SimulationPlan
+    var network = SimulatedNetwork()
+    var server: SimulatedServer
+    var clients: [SimulatedClient] = []
+    let queryTexts: [String]
+    private let clock: SimulatedClock
+    private let problems = ProblemLog()
+    private let folder: String?
+    private var timers: [(at: Int64, client: Int, life: Int)] = []
+    private var trace: [String] = []
+
+    /// The time that all clocks of the simulation are set by.
+    private final class SimulatedClock {
+        /// Microseconds since 1970.
+        var now: Int64 = 1_700_000_000_000_000
+    }
+
+    package init(_ plan: SimulationPlan) throws {
+        self.plan = plan
+        let options = plan.options
+        let clock = SimulatedClock()
+        self.clock = clock
+        var generator = SeededGenerator(seed: plan.seed ^ 0xC0FFEE)
+        queryTexts = (0..<options.queryCount).map { _ in
+            SimulationWorld.queryText(clientCount: options.clientCount, &generator)
+        }
+        if options.usesFiles {
+            let folder = "/dev/shm/sluice-simulation-\(UUID().uuidString)"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            self.folder = folder
+        } else {
+            folder = nil
+        }
+        func random() -> () -> UInt64 {
+            var source = SeededGenerator(seed: generator.next())
+            return { source.next() }
+        }
+        server = try SimulatedServer(
+            options, path: folder.map { "\($0)/server.sluicedb" }, problems: problems, random: random())
+        for index in 0..<options.clientCount {
+            let skew = options.clockSkewMax == 0 ? 0 : Int64.random(in: -options.clockSkewMax...options.clockSkewMax, using: &generator)
+            clients.append(
+                try SimulatedClient(
+                    index, options: options, path: folder.map { "\($0)/client\(index).sluice" }, problems: problems,
+                    clock: { Timestamp(microseconds: clock.now + skew) }, random: random()))
+        }
+    }
+
+    deinit {
+        if let folder { try? FileManager.default.removeItem(atPath: folder) }
+    }
+
+    var now: Timestamp { Timestamp(microseconds: clock.now) }
+
+    func note(_ line: @autoclosure () -> String) { trace.append(line()) }
+
+    /// Runs the plan, then heals everything and waits until nothing moves.
+    ///
+    /// - Throws: ``SimulationFailure`` when something that must hold does not.
+    package func run() throws(SimulationFailure) {
+        do {
+            for client in clients { try handle(.start, of: client) }
+            for (number, action) in plan.actions.enumerated() {
+                note("\(number): \(action)")
+                clock.now += 1_000
+                try perform(action)
+                try throwProblems()
+            }
+            try comeToRest()
+            try throwProblems()
+        } catch {
+            var failure = error as? SimulationFailure ?? SimulationFailure("an error: \(error)")
+            failure.seed = plan.seed
+            failure.actionCount = plan.actions.count
+            failure.trace = trace
+            throw failure
+        }
+    }
+
+    private func throwProblems() throws {
+        if let problem = problems.first { throw SimulationFailure(problem) }
+    }
+
+    // MARK: Clients
+
+    func handle(_ event: ClientEvent, of client: SimulatedClient, crashing: Bool = false) throws {
+        client.step = Self.step(of: event)
+        client.engine.handle(event)
+        if crashing { return try crash(client) }
+        try settle(client)
+    }
+
+    private static func step(of event: ClientEvent) -> ObservationMirror.Step {
+        guard case .received(let frame) = event, let messages = try? Frame.decode(frame, as: ServerMessage.self) else {
+            return .other
+        }
+        let isContent = messages.allSatisfy { message in
+            switch message {
+            case .page, .complete, .commit, .rejected: true
+            default: false
+            }
+        }
+        return isContent ? .content : .other
+    }
+
+    /// Carries out what a client wants, and checks it.
+    func settle(_ client: SimulatedClient) throws {
+        client.settleObservers()
+        for action in client.engine.takeActions() { carryOut(action, of: client) }
+        client.step = .other
+        try client.noteIdentity()
+        try check(client)
+    }
+
+    private func carryOut(_ action: ClientAction, of client: SimulatedClient) {
+        switch action {
+        case .connect:
+            client.connection = network.connect(client.index, isReachable: client.isReachable)
+        case .disconnect:
+            hangUp(client)
+        case .send(let frame):
+            if let connection = client.connection { network.post(.frame(frame), to: .toServer, of: connection) }
+        case .reconnect(let delay):
+            hangUp(client)
+            timers.append((clock.now + Int64(delay / .microseconds(1)), client.index, client.life))
+        }
+    }
+
+    private func hangUp(_ client: SimulatedClient) {
+        guard let connection = client.connection else { return }
+        client.connection = nil
+        network.post(.closed, to: .toServer, of: connection)
+    }
+
+    func crash(_ client: SimulatedClient) throws {
+        note("  client \(client.index) crashes")
+        if let connection = client.connection {
+            var generator = SeededGenerator(seed: UInt64(client.life))
+            network.lose(.toClient, of: connection, &generator)
+        }
+        try client.crash()
+        try check(client)
+        if client.wantsSync { try handle(.start, of: client) }
+    }
+
+    // MARK: Delivery
+
+    /// Delivers one thing, or lets the server do a step of its own work.
+    ///
+    /// - Returns: false when there is nothing to do.
+    func deliver(
+        _ generator: inout SeededGenerator, crashingServer: Bool = false, crashingClient: Bool = false
+    ) throws -> Bool {
+        let deliveries = network.deliveries
+        let workCount = server.hasWork ? 1 : 0
+        guard deliveries.count + workCount > 0 else { return false }
+        clock.now += Int64(1 + generator.below(5_000))
+        let choice = generator.below(deliveries.count + workCount)
+        guard choice < deliveries.count else {
+            note("  server sends pages")
+            carryOut(server.step(now: now))
+            return true
+        }
+        let (connection, direction) = deliveries[choice]
+        switch direction {
+        case .toClient:
+            try deliverToClient(connection, crashing: crashingClient)
+        case .toServer:
+            var batch: [(connection: UInt64, item: SimulatedNetwork.Item)] = []
+            for (other, direction) in deliveries where direction == .toServer {
+                guard other == connection || generator.chance(40) else { continue }
+                if let item = network.take(.toServer, of: other) { batch.append((other, item)) }
+            }
+            try deliverToServer(batch, crashing: crashingServer)
+        }
+        network.sweep { id in server.isConnected(id) || clients.contains { $0.connection == id } }
+        return true
+    }
+
+    private func deliverToServer(
+        _ batch: [(connection: UInt64, item: SimulatedNetwork.Item)], crashing: Bool
+    ) throws {
+        note("  server takes \(batch.map { "\($0.connection): \(Self.describe($0.item, as: ClientMessage.self))" })")
+        for case (let connection, .request) in batch { network.post(.opened, to: .toClient, of: connection) }
+        let outputs = try server.handle(batch, now: now)
+        if crashing { return try crashServer(SeededGenerator(seed: 0)) }
+        carryOut(outputs)
+    }
+
+    private func carryOut(_ outputs: [SimulatedServer.Output]) {
+        for case .send(let frame, let connection) in outputs { network.post(.frame(frame), to: .toClient, of: connection) }
+    }
+
+    private func deliverToClient(_ connection: UInt64, crashing: Bool) throws {
+        guard let index = network.connections[connection]?.client, let item = network.take(.toClient, of: connection)
+        else { return }
+        let client = clients[index]
+        guard client.connection == connection else { return }
+        note("  client \(index) takes \(Self.describe(item, as: ServerMessage.self))")
+        switch item {
+        case .request: break
+        case .opened: try handle(.opened, of: client)
+        case .closed:
+            client.connection = nil
+            network.post(.closed, to: .toServer, of: connection)
+            try handle(.closed(reason: "cut", isTransient: true), of: client)
+        case .frame(let frame): try handle(.received(frame), of: client, crashing: crashing)
+        }
+    }
+
+    private static func describe<Message: WireMessage>(_ item: SimulatedNetwork.Item, as type: Message.Type) -> String {
+        guard case .frame(let frame) = item else { return "\(item)" }
+        let messages = (try? Frame.decode(frame, as: type)) ?? []
+        return messages.map { message in
+            let text = "\(message)".replacing("SluiceModel.", with: "").replacing("SluiceWire.", with: "")
+            return text.count > 600 ? text.prefix(600) + "…" : text
+        }.joined(separator: " + ")
+    }
+
+    func crashServer(_ generator: SeededGenerator) throws {
+        note("  server crashes")
+        var generator = generator
+        for connection in server.connections { network.lose(.toServer, of: connection, &generator) }
+        for (connection, direction) in network.deliveries where direction == .toServer {
+            network.lose(.toServer, of: connection, &generator)
+        }
+        try server.crash()
+    }
+
+    /// Lets the next timer fire.
+    ///
+    /// - Returns: false when there is none.
+    func advance() throws -> Bool {
+        timers.removeAll { clients[$0.client].life != $0.life }
+        guard let next = timers.indices.min(by: { timers[$0].at < timers[$1].at }) else { return false }
+        let timer = timers.remove(at: next)
+        clock.now = max(clock.now, timer.at)
+        note("  client \(timer.client) may reconnect")
+        try handle(.reconnect, of: clients[timer.client])
+        return true
+    }
+
+    /// Heals everything and runs until nothing moves.
+    private func comeToRest() throws {
+        note("coming to rest")
+        for client in clients {
+            client.isReachable = true
+            client.wantsSync = true
+            for mirror in client.observations { mirror.isLagging = false }
+            try handle(.start, of: client)
+        }
+        var generator = SeededGenerator(seed: plan.seed &+ 1)
+        var count = 0
+        while true {
+            if try !deliver(&generator), try !advance() { break }
+            count += 1
+            if count > 20_000 { throw SimulationFailure("the world does not come to rest") }
+            try throwProblems()
+        }
+        for client in clients { try checkAtRest(client) }
+    }
+}

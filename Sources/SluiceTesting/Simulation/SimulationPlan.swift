@@ -1,0 +1,113 @@
+/// One thing that happens in a simulation. What it does in detail follows from its own seed, so that any subset of a
+/// plan's actions is a plan too.
+package struct SimulationAction: Sendable, CustomStringConvertible {
+    package enum Kind: String, Sendable {
+        /// A local transaction.
+        case write
+        /// A local transaction whose body throws half-way.
+        case abandonWrite
+        case observe, stopToken, stopSyncing
+        /// Wait for a query to be complete, and let go of it.
+        case hold, releaseHold
+        /// An observer that does not say it is ready for a while.
+        case lag, catchUp
+        case purgeUnsubscribed
+        case startSync, stopSync
+        /// Some steps of the network and the server.
+        case deliver
+        /// The next timer fires.
+        case advance
+        /// The client's connection breaks; frames under way are lost.
+        case cut
+        /// The client's network is gone until it is restored.
+        case unplug, plugIn
+        case crashClient, crashServer
+        /// The server handles a batch, and crashes before it has sent anything.
+        case crashServerAfterHandling
+        /// The client handles a frame, and crashes before it has sent anything.
+        case crashClientAfterHandling
+        /// The server drops old log entries.
+        case trimLog
+    }
+
+    package var kind: Kind
+    package var client: Int
+    package var seed: UInt64
+
+    package var description: String { "\(kind.rawValue) client \(client) seed \(seed)" }
+
+    static let weights: [(Kind, Int)] = [
+        (.write, 60), (.abandonWrite, 2), (.observe, 16), (.stopToken, 12), (.stopSyncing, 3), (.hold, 3),
+        (.releaseHold, 3), (.lag, 4), (.catchUp, 4), (.purgeUnsubscribed, 3), (.startSync, 3), (.stopSync, 2),
+        (.deliver, 120), (.advance, 14), (.cut, 6), (.unplug, 3), (.plugIn, 4), (.crashClient, 3), (.crashServer, 2),
+        (.crashServerAfterHandling, 2), (.crashClientAfterHandling, 2), (.trimLog, 1),
+    ]
+}
+
+/// How a simulated world is laid out.
+package struct SimulationOptions: Sendable {
+    package var clientCount = 2
+    /// Stores in files, so that a restart really opens them again; else in memory, handed over.
+    package var usesFiles = false
+    package var pageRowCount = 3
+    package var groupOperationCountMax = 20_000
+    package var replayObjectCountMax = 20_000
+    /// How far the clients' clocks may be off, in microseconds.
+    package var clockSkewMax: Int64 = 0
+    /// Whether the last client declares no classes and learns them from the server.
+    package var lastClientLearnsSchema = false
+    /// How many different queries there are.
+    package var queryCount = 8
+
+    package init() {}
+}
+
+/// Everything that a simulation does, made from one number.
+package struct SimulationPlan: Sendable {
+    package let seed: UInt64
+    package var options: SimulationOptions
+    package var actions: [SimulationAction]
+
+    /// - Parameter actionCount: how many actions; a plan with fewer is no beginning of one with more.
+    package init(seed: UInt64, actionCount: Int = 150) {
+        self.seed = seed
+        var generator = SeededGenerator(seed: seed)
+        var options = SimulationOptions()
+        options.clientCount = generator.pick([1, 2, 2, 3, 3, 4])
+        options.usesFiles = generator.chance(15)
+        options.pageRowCount = generator.pick([1, 2, 3, 5, 100])
+        options.groupOperationCountMax = generator.pick([1, 5, 20_000])
+        options.replayObjectCountMax = generator.pick([0, 3, 20_000])
+        options.clockSkewMax = generator.pick([0, 0, 5_000, 3_600_000_000])
+        options.lastClientLearnsSchema = options.clientCount > 1 && generator.chance(20)
+        options.queryCount = generator.pick([2, 4, 8, 12])
+        self.options = options
+        var actions: [SimulationAction] = []
+        for _ in 0..<actionCount {
+            actions.append(
+                SimulationAction(
+                    kind: generator.pick(weighted: SimulationAction.weights),
+                    client: generator.below(options.clientCount), seed: generator.next()))
+        }
+        self.actions = actions
+    }
+}
+
+/// What went wrong in a simulation, and how to see it again.
+package struct SimulationFailure: Error, CustomStringConvertible {
+    package let message: String
+    package internal(set) var seed: UInt64 = 0
+    package internal(set) var actionCount = 0
+    /// What happened, step by step.
+    package internal(set) var trace: [String] = []
+
+    init(_ message: String) { self.message = message }
+
+    package var description: String {
+        """
+        seed \(seed), \(actionCount) actions: \(message)
+        \(trace.suffix(120).joined(separator: "\n"))
+        replay: SLUICE_SEED=\(seed) swift test --filter Simulation
+        """
+    }
+}

@@ -1,0 +1,45 @@
+/// Finds a smaller plan that still fails, by leaving actions out (after Zeller and Hildebrandt, "Simplifying and
+/// Isolating Failure-Inducing Input", 2002).
+package enum SimulationShrinker {
+    /// Runs a plan.
+    ///
+    /// - Returns: what failed; nil if nothing did.
+    package static func failure(of plan: SimulationPlan) -> SimulationFailure? {
+        do {
+            try Simulation(plan).run()
+            return nil
+        } catch {
+            return error as? SimulationFailure ?? SimulationFailure("the simulation could not start: \(error)")
+        }
+    }
+
+    /// - Parameters:
+    ///   - failure: what the plan fails with.
+    ///   - runCountMax: how many runs may be spent.
+    /// - Returns: the smallest failing plan found, and its failure.
+    package static func shrink(
+        _ plan: SimulationPlan, failure: SimulationFailure, runCountMax: Int = 300
+    ) -> (plan: SimulationPlan, failure: SimulationFailure) {
+        var best = (plan: plan, failure: failure)
+        var runCount = 0
+        var chunk = max(1, plan.actions.count / 2)
+        while runCount < runCountMax {
+            var start = 0
+            var hasShrunk = false
+            while start < best.plan.actions.count, runCount < runCountMax {
+                var candidate = best.plan
+                candidate.actions.removeSubrange(start..<min(start + chunk, candidate.actions.count))
+                runCount += 1
+                if let failure = Self.failure(of: candidate) {
+                    best = (candidate, failure)
+                    hasShrunk = true
+                } else {
+                    start += chunk
+                }
+            }
+            if chunk == 1, !hasShrunk { break }
+            if !hasShrunk { chunk = max(1, chunk / 2) }
+        }
+        return best
+    }
+}

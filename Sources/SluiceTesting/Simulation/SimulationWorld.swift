@@ -1,0 +1,165 @@
+import SluiceModel
+
+/// The classes, values and queries of a simulation: every shape of link, cycles, lists, keyed and keyless classes.
+struct SimulationWorld {
+    private static func classes() throws -> [ClassSchema] {
+        [
+            try ClassSchema(
+                "User", primaryKey: "id",
+                properties: [
+                    Property("id", .scalar(.int)), Property("name", .scalar(.string), isIndexed: true),
+                    Property("age", .scalar(.int)), Property("friends", .links("User")), Property("best", .link("User")),
+                ]),
+            try ClassSchema(
+                "Car",
+                properties: [
+                    Property("name", .scalar(.string), default: .string("Toyota")),
+                    Property("price", .scalar(.double, isOptional: true), isIndexed: true),
+                    Property("views", .scalar(.int)),
+                    Property("tags", PropertyType(.scalar(.string), container: .list)),
+                    Property("owners", .links("User")), Property("dealer", .link("Dealer")),
+                ]),
+            try ClassSchema(
+                "Dealer", primaryKey: "code",
+                properties: [
+                    Property("code", .scalar(.string)), Property("city", .scalar(.string)),
+                    Property("staff", PropertyType(.link("User"), container: .set)),
+                    Property("show", PropertyType(.link("Car"), container: .map)),
+                ]),
+            try ClassSchema(
+                "Note",
+                properties: [
+                    Property("text", .scalar(.string)), Property("rank", .scalar(.int, isOptional: true)),
+                    Property("parent", .link("Note")),
+                ]),
+        ]
+    }
+
+    /// The schema as one client declares it: the same classes, in an order of its own.
+    static func schema(ofClient client: Int, options: SimulationOptions) throws -> Schema {
+        if options.lastClientLearnsSchema, client == options.clientCount - 1 { return Schema() }
+        let all = try classes()
+        return try Schema(
+            all.indices.map { index in
+                let declared = all[(index + client) % all.count]
+                guard client % 2 == 1 else { return declared }
+                return try ClassSchema(
+                    declared.name, primaryKey: declared.primaryKey, properties: declared.properties.reversed())
+            })
+    }
+
+    // MARK: Objects and values
+
+    private static let userCount = 7
+    private static let dealerCount = 4
+    private static let keylessCount = 5
+
+    /// The key of some object of a class, be it there or not.
+    static func key(ofClass name: String, clientCount: Int, _ generator: inout SeededGenerator) -> ObjectKey {
+        switch name {
+        case "User": .int(Int64(generator.below(userCount)))
+        case "Dealer": .string("D\(generator.below(dealerCount))")
+        default: keylessKey(ofClass: name, client: generator.below(clientCount), 1 + generator.below(keylessCount))
+        }
+    }
+
+    /// The key of the `number`-th object that a client makes of a keyless class.
+    static func keylessKey(ofClass name: String, client: Int, _ number: Int) -> ObjectKey {
+        .id(ObjectID(high: UInt64(name == "Car" ? 1000 : 2000) + UInt64(client), low: UInt64(number)))
+    }
+
+    /// A value of a property.
+    static func value(_ property: Property, clientCount: Int, _ generator: inout SeededGenerator) -> Value {
+        func elements(_ generator: inout SeededGenerator) -> [Value] {
+            (0..<generator.pick([0, 0, 1, 1, 2, 3])).map { _ in
+                element(property.type, isSingle: false, clientCount, &generator)
+            }
+        }
+        switch property.type.container {
+        case .single: return element(property.type, isSingle: true, clientCount, &generator)
+        case .list: return .list(elements(&generator))
+        case .set: return .set(of: elements(&generator))
+        case .map: return .map(ValueMap(elements(&generator).enumerated().map { ("k\($0.offset)", $0.element) }))
+        }
+    }
+
+    private static func element(
+        _ type: PropertyType, isSingle: Bool, _ clientCount: Int, _ generator: inout SeededGenerator
+    ) -> Value {
+        if isSingle, type.isOptional, generator.chance(25) { return .null }
+        switch type.element {
+        case .link(let name): return .link(key(ofClass: name, clientCount: clientCount, &generator))
+        case .scalar(.int): return .int(Int64(generator.below(10)))
+        case .scalar(.double): return .double(generator.chance(3) ? .nan : Double(generator.below(10)))
+        case .scalar: return .string(generator.pick(["a", "b", "c", "d", "A", "é"]))
+        }
+    }
+
+    // MARK: Queries
+
+    private struct Clauses {
+        let predicates: [String]
+        let sorts: [String]
+        let exclusions: [String]
+    }
+
+    private static let clauses: [(name: String, Clauses)] = [
+        (
+            "User",
+            Clauses(
+                predicates: [
+                    "TRUEPREDICATE", "age > 5", "name == 'a'", "best.age > 5", "ANY friends.age > 7", "best == NULL",
+                    "best.best.name == 'b'", "friends.@count > 1", "NOT age > 5 AND best.name != 'c'",
+                    "best.name == NULL", "ANY friends.best.age < 3", "id < 3", "age > 3 OR ANY friends.name == 'd'",
+                    "name ==[c] 'A'", "age BETWEEN {2, 6}",
+                ],
+                sorts: ["age ASC", "best.age DESC", "name DESC, age ASC", "best.best.age ASC, name ASC", "id DESC"],
+                exclusions: [
+                    "friends", "best", "friends, best", "friends.friends", "friends.best, best.friends", "name",
+                    "friends.age, best.name", "friends.friends.friends, best.best", "age, friends.name, best",
+                ])
+        ),
+        (
+            "Car",
+            Clauses(
+                predicates: [
+                    "TRUEPREDICATE", "price > 4", "dealer.city == 'a'", "ANY owners.age > 6", "dealer == NULL",
+                    "name IN {'a', 'b'} AND dealer.city != 'b'", "ANY owners.best.name == 'a'", "price == NULL",
+                    "ANY tags == 'a'", "views < 3 AND price <= 8", "name BEGINSWITH 'T'",
+                ],
+                sorts: ["price ASC", "dealer.city DESC, name ASC", "name ASC", "views DESC, price DESC"],
+                exclusions: [
+                    "owners", "dealer", "owners.friends", "owners, dealer.staff", "dealer.show",
+                    "dealer.show.owners, tags", "dealer.show.dealer, owners.best, dealer.staff.friends",
+                ])
+        ),
+        (
+            "Dealer",
+            Clauses(
+                predicates: ["TRUEPREDICATE", "city == 'b'", "ANY staff.age > 5", "staff.@count > 0"],
+                sorts: ["city ASC", "code DESC"],
+                exclusions: ["staff", "show", "show.dealer", "staff.friends, show.owners", "show.owners.best"])
+        ),
+        (
+            "Note",
+            Clauses(
+                predicates: ["TRUEPREDICATE", "rank > 4", "parent.rank > 4", "parent == NULL", "parent.parent.text == 'a'"],
+                sorts: ["rank DESC", "parent.rank ASC, text ASC", "text ASC"],
+                exclusions: ["parent", "parent.parent", "parent.text"])
+        ),
+    ]
+
+    /// The text of some query; not every combination is one.
+    static func queryText(clientCount: Int, _ generator: inout SeededGenerator) -> String {
+        let (name, clauses) = generator.pick(clauses)
+        if generator.chance(10) {
+            let identity = Identity(className: name, key: key(ofClass: name, clientCount: clientCount, &generator))
+            return "OBJECT(\(identity.objectID))"
+        }
+        var text = "\(name) WHERE \(generator.pick(clauses.predicates))"
+        if generator.chance(40) { text += " SORT(\(generator.pick(clauses.sorts)))" }
+        if generator.chance(50) { text += " LIMIT(\(generator.pick([1, 2, 3, 5, 8])))" }
+        if generator.chance(60) { text += " EXCLUDE(\(generator.pick(clauses.exclusions)))" }
+        return text
+    }
+}

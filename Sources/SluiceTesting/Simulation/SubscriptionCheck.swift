@@ -1,0 +1,152 @@
+import Sluice
+import SluiceModel
+import SluiceQuery
+import SluiceStorage
+import SluiceViews
+
+/// Compares a complete subscription with the oracle: the query on the server's state at the version that the client
+/// stands at, with the client's unacknowledged writes laid over.
+struct SubscriptionCheck {
+    private let client: SimulatedClient
+    private let query: Query
+    private let record: SubscriptionRecord
+    private let state: ServerState
+    private let storage: any ClientStorage
+    private let pending: Set<ObjectRef>
+
+    init(_ client: SimulatedClient, _ query: Query, _ record: SubscriptionRecord, _ state: ServerState) throws {
+        self.client = client
+        self.query = query
+        self.record = record
+        self.state = state
+        storage = client.storage
+        pending = Set(try client.storage.pendingObjects)
+    }
+
+    func run() throws {
+        let view = try state.view(record.canonicalText)
+        try checkMembers(view.snapshot)
+        for (object, included) in view.snapshot.included { try checkContents(object, included) }
+        try checkResults(view.snapshot)
+    }
+
+    private func fail(_ message: String) -> SimulationFailure {
+        SimulationFailure("client \(client.index) at version \(state.version): '\(query)' \(message)")
+    }
+
+    /// A server's object as this client numbers its class.
+    private func local(_ object: ObjectRef) throws -> ObjectRef {
+        let name = state.schema[object.classIndex].name
+        guard let classIndex = storage.schema.index(of: name) else { throw fail("is complete without the class \(name)") }
+        return ObjectRef(classIndex, object.key)
+    }
+
+    private func checkMembers(_ snapshot: ViewSnapshot) throws {
+        let expected = [
+            (MemberRole.root, Set(try snapshot.roots.map(local))), (.linked, Set(try snapshot.linked.map(local))),
+        ]
+        for (role, expected) in expected {
+            var members: Set<ObjectRef> = []
+            try storage.forEachMember(of: record.id, role: role) { object in
+                members.insert(object)
+                return true
+            }
+            guard members == expected else {
+                throw fail(
+                    "as \(role) lacks \(expected.subtracting(members).map(\.key)), "
+                        + "has \(members.subtracting(expected).map(\.key)) beyond what it should")
+            }
+        }
+    }
+
+    private func checkContents(_ object: ObjectRef, _ included: PropertySet) throws {
+        guard let row = state.row(object) else { return }
+        let reference = try local(object)
+        let serverClass = state.schema[object.classIndex]
+        let declared = storage.schema[reference.classIndex]
+        var expected: [String: Value]? = [:]
+        for property in included { expected?[serverClass.properties[property].name] = row.values[property] }
+        for operation in try storage.pendingOperations(of: reference) {
+            expected = apply(operation.operation, to: expected, declared)
+        }
+        guard let expected, let actual = try storage.row(reference) else {
+            let isHere = try storage.isPresent(reference)
+            guard isHere == (expected != nil) else {
+                throw fail("\(declared.name) \(object.key) is \(isHere ? "here, though deleted here" : "not here")")
+            }
+            return
+        }
+        for (name, value) in expected {
+            guard let property = declared.index(of: name) else { throw fail("lacks the property \(name)") }
+            guard !actual.absent.contains(property) else {
+                throw fail("\(declared.name) \(object.key).\(name) is absent and should be \(value)")
+            }
+            guard actual.values[property] == value else {
+                throw fail(
+                    "\(declared.name) \(object.key).\(name) is \(actual.values[property]) and should be \(value)"
+                        + (pending.contains(reference) ? ", pending writes included" : ""))
+            }
+        }
+    }
+
+    /// Lays an unacknowledged operation over the server's values, of which only those in the dictionary matter.
+    private func apply(
+        _ operation: ObjectOperation, to values: [String: Value]?, _ declared: ClassSchema
+    ) -> [String: Value]? {
+        var values = values
+        switch operation.action {
+        case .delete: return nil
+        case .update where values == nil: return nil
+        case .create where values == nil:
+            values = [:]
+            for (property, value) in zip(declared.properties, declared.defaultValues(for: operation.object.key)) {
+                values?[property.name] = value
+            }
+        case .create, .update: break
+        }
+        for field in operation.fields {
+            let name = declared.properties[field.property].name
+            if case .set(let value) = field.change {
+                values?[name] = value
+            } else if let current = values?[name] {
+                values?[name] = field.change.applied(to: current)
+            }
+        }
+        return values
+    }
+
+    private func checkResults(_ snapshot: ViewSnapshot) throws {
+        let evaluator = Evaluator(query, schema: storage.schema)
+        let order = SortOrder(query.sort)
+        let named = try snapshot.roots.map(local)
+        var expected: [(position: SortPosition, object: ObjectRef)] = []
+        func add(_ object: ObjectRef, isNamed: Bool) throws {
+            guard let row = try storage.row(object) else { return }
+            if pending.contains(object), query.object == nil {
+                let isResult =
+                    try evaluator.isJudgeable(row, in: storage) ? evaluator.matches(row, in: storage) : isNamed
+                guard isResult else { return }
+            }
+            let values = query.object == nil ? try evaluator.sortValues(of: row, in: storage) : []
+            let id = Identity(className: storage.schema[object.classIndex].name, key: object.key).objectID
+            expected.append((SortPosition(values: values, id: id), object))
+        }
+        for object in named { try add(object, isNamed: true) }
+        for object in pending where !named.contains(object) {
+            if let id = query.object {
+                let name = storage.schema[object.classIndex].name
+                guard Identity(className: name, key: object.key).objectID == id else { continue }
+            } else if object.classIndex != query.classIndex {
+                continue
+            }
+            try add(object, isNamed: false)
+        }
+        expected.sort { order.precedes($0.position.values, $0.position.id, $1.position.values, $1.position.id) }
+        let objects = expected.prefix(query.limit ?? .max).map(\.object)
+        let actual = try storage.results(of: query).visible.map(\.object)
+        guard actual == Array(objects) else {
+            throw fail("shows \(actual.map(\.key)) and should show \(objects.map(\.key))")
+        }
+        if pending.isEmpty, actual != named { throw fail("shows \(actual.map(\.key)), and the server \(named.map(\.key))") }
+    }
+}

@@ -1,0 +1,180 @@
+import SluiceModel
+import Testing
+
+@testable import SluiceCLI
+
+struct ImportTests {
+    private static let planes = try? ClassSchema(
+        "Plane", primaryKey: "tailnum", properties: [Property("tailnum", .scalar(.string)), Property("year", .scalar(.int))])
+
+    private func schema() throws -> Schema { try Schema([#require(Self.planes)]) }
+
+    private func load(
+        _ text: String, suffix: String = ".csv", className: String = "Flight", key: String? = nil, links: [String] = [],
+        skip: Bool = false, schema: Schema = Schema()
+    ) throws -> (plan: ImportPlan, records: [Record], bad: Int) {
+        let file = try TemporaryFile(text, suffix: suffix)
+        let source = try ImportFile(path: file.path, skipsBadRows: skip)
+        let request = ImportPlan.Request(className: className, key: key, links: try links.map { try LinkOption($0) })
+        let plan = try ImportPlan(request, columns: try source.infer(), schema: schema)
+        let rows = try source.rows(plan)
+        var records: [Record] = []
+        while true {
+            let batch = try rows.batch(upTo: 2)
+            if batch.isEmpty { return (plan, records, rows.badRowCount) }
+            records += batch
+        }
+    }
+
+    private func types(_ plan: ImportPlan) -> [String: String] {
+        Dictionary(uniqueKeysWithValues: plan.classSchema.properties.map { ($0.name, $0.type.description) })
+    }
+
+    @Test(arguments: [
+        ("1\n2\n", "int"), ("1\nNA\n", "int?"), ("1\n2.5\n", "double"), ("1\n\n2.5\n", "double?"), ("true\nfalse\n", "bool"),
+        ("2013-01-01T10:00:00Z\n", "date"), ("2013-01-01T10:00:00Z\nNA\n", "date?"), ("1\nx\n", "string"),
+        ("true\n1\n", "string"), ("NA\n\n", "string?"), ("x\nNA\n", "string?"), ("007\n", "string"),
+        ("99999999999999999999\n", "string"), ("2013-01-01T10:00:00Z\n5\n", "string"), ("TRUE\n", "string"), ("", "string?"),
+    ])
+    func theWholeColumnDecidesItsType(rows: String, type: String) throws {
+        let plan = try load("x\n" + rows).plan
+        #expect(types(plan) == ["x": type])
+    }
+
+    @Test(arguments: [
+        (#"{"x":1}"#, "int"), (#"{"x":1.5}"#, "double"), (#"{"x":"a"}"#, "string"), (#"{"x":null}"#, "string?"),
+        (#"{"x":"2013-01-01T10:00:00Z"}"#, "date"), (#"{"x":[1,2]}"#, "[int]"), (#"{"x":[1,null,2.5]}"#, "[double?]"),
+        (#"{"x":{"a":1}}"#, "[string: int]"), (#"{"x":[[1]]}"#, "string"), ("{\"x\":1}\n{\"x\":\"a\"}", "string"),
+        ("{\"x\":1}\n{}", "int?"), ("{}\n{\"x\":true}", "bool?"), ("{\"x\":1}\n{\"x\":[1]}", "string"), (#"{"x":1e400}"#, "double"),
+    ])
+    func jsonColumnsAreTypedLikewise(lines: String, type: String) throws {
+        let file = try TemporaryFile(lines + "\n", suffix: ".jsonl")
+        let source = try ImportFile(path: file.path, skipsBadRows: false)
+        let request = ImportPlan.Request(className: "C", key: nil, links: [])
+        let plan = try ImportPlan(request, columns: try source.infer(), schema: Schema())
+        #expect(types(plan) == ["x": type])
+    }
+
+    @Test func keysAndLinksShapeTheClass() throws {
+        let result = try load(
+            "id,tail num,delay\n1,N1,5\n2,NA,NA\n", key: "id", links: ["tail num:Plane:plane"], schema: try schema())
+        #expect(types(result.plan) == ["id": "int", "plane": "Link<Plane>", "delay": "int?"])
+        #expect(result.plan.classSchema.primaryKey == "id")
+        #expect(result.plan.needsDeclaration)
+        #expect(result.records.map(\.key) == [.int(1), .int(2)])
+        #expect(result.records[0]["plane"] == .link(.string("N1")))
+        #expect(result.records[1]["plane"] == .null)
+        #expect(result.records[1]["delay"] == .null)
+    }
+
+    @Test func aClassMayLinkToItself() throws {
+        let result = try load("id,boss\n1,NA\n2,1\n", className: "Person", key: "id", links: ["boss:Person"])
+        #expect(result.records[1]["boss"] == .link(.int(1)))
+    }
+
+    @Test func anExistingClassWinsOverInference() throws {
+        let result = try load(
+            "tailnum,year\n12,1999\n", className: "Plane", schema: try schema())
+        #expect(!result.plan.needsDeclaration)
+        #expect(result.records[0].key == .string("12"))
+        #expect(result.records[0]["year"] == .int(1999))
+    }
+
+    @Test func newColumnsOfAnExistingClassAreOptionalAndMissingOnesAbsent() throws {
+        let result = try load("tailnum,seats\nN1,7\n", className: "Plane", schema: try schema())
+        #expect(result.plan.needsDeclaration)
+        #expect(types(result.plan) == ["tailnum": "string", "year": "int", "seats": "int?"])
+        #expect(!result.records[0].isPresent("year"))
+    }
+
+    @Test(arguments: [
+        ("a,a\n1,2\n", nil, [], "two columns are named 'a'"), ("a,\n1,2\n", nil, [], "column 2 has no name"),
+        ("a b,a_b\n1,2\n", nil, [], "both make the property 'a_b'"), ("東,b\n1,2\n", nil, [], "cannot name a property"),
+        ("a\n1\n", "b", [], "there is no column 'b'"), ("a\n1\n", nil, ["b:Plane"], "there is no column 'b'"),
+        ("a\n1\n", nil, ["a:Ship"], "there is no class 'Ship'"), ("a\n1\n", "a", ["a:Plane"], "both --key and --link"),
+        ("a\n1\n", nil, ["a:Plane", "a:Plane:c"], "twice"),
+    ] as [(String, String?, [String], String)])
+    func contradictionsAreExplained(text: String, key: String?, links: [String], message: String) throws {
+        let error = #expect(throws: CommandError.self) {
+            try load(text, key: key, links: links, schema: try schema())
+        }
+        #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+    }
+
+    @Test(arguments: ["a", "a:", ":B", "a:B:c:d", "a:B:2x", "a:B C"])
+    func linkOptionsHaveTwoOrThreeParts(text: String) {
+        #expect(throws: CommandError.self) { try LinkOption(text) }
+    }
+
+    @Test func anotherKeyThanTheExistingOneIsRefused() throws {
+        let error = #expect(throws: CommandError.self) {
+            try load("tailnum,year\nN1,1\n", className: "Plane", key: "year", schema: try schema())
+        }
+        #expect(error?.message.contains("primary key 'tailnum'") == true)
+    }
+
+    @Test func badRowsStopTheImportOrAreCounted() throws {
+        let text = "tailnum,year\nN1,1999\nN2,soon\nN3\n,4\nN5,2005\n"
+        let error = #expect(throws: CommandError.self) {
+            try load(text, className: "Plane", schema: try schema())
+        }
+        #expect(error?.message.contains(":4: 1 field") == true, "\(error?.message ?? "")")
+        let result = try load(text, className: "Plane", skip: true, schema: try schema())
+        #expect(result.records.map(\.key) == [.string("N1"), .string("N5")])
+        #expect(result.bad == 3)
+    }
+
+    @Test func aBadValueNamesFileLineAndColumn() throws {
+        let error = #expect(throws: CommandError.self) {
+            try load("tailnum,year\nN1,1999\nN2,soon\n", className: "Plane", schema: try schema())
+        }
+        #expect(error?.message.hasSuffix(":3: column 'year': 'soon' is not of type int") == true, "\(error?.message ?? "")")
+    }
+
+    @Test func jsonLinesCarryIdsAndCollections() throws {
+        let id = ObjectID(high: 7, low: 9)
+        let result = try load(
+            "{\"@id\":\"\(id)\",\"tags\":[\"a\"],\"n\":1}\n\n{\"@id\":\"\(id)\",\"n\":2,\"tags\":[]}\n", suffix: ".jsonl")
+        #expect(result.records.map(\.key) == [.id(id), .id(id)])
+        #expect(result.records[0]["tags"] == .list([.string("a")]))
+    }
+
+    private static func mixed(_ index: Int, _ declared: ClassSchema) throws -> Record {
+        var values: [String: Value] = ["k": .string("key \"\(index)\",\n"), "b": .data([UInt8(index)])]
+        values["d"] = .double(Double(index) / 7)
+        values["i"] = index % 3 == 0 ? .null : .int(Int64(index))
+        values["t"] = .date(Timestamp(microseconds: Int64(index) * 1_234_567))
+        values["p"] = index % 2 == 0 ? .null : .link(.string("N\(index)"))
+        values["l"] = .list([.string("a,b"), .string("\"")])
+        return try Record(declared, values)
+    }
+
+    @Test func exportedRowsComeBackTheSame() throws {
+        let declared = try ClassSchema(
+            "Mix", primaryKey: "k",
+            properties: [
+                Property("k", .scalar(.string)), Property("d", .scalar(.double)), Property("i", .scalar(.int, isOptional: true)),
+                Property("t", .scalar(.date)), Property("p", .link("Plane")),
+                Property("l", PropertyType(.scalar(.string), container: .list)), Property("b", .scalar(.data)),
+            ])
+        let schema = try Schema([#require(Self.planes), declared])
+        let originals = try (0..<50).map { try Self.mixed($0, declared) }
+        var csv = CSVWriter()
+        csv.writeHeader(declared)
+        var lines: [UInt8] = []
+        for record in originals {
+            csv.write(record)
+            lines += try RecordRenderer().line(record)
+        }
+        for (text, suffix) in [(csv.bytes, ".csv"), (lines, ".jsonl")] {
+            let result = try load(String(decoding: text, as: UTF8.self), suffix: suffix, className: "Mix", schema: schema)
+            #expect(result.records.map(\.row.values) == originals.map(\.row.values))
+            #expect(result.records.map(\.key) == originals.map(\.key))
+        }
+    }
+
+    @Test(arguments: ["flights.txt", "flights.csv.zip", "flights", ".gz"])
+    func unknownKindsOfFileAreRefused(path: String) {
+        #expect(throws: CommandError.self) { try ImportFormat(path: path) }
+    }
+}

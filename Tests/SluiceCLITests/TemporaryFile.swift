@@ -1,0 +1,40 @@
+import Foundation
+
+/// A file that lasts as long as a test needs it.
+final class TemporaryFile {
+    let path: String
+
+    init(_ text: String, suffix: String = ".csv") throws {
+        path = NSTemporaryDirectory() + "sluice-" + UUID().uuidString + suffix
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    }
+
+    /// The same text, packed by gzip.
+    static func packed(_ text: String, suffix: String = ".csv") throws -> TemporaryFile {
+        let file = try TemporaryFile(text, suffix: suffix)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["gzip", "-k", file.path]
+        try process.run()
+        process.waitUntilExit()
+        return TemporaryFile(existing: file.path + ".gz")
+    }
+
+    init(existing path: String) { self.path = path }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+        if path.hasSuffix(".gz") { try? FileManager.default.removeItem(atPath: String(path.dropLast(3))) }
+    }
+}
+
+extension TemporaryFile {
+    convenience init(bytes: [UInt8], suffix: String) throws {
+        let path = NSTemporaryDirectory() + "sluice-" + UUID().uuidString + suffix
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        self.init(existing: path)
+    }
+}
+
+/// The bytes of a file; nil when it cannot be read.
+func readAll(_ path: String) -> [UInt8]? { FileManager.default.contents(atPath: path).map { Array($0) } }

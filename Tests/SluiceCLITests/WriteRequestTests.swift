@@ -1,0 +1,85 @@
+import SluiceModel
+import Testing
+
+@testable import SluiceCLI
+
+struct WriteRequestTests {
+    private let parser: WriteRequestParser
+
+    init() throws {
+        let cars = try ClassSchema(
+            "Car", primaryKey: "vin",
+            properties: [
+                Property("vin", .scalar(.string)), Property("price", .scalar(.double)),
+                Property("views", .scalar(.int, isOptional: true)), Property("sister", .link("Car")),
+            ])
+        let notes = try ClassSchema("Note", properties: [Property("text", .scalar(.string))])
+        parser = WriteRequestParser(schema: try Schema([cars, notes]), ids: ObjectIDGenerator(origin: 1))
+    }
+
+    @Test func insertsTakeTheKeyFromEitherPlace() throws {
+        for line in [
+            #"{"op":"insert","class":"Car","key":"a","set":{"price":5}}"#,
+            #"{"op":"insert","class":"Car","set":{"vin":"a","price":5}}"#,
+            #"{"op":"insert","class":"Car","key":"a","set":{"vin":"a","price":5.0,"sister":null}}"#,
+        ] {
+            guard case .insert(let record) = try parser.parse(line) else { throw CommandError.failure(line) }
+            #expect(record.key == .string("a"))
+            #expect(record["price"] == .double(5))
+        }
+    }
+
+    @Test func keylessObjectsAreNamedByIds() throws {
+        let id = ObjectID(high: 3, low: 4)
+        guard case .insert(let record) = try parser.parse(#"{"op":"insert","class":"Note","@id":"\#(id)","set":{"text":"x"}}"#),
+            case .insert(let fresh) = try parser.parse(#"{"op":"insert","class":"Note"}"#),
+            case .delete(let target) = try parser.parse(#"{"op":"delete","class":"Note","@id":"\#(id)"}"#)
+        else { throw CommandError.failure("other operations") }
+        #expect(record.objectID == id)
+        #expect(record["text"] == .string("x"))
+        #expect(fresh.objectID.high == 1)
+        #expect(target == .identity(Identity(className: "Note", key: .id(id))))
+    }
+
+    @Test func updatesSetAndAdd() throws {
+        let line = #"{"op":"update","class":"Car","key":"a","set":{"sister":"b"},"add":{"views":2,"price":-0.5}}"#
+        guard case .update(let target, let set, let add) = try parser.parse(line) else { throw CommandError.failure(line) }
+        #expect(target == .identity(Identity(className: "Car", key: .string("a"))))
+        #expect(set == ["sister": .link(.string("b"))])
+        #expect(add == ["views": .int(2), "price": .double(-0.5)])
+    }
+
+    @Test func keyedObjectsMayBeNamedByIds() throws {
+        let id = ObjectID(high: 3, low: 4)
+        guard case .delete(let target) = try parser.parse(#"{"op":"delete","class":"Car","@id":"\#(id)"}"#) else {
+            throw CommandError.failure("another operation")
+        }
+        #expect(target == .id(id, className: "Car"))
+    }
+
+    @Test(arguments: [
+        (#"[]"#, "not a JSON object"), (#"{"op":"insert""#, "at byte 15"), (#"{"op":"upsert","class":"Car"}"#, "\"op\""),
+        (#"{"op":"insert","class":"Cart","key":"a"}"#, "did you mean 'Car'?"), (#"{"op":"insert"}"#, "\"class\""),
+        (#"{"op":"insert","class":"Car"}"#, "primary key 'vin'"), (#"{"op":"insert","class":"Car","key":5}"#, "'5' is not a string"),
+        (#"{"op":"insert","class":"Car","key":"a","set":{"vin":"b"}}"#, "differ"),
+        (#"{"op":"insert","class":"Car","key":"a","set":{"colour":1}}"#, "no property 'colour'"),
+        (#"{"op":"insert","class":"Car","key":"a","set":{"price":"x"}}"#, "property 'price'"),
+        (#"{"op":"insert","class":"Car","key":"a","set":{"price":null}}"#, "null is not allowed"),
+        (#"{"op":"insert","class":"Car","key":"a","add":{"price":1}}"#, "no \"add\""),
+        (#"{"op":"insert","class":"Car","key":"a","sets":{}}"#, "unknown member 'sets'"),
+        (#"{"op":"update","class":"Car","set":{"price":1}}"#, "\"key\" or \"@id\" is missing"),
+        (#"{"op":"update","class":"Car","key":"a"}"#, "needs something"),
+        (#"{"op":"update","class":"Car","key":"a","set":{"vin":"b"}}"#, "cannot change"),
+        (#"{"op":"update","class":"Car","key":"a","set":{"price":1},"add":{"price":1}}"#, "in \"set\" and in \"add\""),
+        (#"{"op":"update","class":"Car","key":"a","add":{"sister":1}}"#, "only numbers"),
+        (#"{"op":"update","class":"Car","key":"a","add":{"views":1.5}}"#, "not of type int"),
+        (#"{"op":"delete","class":"Car","key":"a","set":{"price":1}}"#, "neither"),
+        (#"{"op":"delete","class":"Note","key":"a"}"#, "no primary key"), (#"{"op":"delete","class":"Note","@id":"a"}"#, "32 hexadecimal"),
+        (#"{"op":"delete","class":"Car","key":"a","@id":"b"}"#, "both given"),
+    ])
+    func wrongLinesSayWhatIsWrong(line: String, message: String) {
+        let error = #expect(throws: CommandError.self) { try parser.parse(line) }
+        #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+        #expect(error?.kind == .failure)
+    }
+}

@@ -1,0 +1,180 @@
+import SluiceModel
+import Testing
+
+@testable import SluiceQuery
+
+struct CanonicalFormTests {
+    @Test(
+        "Spellings of one condition have one canonical text",
+        arguments: [
+            (["price < 9000", "9000 > price", "price<9000", "( price < 9000 )", "price < 0x2328"], "price < 9000"),
+            (["price <= 8999", "price < 8999.5", "price =< 8999", "8999 => price"], "price <= 8999"),
+            (
+                ["price == 5", "price = 5.0", "5 == price", "price IN {5}", "price in {5, 5}", "price == {5}"],
+                "price == 5"
+            ),
+            (["price == 5.5", "price > 1e30", "price == {}", "price < nil", "FALSEPREDICATE"], "FALSEPREDICATE"),
+            (["price != 5.5", "price < 1e30", "price != NULL", "price != {1, 2}", "TRUEPREDICATE"], "Car"),
+            (["price != 5", "price <> 5", "NOT price == 5", "!(price = 5)", "NOT NOT price != 5"], "price != 5"),
+            (["NOT price < 5", "price >= 5", "5 <= price"], "price >= 5"),
+            (["NOT weight < 5", "!(weight < 5.0)"], "NOT weight < 5"),
+            (["NOT seats < 5"], "NOT seats < 5"),
+            (
+                ["price BETWEEN {1, 5}", "price >= 1 AND price <= 5", "price <= 5 && price >= 1"],
+                "price <= 5 AND price >= 1"
+            ),
+            (["price BETWEEN {5, 1}"], "FALSEPREDICATE"),
+            (
+                ["price IN {3, 1, 2, 1}", "price == 1 OR price == 2 OR price == 3", "price IN {1} || price IN {2, 3}"],
+                "price IN {1, 2, 3}"
+            ),
+            (["NOT price IN {2, 1}", "price != 1 AND price != 2"], "NOT price IN {1, 2}"),
+            (["note IN {NULL, 'a'}", "note == 'a' OR note == nil"], "note == \"a\" OR note == NULL"),
+            (["isNew == true", "isNew != false", "NOT isNew == FALSE", "isNew == TRUE"], "isNew == true"),
+            (["name ==[c] 'ÄB'", "name ==[c] \"äb\""], "name ==[c] \"äb\""),
+            (["name LIKE 'ab'", "name == 'ab'"], "name == \"ab\""),
+            (["name LIKE 'ab*'", "name BEGINSWITH 'ab'", "name LIKE 'ab***'"], "name BEGINSWITH \"ab\""),
+            (["name LIKE '*ab*'", "name contains 'ab'"], "name CONTAINS \"ab\""),
+            (["name LIKE '*b'", "name EndsWith 'b'"], "name ENDSWITH \"b\""),
+            (["name LIKE 'a?b*'"], "name LIKE \"a?b*\""),
+            (["note CONTAINS ''", "note LIKE '*'", "note != NULL"], "note != NULL"),
+            (["name CONTAINS ''", "name CONTAINS NULL"], "Car"),
+            (["weight == nan", "weight < nan"], "FALSEPREDICATE"),
+            (["weight != NaN"], "Car"),
+            (["weight <= inf", "weight <= INFINITY"], "weight <= inf"),
+            (["weight > -inf"], "weight > -inf"),
+            (["ratio == 0.1", "ratio == .1f"], "ratio == 0.1"),
+            (["weight == 1e3", "weight == 1000"], "weight == 1000"),
+            (["cost == 0.10", "cost == 0.1"], "cost == 0.1"),
+            (
+                ["ANY tags == 'a'", "SOME tags == 'a'", "tags == 'a'", "'a' IN tags", "any tags IN {'a'}"],
+                "ANY tags == \"a\""
+            ),
+            (["NONE tags == 'a'", "NOT ANY tags == 'a'", "ALL tags != 'a'"], "ALL tags != \"a\""),
+            (["NOT ALL tags == 'a'", "ANY tags != 'a'"], "ANY tags != \"a\""),
+            (["owners.age > 5", "ANY owners.age > 5"], "ANY owners.age > 5"),
+            (["NOT ANY owners.age > 5", "ALL owners.age <= 5"], "ALL owners.age <= 5"),
+            (["ALL tags IN {}"], "ALL tags IN {}"),
+            (["owner == 'x'", "owner == obj('Person', 'x')", "owner IN {'x'}"], "owner == \"x\""),
+            (["owner.name == nil"], "owner.name == NULL"),
+            (["price < any", "\\any > price"], "\\any > price"),
+            (["contains contains 'x'"], "\\contains CONTAINS \"x\""),
+            (["name == note", "note == name"], "name == note"),
+            (["tags.@count > 2", "tags.@size > 2", "tags[SIZE] > 2"], "tags.@count > 2"),
+            (["sizes['a b'] > 2"], "sizes[\"a b\"] > 2"),
+            (["sizes.left > 2", "sizes['left'] > 2"], "sizes[\"left\"] > 2"),
+            (["sizes[*] > 2", "ANY sizes.@values > 2", "ANY sizes > 2"], "ANY sizes > 2"),
+            (
+                [
+                    "bought > 2013-01-31@10:00:00", "bought > 2013-01-31T10:00:00Z", "bought > T1359626400:0",
+                    "bought > 2013-01-31T11:00:00.000+01:00", "bought > 2013-01-31@10:00:00:400",
+                ], "bought > 2013-01-31T10:00:00Z"
+            ),
+            (["bought > T-99999999999:0"], "bought > T-99999999999:0"),
+            (["data == B64\"AQI=\""], "data == B64\"AQI=\""),
+            (["data == binary('ab')", "data == bin(B64'YWI=')"], "data == B64\"YWI=\""),
+            (["name == 'a\\'\\\"\\n\\u0041\\ud83d\\ude00'"], "name == \"a'\\\"\\nA😀\""),
+            (["1 == 1", "'a' CONTAINS 'a'", "2 IN {1, 2.0}", "1 < 2.5 AND NULL == nil"], "Car"),
+            (
+                ["price == 1 AND (name == 'b' OR name == 'a' OR TRUEPREDICATE)", "price == 1 && price == 1"],
+                "price == 1"
+            ),
+            (
+                ["(price > 1 OR price < 0) AND (name == 'b' AND (isNew == true AND name == 'b'))"],
+                "isNew == true AND name == \"b\" AND (price < 0 OR price > 1)"
+            ),
+            (["NOT (price > 1 OR name == 'b')", "price <= 1 AND name != 'b'"], "name != \"b\" AND price <= 1"),
+            (["price == {1, 2}", "price == ANY {1, 2}", "price IN {1, 2}"], "price IN {1, 2}"),
+            (["price < ALL {1, 2}"], "price < 1 AND price < 2"),
+            (["price < {1, 2}", "price < ANY {1, 2}"], "price < 1 OR price < 2"),
+            (["price == NONE {1, 2}"], "NOT price IN {1, 2}"),
+        ] as [([String], String)])
+    func equalConditions(spellings: [String], canonical: String) throws {
+        for spelling in spellings {
+            #expect(try Fixtures.canonical(spelling) == canonical, "\(spelling)")
+            let query = try Query.parse(spelling, className: "Car", schema: Fixtures.schema)
+            #expect(try Query.parse(query.canonicalText, schema: Fixtures.schema) == query)
+        }
+    }
+
+    @Test(
+        "Clauses have one canonical text",
+        arguments: [
+            ("Car", "Car"), ("Car WHERE TRUEPREDICATE", "Car"), ("Car LIMIT(5) LIMIT(3)", "Car LIMIT(3)"),
+            ("Car SORT(price DESC, name ASCENDING, price ASC)", "Car SORT(price DESC, name ASC)"),
+            ("Car SORT(price) SORT(name DESC)", "Car SORT(name DESC, price ASC)"),
+            ("Car SORT(id ASC, name ASC)", "Car SORT(id ASC)"),
+            ("Car SORT(owner.name DESC, owner.home.label ASC)", "Car SORT(owner.name DESC, owner.home.label ASC)"),
+            (
+                "Car EXCLUDE(owners.friends, note, owners.name) LIMIT(2)",
+                "Car LIMIT(2) EXCLUDE(note, owners.friends, owners.name)"
+            ),
+            ("Car EXCLUDE(owners.friends) EXCLUDE(owners)", "Car EXCLUDE(owners)"),
+            ("Car where price > 5 sort(price desc) limit(0)", "Car WHERE price > 5 SORT(price DESC) LIMIT(0)"),
+            ("OBJECT(0123456789abcdef0123456789ABCDEF)", "OBJECT(0123456789abcdef0123456789abcdef)"),
+        ] as [(String, String)])
+    func clauses(text: String, canonical: String) throws {
+        let query = try Fixtures.query(text)
+        #expect(query.canonicalText == canonical)
+        #expect(try query.rebound(to: Fixtures.schema) == query)
+    }
+
+    @Test func argumentsStandForValuesListsAndPaths() throws {
+        #expect(
+            try Fixtures.canonical("price < $0 AND name == $001", [.int(5), .string("a")])
+                == "name == \"a\" AND price < 5")
+        #expect(
+            try Fixtures.canonical("price < %@ AND name == %@", [.int(5), .string("a")])
+                == "name == \"a\" AND price < 5")
+        #expect(try Fixtures.canonical("price IN $0", [.list([.int(2), .int(1)])]) == "price IN {1, 2}")
+        #expect(try Fixtures.canonical("$K0 == $1", [.string("owner.name"), .null]) == "owner.name == NULL")
+        #expect(try Fixtures.canonical("%K == %@", [.string("weight"), .int(1)]) == "weight == 1")
+        #expect(try Fixtures.canonical("owner == $0", [.link(.string("s"))]) == "owner == \"s\"")
+        #expect(try Fixtures.canonical("cost == $0", [.double(0.1)]) == "cost == 0.1")
+    }
+
+    @Test func queriesBuiltInSwiftMeetTheSameChecks() throws {
+        let predicate: PredicateSyntax =
+            !.comparison(ComparisonSyntax(.path(PathSyntax("owner", "age")), .less, .value(.int(5))))
+            || .comparison(ComparisonSyntax(.path(PathSyntax("price")), .isIn, .values([.int(2), .int(1)])))
+        let built = try Query(QuerySyntax(.objects(className: "Car"), where: predicate), schema: Fixtures.schema)
+        #expect(try built == Fixtures.query("Car WHERE price IN {1, 2} OR NOT owner.age < 5"))
+        #expect(built.hash == SHA256.truncatedID(of: Array(built.canonicalText.utf8)))
+    }
+
+    @Test func exclusionsFormATreeOfPositions() throws {
+        let query = try Fixtures.query("Car EXCLUDE(note, owners.friends.name)")
+        let (car, person) = (Fixtures.schema[0], Fixtures.schema[1])
+        let note = try #require(car.index(of: "note"))
+        let owners = try #require(car.index(of: "owners"))
+        let owner = try #require(car.index(of: "owner"))
+        let friends = try #require(person.index(of: "friends"))
+        let name = try #require(person.index(of: "name"))
+        let tree = query.exclusions
+        #expect(Array(tree.excludedRootProperties) == [note])
+        #expect(tree.next(following: note, ofClass: 0, at: ExclusionTree.root) == nil)
+        #expect(tree.next(following: owner, ofClass: 0, at: ExclusionTree.root) == tree.free)
+        let owned = try #require(tree.next(following: owners, ofClass: 0, at: ExclusionTree.root))
+        #expect(!tree.isExcluded(property: name, ofClass: 1, at: owned))
+        let befriended = try #require(tree.next(following: friends, ofClass: 1, at: owned))
+        #expect(tree.isExcluded(property: name, ofClass: 1, at: befriended))
+        #expect(tree.next(following: friends, ofClass: 1, at: befriended) == tree.free)
+        #expect(tree.next(following: friends, ofClass: 1, at: tree.free) == tree.free)
+        #expect(try Fixtures.query("Car").exclusions.free == ExclusionTree.root)
+    }
+
+    @Test func dependenciesNameEveryChainAndWhatIsReadAtItsEnd() throws {
+        let query = try Fixtures.query(
+            "Car WHERE owners.home.doors > 2 AND garage == NULL SORT(owner.name ASC, price ASC)")
+        let car = Fixtures.schema[0]
+        let names = query.dependencies.rootProperties.map { car.properties[$0].name }
+        #expect(names.sorted() == ["garage", "owner", "owners", "price"])
+        let chains = query.dependencies.linkPaths.map { path in
+            path.links.map { Fixtures.schema[$0.classIndex].properties[$0.property].name }.joined(separator: ".") + ": "
+                + path.properties.map { Fixtures.schema[path.targetClass].properties[$0].name }.joined(separator: ",")
+        }
+        #expect(chains.sorted() == ["garage: ", "owner: name", "owners.home: doors", "owners: home"])
+        #expect(query.usesLinkPaths)
+        #expect(try !Fixtures.query("Car WHERE price > 5").usesLinkPaths)
+    }
+}

@@ -1,0 +1,159 @@
+import SluiceModel
+import Testing
+
+@testable import SluiceQuery
+
+struct ErrorTests {
+    @Test(
+        "A bad query names code, position and what would be right",
+        arguments: [
+            ("", QueryError.Code.syntax, 0, "found the end of the query, expected the name of a class"),
+            ("Car price < 5", .syntax, 4, "found 'price', expected WHERE, SORT, LIMIT, EXCLUDE or the end"),
+            ("Carr WHERE price < 5", .unknownClass, 0, "there is no class 'Carr'; did you mean 'Car'?"),
+            ("Car WHERE pric < 5", .unknownProperty, 10, "Car has no property 'pric'; did you mean 'price'?"),
+            ("Car WHERE owner.nam == 'a'", .unknownProperty, 16, "Person has no property 'nam'; did you mean 'name'?"),
+            ("Car WHERE owner.zzzzzz == 'a'", .unknownProperty, 16, "it has ssn, name, age, friends, home"),
+            ("Car WHERE price.x == 1", .typeMismatch, 16, "Car.price is int; only a path through links goes on"),
+            ("Car WHERE price <", .syntax, 17, "found the end of the query, expected a property or a value"),
+            ("Car WHERE price", .syntax, 15, "found the end of the query, expected a comparison operator"),
+            ("Car WHERE (price < 5", .syntax, 20, "expected ')' to close a parenthesis"),
+            ("Car WHERE price < 5)", .syntax, 19, "found ')', expected AND, OR, SORT"),
+            ("Car WHERE price < 'a'", .typeMismatch, 18, "type 'int' (Car.price) and type 'string'"),
+            ("Car WHERE name == 5", .typeMismatch, 18, "type 'string' (Car.name) and type 'int'"),
+            ("Car WHERE name == inf", .typeMismatch, 18, "Infinity not supported for string"),
+            ("Car WHERE price < inf", .typeMismatch, 18, "Infinity not supported for int"),
+            ("Car WHERE price IN 5.5", .typeMismatch, 19, "the keypath following 'IN' must contain a list"),
+            ("Car WHERE 5 IN price", .typeMismatch, 15, "the keypath following 'IN' must contain a list"),
+            ("Car WHERE ANY price == 5", .typeMismatch, 10, "the keypath following 'ANY' must contain a list"),
+            ("Car WHERE SOME price == 5", .typeMismatch, 10, "the keypath following 'ANY' must contain a list"),
+            ("Car WHERE isNew > true", .typeMismatch, 16, "operator '>' not supported for type 'bool' (Car.isNew)"),
+            ("Car WHERE price CONTAINS 5", .typeMismatch, 16, "operator 'CONTAINS' not supported for type 'int'"),
+            ("Car WHERE price ==[c] 5", .typeMismatch, 16, "operator '==[c]' not supported for type 'int'"),
+            ("Car WHERE name ==[d] 'a'", .unsupported, 17, "the modifier [d] is not supported"),
+            ("Car WHERE name <[c] 'a'", .typeMismatch, 16, "the operator < takes no [c]"),
+            ("Car WHERE price BETWEEN {1}", .typeMismatch, 24, "exactly two values; this one has 1"),
+            ("Car WHERE owners.age BETWEEN {1, 2}", .typeMismatch, 10, "BETWEEN works on a collection with ALL only"),
+            ("Car WHERE owners == NULL", .typeMismatch, 20, "cannot compare linklist ('owners') with NULL"),
+            ("Car WHERE owner == 5", .typeMismatch, 19, "compared with its primary key 'ssn', string; found int"),
+            ("Car WHERE garage == 'x'", .typeMismatch, 20, "Garage, which is compared with oid(…)"),
+            ("Car WHERE owner > 'x'", .typeMismatch, 16, "operator '>' not supported for type 'link'"),
+            ("Car WHERE price == name", .typeMismatch, 16, "type 'int' (Car.price) and type 'string' (Car.name)"),
+            ("Car WHERE price < $0", .missingArgument, 18, "argument $0 is missing: 0 are given"),
+            ("Car WHERE name == 'abc", .syntax, 18, "inside the string that begins here"),
+            ("Car WHERE name == 'a\\x'", .syntax, 20, "found an unknown escape"),
+            ("Car WHERE name == '\\ud800'", .syntax, 19, "half of a surrogate pair"),
+            ("Car WHERE price < 5abc", .syntax, 18, "found '5' followed by a letter"),
+            ("Car WHERE price < 2013-13-01@00:00:00", .syntax, 18, "found a date that does not exist"),
+            ("Car WHERE bought < 1800-01-01@00:00:00", .syntax, 19, "dates span 1900 to 9999"),
+            ("Car WHERE bought < T5:-5", .syntax, 19, "seconds and nanoseconds differ in sign"),
+            ("Car WHERE serial == uuid(12)", .syntax, 20, "8-4-4-4-12"),
+            ("Car WHERE token == oid(12)", .syntax, 19, "expected 32 hexadecimal digits"),
+            ("Car WHERE data == B64'%'", .syntax, 18, "not base64"),
+            ("Car WHERE price < 5 # 3", .syntax, 20, "found the character '#'"),
+            ("Car WHERE price + 1 < 5", .unsupported, 16, "arithmetic ('+') is not supported yet"),
+            ("Car WHERE owners[0].age < 5", .unsupported, 16, "list indexes"),
+            ("Car WHERE owners.@avg.age < 5", .unsupported, 17, "'@avg' is not supported here yet"),
+            ("Car WHERE owners.@coun < 5", .syntax, 17, "did you mean '@count'?"),
+            ("Car WHERE @links.Car.owner.@count > 1", .unsupported, 10, "backlinks"),
+            (
+                "Car WHERE SUBQUERY(owners, $x, $x.age > 5).@count > 0", .unsupported, 10,
+                "SUBQUERY is not supported yet"
+            ),
+            ("Car WHERE tags == {'a', 'b'}", .unsupported, 15, "comparing the whole collection 'tags'"),
+            ("Car WHERE name TEXT 'a'", .unsupported, 15, "the operator TEXT is not supported"),
+            ("Car SORT(owners.name ASC)", .typeMismatch, 9, "SORT needs one value of each object"),
+            ("Car SORT(owner ASC)", .typeMismatch, 9, "SORT cannot order by the link 'owner'"),
+            ("Car SORT(price UP)", .syntax, 15, "found 'UP', expected ASC, DESC"),
+            ("Car LIMIT(5) SORT(price ASC)", .unsupported, 13, "write SORT before LIMIT"),
+            ("Car LIMIT(x)", .syntax, 10, "expected a whole number in LIMIT"),
+            ("Car DISTINCT(price)", .unsupported, 4, "DISTINCT is not supported yet"),
+            ("Car EXCLUDE(id)", .invalidExclusion, 12, "EXCLUDE cannot hide Car.id: it is the primary key"),
+            ("Car EXCLUDE(owner.ssn)", .invalidExclusion, 18, "EXCLUDE cannot hide Person.ssn"),
+            ("Car EXCLUDE(price) SORT(price ASC)", .invalidExclusion, 12, "the query sorts by 'price'"),
+            ("Car SORT(owner.name ASC) EXCLUDE(owner)", .invalidExclusion, 33, "the query sorts by 'owner.name'"),
+            ("Car EXCLUDE(nope)", .unknownProperty, 12, "Car has no property 'nope'"),
+            ("OBJECT(12)", .syntax, 0, "found '12' as an object's id"),
+            ("OBJECT(0123456789abcdef0123456789abcdef) LIMIT(1)", .syntax, 41, "the end of the query after OBJECT(id)"),
+        ] as [(String, QueryError.Code, Int, String)])
+    func badQuery(text: String, code: QueryError.Code, position: Int, message: String) {
+        let error = #expect(throws: QueryError.self) { try Fixtures.query(text) }
+        #expect(error?.code == code)
+        #expect(error?.position == position)
+        #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+    }
+
+    @Test(
+        "Each limit has its own message",
+        arguments: [
+            ("Car WHERE name == '" + String(repeating: "a", count: 70_000) + "'", "70020 bytes long"),
+            (
+                "Car WHERE " + String(repeating: "(", count: 65) + "price < 1" + String(repeating: ")", count: 65),
+                "nested more than 64 deep"
+            ),
+            ("Car WHERE " + String(repeating: "!", count: 60_000) + "price < 1", "nested more than 64 deep"),
+            ("Car WHERE price IN {" + String(repeating: "1,", count: 10_001) + "1}", "more than 10000 elements"),
+            (
+                "Car WHERE " + (0...2_000).map { "price < \($0)" }.joined(separator: " OR "),
+                "more than 2000 conditions"
+            ),
+            ("Car WHERE owner" + String(repeating: ".friends", count: 20) + ".age > 1", "more than 16 components"),
+        ] as [(String, String)])
+    func limit(text: String, message: String) {
+        let error = #expect(throws: QueryError.self) { try Fixtures.query(text) }
+        #expect(error?.code == .limitExceeded)
+        #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+    }
+
+    @Test func theDeepestAllowedNestingParses() throws {
+        let text = "Car WHERE " + String(repeating: "(", count: 64) + "price < 1" + String(repeating: ")", count: 64)
+        #expect(try Fixtures.query(text).canonicalText == "Car WHERE price < 1")
+    }
+
+    @Test func deepSyntaxBuiltInSwiftIsRefusedAndFlatSyntaxIsNot() throws {
+        let leaf = PredicateSyntax.comparison(ComparisonSyntax(.path(PathSyntax("price")), .less, .value(.int(5))))
+        let deep = (0..<1_000).reduce(leaf) { syntax, _ in .not(syntax) }
+        #expect(throws: QueryError.self) {
+            try Query(QuerySyntax(.objects(className: "Car"), where: deep), schema: Fixtures.schema)
+        }
+        let flat = (0..<1_000).reduce(leaf) { syntax, _ in syntax && leaf }
+        #expect(
+            try Query(QuerySyntax(.objects(className: "Car"), where: flat), schema: Fixtures.schema).canonicalText
+                == "Car WHERE price < 5")
+    }
+
+    @Test(
+        "Random text is refused or parsed, never a crash, and canonical text is a fixed point",
+        arguments: 0..<8 as Range<UInt64>)
+    func randomText(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let words = [
+            "Car", "WHERE", "price", "name", "owner", "owners", "tags", "sizes", ".", ".", "@count", "(", ")", "{", "}",
+            "[c]",
+            "[", "]", "==", "!=", "<", ">=", "AND", "OR", "NOT", "!", "ANY", "ALL", "NONE", "IN", "BETWEEN", "CONTAINS",
+            "LIKE", "5", "-5.5", "1e9", "0xF", "inf", "nan", "NULL", "true", "'a'", "\"*b?\"", "B64\"YQ==\"", "uuid(",
+            "oid(",
+            "T1:2", "2013-01-01@00:00:00", "$0", "%@", "%K", "SORT(", "LIMIT(", "EXCLUDE(", ",", "ASC", "\\", "é",
+            "\u{0}",
+        ]
+        var parsed = 0
+        for _ in 0..<3_000 {
+            var text = generator.pick([
+                "", "Car WHERE price ", "Car WHERE price == 5 ", "Car WHERE NOT name LIKE 'a' OR ",
+            ])
+            for _ in 0..<Int.random(in: 0...12, using: &generator) {
+                text +=
+                    generator.chance(90)
+                    ? generator.pick(words) + " " : String(UnicodeScalar(UInt8.random(in: 0...255, using: &generator)))
+            }
+            do {
+                let query = try Fixtures.query(text, [.int(1), .string("name"), .list([.int(1)])])
+                parsed += 1
+                #expect(try Fixtures.query(query.canonicalText) == query, "seed \(seed): \(text)")
+            } catch let error as QueryError {
+                let position = error.position ?? 0
+                #expect(position >= 0 && position <= text.utf8.count, "seed \(seed): \(text)")
+            }
+        }
+        #expect(parsed > 0, "seed \(seed)")
+    }
+}

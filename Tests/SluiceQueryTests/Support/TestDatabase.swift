@@ -1,0 +1,115 @@
+import CSQLite
+import FoundationEssentials
+import SluiceModel
+
+@testable import SluiceQuery
+
+/// An in-memory SQLite database with the functions that compiled queries need.
+final class TestDatabase {
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private var handle: OpaquePointer?
+
+    init() throws {
+        guard sqlite3_open(":memory:", &handle) == SQLITE_OK else { throw failure("open") }
+        register(TableLayout.Function.fold, 1) { context, _, values in
+            guard let text = TestDatabase.text(values?[0]) else { return sqlite3_result_null(context) }
+            TestDatabase.setResult(context, CaseFolding.fold(text))
+        }
+        register(TableLayout.Function.like, 3) { context, _, values in
+            guard let pattern = TestDatabase.text(values?[0]), let text = TestDatabase.text(values?[1]) else {
+                return sqlite3_result_null(context)
+            }
+            let matches = LikePattern.matches(pattern, text, ignoresCase: sqlite3_value_int(values?[2]) != 0)
+            sqlite3_result_int(context, matches ? 1 : 0)
+        }
+        register(TableLayout.Function.id, 2) { context, _, values in
+            let className = TestDatabase.text(values?[0]) ?? ""
+            let key: ObjectKey
+            switch sqlite3_value_type(values?[1]) {
+            case SQLITE_INTEGER: key = .int(sqlite3_value_int64(values?[1]))
+            case SQLITE_TEXT: key = .string(TestDatabase.text(values?[1]) ?? "")
+            default: key = .uuid(.init(bytes: TestDatabase.bytes(values?[1])) ?? .init())
+            }
+            let id = SQLBinding.bytes(of: Identity(className: className, key: key).objectID)
+            sqlite3_result_blob(context, id, Int32(id.count), TestDatabase.transient)
+        }
+    }
+
+    deinit { sqlite3_close_v2(handle) }
+
+    private typealias Function =
+        @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
+
+    private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+    private func register(_ name: String, _ count: Int32, _ function: @escaping Function) {
+        sqlite3_create_function_v2(
+            handle, name, count, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil, function, nil, nil, nil)
+    }
+
+    private static func text(_ value: OpaquePointer?) -> String? {
+        guard let text = sqlite3_value_text(value) else { return nil }
+        return String(decoding: UnsafeBufferPointer(start: text, count: Int(sqlite3_value_bytes(value))), as: UTF8.self)
+    }
+
+    private static func bytes(_ value: OpaquePointer?) -> [UInt8] {
+        guard let blob = sqlite3_value_blob(value) else { return [] }
+        return Array(UnsafeRawBufferPointer(start: blob, count: Int(sqlite3_value_bytes(value))))
+    }
+
+    private static func setResult(_ context: OpaquePointer?, _ text: String) {
+        var text = text
+        text.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) {
+                sqlite3_result_text(context, $0.baseAddress, Int32($0.count), transient)
+            }
+        }
+    }
+
+    private func failure(_ text: String) -> Failure {
+        Failure(description: "\(String(cString: sqlite3_errmsg(handle))) in: \(text)")
+    }
+
+    func execute(_ statement: SQLStatement) throws { _ = try integers(statement) }
+
+    /// The first column of every row, as integers.
+    func integers(_ statement: SQLStatement) throws -> [Int64] {
+        var prepared: OpaquePointer?
+        guard sqlite3_prepare_v2(handle, statement.text, -1, &prepared, nil) == SQLITE_OK else {
+            throw failure(statement.text)
+        }
+        defer { sqlite3_finalize(prepared) }
+        for (index, binding) in statement.bindings.enumerated() { bind(binding, Int32(index + 1), prepared) }
+        var result: [Int64] = []
+        while true {
+            switch sqlite3_step(prepared) {
+            case SQLITE_ROW: result.append(sqlite3_column_int64(prepared, 0))
+            case SQLITE_DONE: return result
+            default: throw failure(statement.text)
+            }
+        }
+    }
+
+    private func bind(_ binding: SQLBinding, _ index: Int32, _ prepared: OpaquePointer?) {
+        switch binding {
+        case .null: sqlite3_bind_null(prepared, index)
+        case .integer(let value): sqlite3_bind_int64(prepared, index, value)
+        case .real(let value): sqlite3_bind_double(prepared, index, value)
+        case .text(var text):
+            text.withUTF8 { bytes in
+                _ = bytes.withMemoryRebound(to: CChar.self) {
+                    sqlite3_bind_text(prepared, index, $0.baseAddress, Int32($0.count), Self.transient)
+                }
+            }
+        case .blob(let bytes):
+            if bytes.isEmpty {
+                sqlite3_bind_zeroblob(prepared, index, 0)
+            } else {
+                sqlite3_bind_blob(prepared, index, bytes, Int32(bytes.count), Self.transient)
+            }
+        }
+    }
+}

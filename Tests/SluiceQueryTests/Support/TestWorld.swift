@@ -1,0 +1,158 @@
+import SluiceModel
+import Testing
+
+@testable import SluiceQuery
+
+/// A handful of objects, in memory for the evaluator and in SQLite for compiled queries.
+final class TestWorld: ObjectSource {
+    let schema: Schema
+    private(set) var rows: [ObjectRef: Row] = [:]
+    /// Local row ids, ghosts included.
+    private var ids: [ObjectRef: Int64] = [:]
+    private let layout = TableLayout()
+
+    init(_ schema: Schema) { self.schema = schema }
+
+    func row(_ object: ObjectRef) throws -> Row? { rows[object] }
+
+    func isPresent(_ object: ObjectRef) throws -> Bool { rows[object] != nil }
+
+    func backlinks(
+        to object: ObjectRef, fromClass classIndex: Int, property: Int, _ body: (ObjectKey) throws -> Bool
+    ) throws {}
+
+    func insert(_ className: String, _ key: ObjectKey, _ values: [String: Value] = [:], absent: [String] = []) throws {
+        let classIndex = try #require(schema.index(of: className))
+        let declared = schema[classIndex]
+        var row = Row(key: key, values: declared.defaultValues(for: key))
+        for (name, value) in values { row.values[try #require(declared.index(of: name))] = value }
+        row.absent = PropertySet(try absent.map { try #require(declared.index(of: $0)) })
+        rows[ObjectRef(classIndex, key)] = row
+    }
+
+    // MARK: The evaluator's answer
+
+    /// The keys of the results, in order.
+    func evaluate(_ query: Query) throws -> [ObjectKey] {
+        let evaluator = Evaluator(query, schema: schema)
+        let order = SortOrder(query.sort)
+        var results: [(values: [Value], id: ObjectID, key: ObjectKey)] = []
+        for (object, row) in rows where object.classIndex == query.classIndex {
+            guard try evaluator.matches(row, in: self) else { continue }
+            let id = Identity(className: query.className, key: row.key).objectID
+            results.append((try evaluator.sortValues(of: row, in: self), id, row.key))
+        }
+        results.sort { order.precedes($0.values, $0.id, $1.values, $1.id) }
+        return results.prefix(query.limit ?? .max).map(\.key)
+    }
+
+    // MARK: SQL's answer
+
+    /// A database with every object of this world, and a ghost or a tombstone for each link that leads nowhere.
+    func database() throws -> TestDatabase {
+        let database = try TestDatabase()
+        for declared in schema.classes { try createTables(declared, in: database) }
+        for object in rows.keys.sorted() { ids[object] = Int64(ids.count + 1) }
+        for object in rows.keys.sorted() { try write(object, in: database) }
+        return database
+    }
+
+    func keys(_ rowIDs: [Int64], ofClass classIndex: Int) -> [ObjectKey] {
+        let byID = Dictionary(uniqueKeysWithValues: ids.map { ($0.value, $0.key.key) })
+        return rowIDs.compactMap { byID[$0] }
+    }
+
+    /// The local row ids of the objects of a class.
+    func rowIDs(ofClass classIndex: Int) -> [Int64] {
+        rows.keys.filter { $0.classIndex == classIndex }.compactMap { ids[$0] }.sorted()
+    }
+
+    private func createTables(_ declared: ClassSchema, in database: TestDatabase) throws {
+        var columns = ["_row INTEGER PRIMARY KEY", "_state INTEGER", "_version INTEGER", "_absent BLOB"]
+        if declared.primaryKey == nil { columns += ["_hi INTEGER", "_lo INTEGER", "UNIQUE(_hi, _lo)"] }
+        for property in declared.properties {
+            let type = TableLayout.columnType(property.type.element)
+            guard property.type.isCollection else {
+                let unique = property.name == declared.primaryKey ? " UNIQUE" : ""
+                columns.insert("\(layout.column(property.name)) \(type)\(unique)", at: 1)
+                continue
+            }
+            let place = property.type.container == .map ? "key TEXT" : "position INTEGER"
+            let primary = property.type.container == .map ? "key" : "position"
+            let table = layout.table(declared.name, collection: property.name)
+            try database.execute(
+                """
+                CREATE TABLE \(sql: table)(owner INTEGER, \(sql: place), value \(sql: type), \
+                PRIMARY KEY(owner, \(sql: primary))) WITHOUT ROWID
+                """)
+        }
+        try database.execute(
+            "CREATE TABLE \(sql: layout.table(declared.name))(\(sql: columns.joined(separator: ", ")))")
+    }
+
+    private func write(_ object: ObjectRef, in database: TestDatabase) throws {
+        guard let row = rows[object], let id = ids[object] else { return }
+        let declared = schema[object.classIndex]
+        try insertRow(object, id, state: 1, in: database)
+        for (index, property) in declared.properties.enumerated() {
+            func binding(_ value: Value) throws -> SQLBinding {
+                guard case .link(let key) = value, let target = property.type.targetClass else {
+                    return try #require(SQLBinding(value))
+                }
+                return .integer(try self.id(of: ObjectRef(try #require(schema.index(of: target)), key), in: database))
+            }
+            let table = layout.table(declared.name, collection: property.name)
+            switch row.values[index] {
+            case .list(let elements), .set(let elements):
+                for (position, element) in try elements.map(binding).enumerated() {
+                    try database.execute(
+                        """
+                        INSERT INTO \(sql: table) VALUES (\(.integer(id)), \(.integer(Int64(position))), \
+                        \(element))
+                        """)
+                }
+            case .map(let map):
+                for entry in map.entries {
+                    let element = try binding(entry.value)
+                    try database.execute(
+                        "INSERT INTO \(sql: table) VALUES (\(.integer(id)), \(.text(entry.key)), \(element))")
+                }
+            case let value where index != declared.primaryKeyIndex:
+                let single = try binding(value)
+                try database.execute(
+                    """
+                    UPDATE \(sql: layout.table(declared.name)) SET \(sql: layout.column(property.name)) = \
+                    \(single) WHERE _row = \(.integer(id))
+                    """)
+            default: break
+            }
+        }
+    }
+
+    private func insertRow(_ object: ObjectRef, _ id: Int64, state: Int64, in database: TestDatabase) throws {
+        let declared = schema[object.classIndex]
+        let table = layout.table(declared.name)
+        let head: SQLStatement = "\(.integer(id)), \(.integer(state))"
+        if let primaryKey = declared.primaryKey {
+            let key = try #require(SQLBinding(object.key.value))
+            try database.execute(
+                "INSERT INTO \(sql: table)(_row, _state, \(sql: layout.column(primaryKey))) VALUES (\(head), \(key))")
+        } else if case .id(let objectID) = object.key {
+            try database.execute(
+                """
+                INSERT INTO \(sql: table)(_row, _state, _hi, _lo) VALUES (\(head), \
+                \(.integer(TableLayout.word(objectID.high))), \(.integer(TableLayout.word(objectID.low))))
+                """)
+        }
+    }
+
+    /// The row id of an object; of one that is not here, a new ghost or tombstone.
+    private func id(of object: ObjectRef, in database: TestDatabase) throws -> Int64 {
+        if let id = ids[object] { return id }
+        let id = Int64(ids.count + 1)
+        ids[object] = id
+        let state = id % 3 == 0 ? TableLayout.State.tombstone : TableLayout.State.ghost
+        try insertRow(object, id, state: state, in: database)
+        return id
+    }
+}

@@ -1,0 +1,113 @@
+import CSQLite
+import Glibc
+import SluiceModel
+import SluiceStorage
+import Testing
+
+struct StoreFileTests {
+    /// A file that no store may touch, and what must be said about it.
+    struct Refusal: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var code: StorageError.Code
+        var make: @Sendable (String) throws -> Void
+    }
+
+    private static func execute(_ path: String, _ statements: String) {
+        var handle: OpaquePointer?
+        sqlite3_open(path, &handle)
+        sqlite3_exec(handle, statements, nil, nil, nil)
+        sqlite3_close(handle)
+    }
+
+    static let refusals = [
+        Refusal(testDescription: "text", code: .notADatabase) { path in
+            try write(Array("Dear diary, this is no database at all, and it is longer than a hundred bytes, so there. Bye.".utf8), path)
+        },
+        Refusal(testDescription: "a few bytes", code: .notADatabase) { try write([1, 2, 3], $0) },
+        Refusal(testDescription: "another program's database", code: .foreignFile) { path in
+            execute(path, "PRAGMA application_id = 77; CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+        },
+        Refusal(testDescription: "a database of nobody's", code: .foreignFile) { path in
+            execute(path, "CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+        },
+        Refusal(testDescription: "a client's store", code: .foreignFile) { path in
+            _ = try Garage.client(.file(path))
+        },
+        Refusal(testDescription: "a newer format", code: .newerFormat) { path in
+            _ = try Garage.server(.file(path))
+            execute(path, "PRAGMA user_version = 2; PRAGMA wal_checkpoint(TRUNCATE)")
+        },
+        Refusal(testDescription: "cut off", code: .damaged) { path in
+            _ = try Garage.server(.file(path))
+            truncate(path, 12_288)
+        },
+        Refusal(testDescription: "overwritten", code: .damaged) { path in
+            _ = try Garage.server(.file(path))
+            let file = fopen(path, "r+")
+            fseek(file, 100, SEEK_SET)
+            let noise = [UInt8](repeating: 0xEE, count: 3_900)
+            fwrite(noise, 1, noise.count, file)
+            fclose(file)
+        },
+    ]
+
+    private static func write(_ bytes: [UInt8], _ path: String) throws {
+        let file = fopen(path, "w")
+        fwrite(bytes, 1, bytes.count, file)
+        fclose(file)
+    }
+
+    @Test(arguments: refusals)
+    func fileThatIsNotOurs_isRefused_andStaysAsItIs(refusal: Refusal) throws {
+        let folder = try TemporaryFolder()
+        try refusal.make(folder.file("db"))
+        let before = try folder.bytes(of: "db")
+        let error = #expect(throws: StorageError.self) {
+            try SQLiteServerStorage.open(.file(folder.file("db")), databaseID: ObjectID(high: 1, low: 1))
+        }
+        #expect(error?.code == refusal.code)
+        #expect(error?.message.contains(folder.file("db")) == true)
+        #expect(try folder.bytes(of: "db") == before)
+        #expect(try folder.names.filter { !$0.hasSuffix("-lock") } == ["db"])
+    }
+
+    @Test func secondHandle_isLockedOut_untilTheFirstIsGone() throws {
+        let folder = try TemporaryFolder()
+        let location = StorageLocation.file(folder.file("store"))
+        do {
+            let first = try Garage.client(location)
+            let error = #expect(throws: StorageError.self) { try SQLiteClientStorage.open(location) }
+            #expect(error?.code == .locked)
+            #expect(try first.count(ofClass: Garage.car) == 0)
+        }
+        _ = try SQLiteClientStorage.open(location)
+    }
+
+    @Test func missingFolder_isNamed() throws {
+        let folder = try TemporaryFolder()
+        let error = #expect(throws: StorageError.self) {
+            try SQLiteClientStorage.open(.file(folder.file("no/such/store")))
+        }
+        #expect(error?.code == .io)
+        #expect(error?.message.contains("folder exists") == true)
+    }
+
+    @Test func emptyFile_becomesAStore() throws {
+        let folder = try TemporaryFolder()
+        try folder.write([], to: "store")
+        let storage = try Garage.client(.file(folder.file("store")))
+        try storage.write { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
+    }
+
+    @Test func copy_isADatabaseOfItsOwn() throws {
+        let folder = try TemporaryFolder()
+        let storage = try Garage.server()
+        try storage.write { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
+        try storage.copy(toFile: folder.file("copy"))
+        let copy = try SQLiteServerStorage.open(.file(folder.file("copy")), databaseID: ObjectID(high: 8, low: 8))
+        #expect(copy.databaseID == storage.databaseID)
+        #expect(try copy.rows(ofClass: Garage.car) == storage.rows(ofClass: Garage.car))
+        let error = #expect(throws: StorageError.self) { try storage.copy(toFile: folder.file("copy")) }
+        #expect(error?.code == .locked)
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import SluiceTesting
+import Testing
+
+/// Runs one seed; a failure is shrunk to the fewest actions that still fail.
+func simulate(seed: UInt64, actionCount: Int = 150) {
+    let plan = SimulationPlan(seed: seed, actionCount: actionCount)
+    guard let failure = SimulationShrinker.failure(of: plan) else { return }
+    let shrunk = SimulationShrinker.shrink(plan, failure: failure)
+    Issue.record("\(failure.message)\nsmallest: \(shrunk.failure)\noptions: \(shrunk.plan.options)")
+}
+
+/// The whole system on one thread, checked against the oracle after every step.
+@Suite struct SimulationTests {
+    private static var seeds: [UInt64] {
+        if let seed = ProcessInfo.processInfo.environment["SLUICE_SEED"].flatMap({ UInt64($0) }) { return [seed] }
+        return Array(1...24)
+    }
+
+    @Test(arguments: seeds) func whateverHappensEveryClientShowsWhatTheServerHolds(seed: UInt64) {
+        simulate(seed: seed)
+    }
+}
+
+/// Many more seeds, when the environment asks for them.
+@Suite struct Soak {
+    private static let count = ProcessInfo.processInfo.environment["SLUICE_SOAK_SEEDS"].flatMap { UInt64($0) } ?? 0
+
+    @Test(.enabled(if: count > 0)) func manySeeds() async {
+        await withTaskGroup(of: Void.self) { group in
+            let laneCount = UInt64(max(1, ProcessInfo.processInfo.activeProcessorCount))
+            for lane in 0..<laneCount {
+                group.addTask {
+                    for seed in stride(from: 1_000 + lane, to: 1_000 + Self.count, by: Int(laneCount)) {
+                        simulate(seed: seed, actionCount: 250)
+                    }
+                }
+            }
+        }
+    }
+}
