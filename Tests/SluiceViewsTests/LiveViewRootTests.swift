@@ -124,6 +124,27 @@ import Testing
         #expect(try apply(view, (users[3], nil)) == nil)
     }
 
+    @Test func aMemberThatChangesWhileOthersComeAndGoIsUpdated() throws {
+        _ = source.commit((0..<4).map { user($0, age: Int64($0 + 1)) })
+        let view = try view("User SORT(age ASC) LIMIT(2) EXCLUDE(friends, best)")
+        let delta = try apply(view, user(4, age: 0), user(1, age: 2, ["name": .string("x")]), (users[0], nil))
+        #expect(delta?.updated == [ViewObject(object: users[1], included: [0, 1, 2], changed: [1])])
+        #expect(view.currentRoots == [users[4], users[1]])
+    }
+
+    @Test func aWindowDoesNotGrowWithWhatIsInserted() throws {
+        let view = LiveView(
+            try TestSchema.query("User SORT(age DESC) LIMIT(2) EXCLUDE(friends, best)"), schema: source.schema,
+            overscan: 1)
+        try view.activate(in: source)
+        for number in 0..<50 {
+            let object = TestSchema.object(number, ofClass: TestSchema.user)
+            _ = try apply(view, (object, TestSchema.row(object, ["age": .int(Int64(number))])))
+            #expect(try #require(view.window).entries.count <= 6)
+        }
+        #expect(view.currentRoots?.map(\.key) == [.int(49), .int(48)])
+    }
+
     @Test func onlyAnExhaustedOverscanAsksTheSourceAgain() throws {
         let objects = (0..<60).map { TestSchema.object($0, ofClass: TestSchema.user) }
         _ = source.commit(objects.enumerated().map { ($1, TestSchema.row($1, ["age": .int(Int64($0))])) })

@@ -28,7 +28,8 @@ import Testing
         var followers: [(view: LiveView, mirror: ViewMirror)] = []
         var index = ViewIndex()
         func add(_ query: Query, step: Int) throws {
-            let view = LiveView(query, schema: source.schema)
+            let overscan = world.generator.pick([nil, 0, 1, 3])
+            let view = LiveView(query, schema: source.schema, overscan: overscan)
             try view.activate(in: source)
             let mirror = try ViewMirror(view, source, context: "seed \(seed), from step \(step): \(query)")
             try mirror.check(view, source)
@@ -50,12 +51,15 @@ import Testing
             let candidates = Set(index.candidates(for: commit).map(ObjectIdentifier.init))
             for position in followers.indices {
                 let view = followers[position].view
-                if candidates.contains(ObjectIdentifier(view)), let delta = try view.apply(commit, in: source, before: before) {
+                if candidates.contains(ObjectIdentifier(view)),
+                    let delta = try view.apply(commit, in: source, before: before)
+                {
                     try followers[position].mirror.apply(delta, view, source, commit)
                 }
                 try followers[position].mirror.check(view, source)
                 let roots = followers[position].mirror.objects.filter { $0.value.role == .root }.map(\.key)
-                view.closure?.checkInvariants(roots: roots, in: source, context: "seed \(seed), step \(step): \(view.query)")
+                view.closure?.checkInvariants(
+                    roots: roots, in: source, context: "seed \(seed), step \(step): \(view.query)")
             }
             if world.generator.chance(10) {
                 index.remove(followers.removeFirst().view)

@@ -3,9 +3,11 @@ import Testing
 @testable import SluiceViews
 
 @Suite struct MinimalMovesTests {
-    @Test(arguments: [
-        ([], []), ([0], []), ([0, 1, 2], []), ([1, 2, 0], [2]), ([2, 0, 1], [0]), ([1, 0], nil), ([3, 2, 1, 0], nil),
-    ] as [([Int], [Int]?)])
+    @Test(
+        arguments: [
+            ([], []), ([0], []), ([0, 1, 2], []), ([1, 2, 0], [2]), ([2, 0, 1], [0]), ([1, 0], nil),
+            ([3, 2, 1, 0], nil),
+        ] as [([Int], [Int]?)])
     func theRestIsInOrder(ranks: [Int], expected: [Int]?) {
         let moved = MinimalMoves.moved(ranks.map { ($0, 1) })
         if let expected { #expect(moved == expected) }

@@ -30,7 +30,8 @@ import Testing
                             }
                             return keys.sorted()
                         }
-                        #expect(try backlinks(before) == backlinks(copy), "seed \(seed), step \(step): \(object) \(link)")
+                        #expect(
+                            try backlinks(before) == backlinks(copy), "seed \(seed), step \(step): \(object) \(link)")
                     }
                 }
             }

@@ -109,7 +109,9 @@ import Testing
         for step in 0..<120 {
             let context = "seed \(seed), step \(step)"
             let old = Array(list.visible)
-            let editCount = generator.chance(20) ? Int.random(in: 0...keyCount, using: &generator) : Int.random(in: 1...3, using: &generator)
+            let editCount =
+                generator.chance(20)
+                ? Int.random(in: 0...keyCount, using: &generator) : Int.random(in: 1...3, using: &generator)
             var edits: [ResultEdit] = []
             var reasons: [ObjectRef: RemovalReason] = [:]
             var touched: Set<ObjectRef> = []
@@ -137,7 +139,9 @@ import Testing
             let change = list.apply(edits)
             let new = Array(list.visible)
             let expected = all.values.sorted { list.order.precedes($0.position, $1.position) }.prefix(limit ?? .max)
-            #expect(new.map(ObjectIdentifier.init) == expected.map(ObjectIdentifier.init) || same(new, Array(expected)), "\(context)")
+            #expect(
+                new.map(ObjectIdentifier.init) == expected.map(ObjectIdentifier.init) || same(new, Array(expected)),
+                "\(context)")
             #expect(list.entries.count == all.count, "\(context)")
             let applied = change.applied(to: old) { new[$0] }
             #expect(applied.map { same($0, new) } == true, "\(context): \(change)")

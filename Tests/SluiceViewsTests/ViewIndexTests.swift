@@ -9,7 +9,9 @@ import Testing
         LiveView(try TestSchema.query(text), schema: TestSchema.schema)
     }
 
-    private func candidates(_ index: ViewIndex, _ object: ObjectRef, _ old: [String: Value], _ new: [String: Value]) -> [String] {
+    private func candidates(_ index: ViewIndex, _ object: ObjectRef, _ old: [String: Value], _ new: [String: Value])
+        -> [String]
+    {
         let change = ObjectDelta(
             object: object, old: TestSchema.row(object, old), new: TestSchema.row(object, new), authors: [0])
         return index.candidates(for: CommitDelta(changes: [change], version: 1)).map(\.query.canonicalText).sorted()

@@ -37,6 +37,8 @@ package final class ClientEngine {
     var uploadWaiters: [UInt64: (Result<Bool, SyncError>) -> Bool] = [:]
     var connectionWaiters: [UInt64: (Result<Bool, SyncError>) -> Bool] = [:]
     var reportWaiters: [UInt64: (Result<[UInt8], SyncError>) -> Void] = [:]
+    /// Tells, before anybody else is told of the same commit, that the schema has grown.
+    package var onSchemaGrowth: ((Schema) -> Void)?
     /// Tells about writes that the server refused.
     package var onRejection: ((WriteRejection) -> Void)?
     private var lastNumber: UInt64 = 0
@@ -100,12 +102,6 @@ package final class ClientEngine {
         if try !storage.merge(other, sides: ("this store", side)).isEmpty { hasGrownSchema = true }
     }
 
-    /// The schema, if it has grown since the last call.
-    package func takeGrownSchema() -> Schema? {
-        defer { hasGrownSchema = false }
-        return hasGrownSchema ? schema : nil
-    }
-
     /// Runs `body` in one storage transaction, then tells observers what it changed.
     @discardableResult
     func transaction<Result>(_ origin: ChangeOrigin, _ body: (StoreTransaction) throws -> Result) throws -> Result {
@@ -117,8 +113,13 @@ package final class ClientEngine {
             try storage.commit()
         } catch {
             storage.rollback()
+            hasGrownSchema = false
             for record in storage.subscriptions { subscriptionInterest(record.id)?.record = record }
             throw error
+        }
+        if hasGrownSchema {
+            hasGrownSchema = false
+            onSchemaGrowth?(schema)
         }
         try hub.publish(transaction, origin: origin, engine: self)
         return result

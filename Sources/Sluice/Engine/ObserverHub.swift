@@ -45,16 +45,15 @@ final class ObserverHub {
     func publish(_ transaction: StoreTransaction, origin: ChangeOrigin, engine: ClientEngine) throws {
         guard !observers.isEmpty else { return }
         let changes = try transaction.changes()
-        let before = OldStateSource(changes, over: engine.storage, schema: engine.schema)
         let now = engine.now()
         for observer in observers.values.sorted(by: { $0.id < $1.id }) {
-            let edits = try edits(for: observer, changes, before: before, transaction, engine)
+            let edits = try edits(for: observer, changes, transaction, engine)
             observer.take(edits, origin: origin, now: now)
         }
     }
 
     private func edits(
-        for observer: Observer, _ changes: CommitDelta, before: OldStateSource, _ transaction: StoreTransaction,
+        for observer: Observer, _ changes: CommitDelta, _ transaction: StoreTransaction,
         _ engine: ClientEngine
     ) throws -> [ResultEdit] {
         let interest = observer.interest
@@ -89,7 +88,7 @@ final class ObserverHub {
         for object in transaction.membershipChanges[id] ?? [] { try judge(object) }
         if interest.query.usesLinkPaths {
             let dependents = PathDependents(interest.query.dependencies)
-            for root in try dependents.roots(affectedBy: changes, in: engine.storage, before: before) {
+            for root in try dependents.roots(affectedBy: changes, in: engine.storage) {
                 try judge(root.object)
             }
         }

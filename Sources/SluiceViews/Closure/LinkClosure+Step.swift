@@ -27,7 +27,9 @@ extension LinkClosure {
         step: inout ClosureStep
     ) throws {
         for root in roots {
-            guard let state = plan.rootStates[root.object.classIndex], !plan.states[state].steps.isEmpty else { continue }
+            guard let state = plan.rootStates[root.object.classIndex], !plan.states[state].steps.isEmpty else {
+                continue
+            }
             if root.wasRoot, root.isRoot {
                 guard let change = commit.change(of: root.object), change.changed.meets(plan.states[state].followed)
                 else { continue }

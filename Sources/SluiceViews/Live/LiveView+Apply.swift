@@ -9,6 +9,7 @@ extension LiveView {
     ///   - source: the state after the group.
     ///   - before: the state before it, shared by all views.
     /// - Returns: what changed for a follower of the view; nil if nothing did.
+    /// - Throws: what the source throws; the view must then be activated again.
     package func apply(
         _ commit: CommitDelta, in source: any ViewSource, before: OldStateSource
     ) throws -> ViewDelta? {

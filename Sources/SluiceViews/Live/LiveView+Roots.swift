@@ -8,7 +8,7 @@ extension LiveView {
         _ commit: CommitDelta, in source: any ViewSource, before: OldStateSource
     ) throws -> [RootChange] {
         if query.object != nil { return objectChanges(commit) }
-        let affected = try dependents.roots(affectedBy: commit, in: source, before: before)
+        let affected = try dependents.roots(affectedBy: commit, in: source)
         return window == nil
             ? try predicateChanges(commit, affected, in: source, before: before)
             : try windowChanges(commit, affected, in: source)
@@ -82,7 +82,7 @@ extension LiveView {
         for change in commit.changes where change.object.classIndex == query.classIndex {
             if change.concerns(query.dependencies.rootProperties) || causes[change.object] != nil {
                 try place(change.object, change.new)
-            } else if window.contains(change.object) {
+            } else if window.positions[change.object] != nil {
                 unmoved.append(change.object)
             }
         }

@@ -17,6 +17,7 @@ package final class LiveView {
     /// Whether the view is current; see ``activate(in:)``.
     package private(set) var isActive = false
 
+    private let overscan: Int?
     var window: Window?
     var closure: LinkClosure?
     /// The object of an `OBJECT(id)` query, once it has been seen.
@@ -25,7 +26,10 @@ package final class LiveView {
     /// - Parameters:
     ///   - query: the query, checked against `schema`.
     ///   - schema: a view serves one version of the schema; when that grows, a new view takes its place.
-    package init(_ query: Query, schema: Schema) {
+    ///   - overscan: how many rows beyond the limit a window holds when it has asked the source; nil for as many as the
+    ///     limit, but at least 16 and at most 256.
+    package init(_ query: Query, schema: Schema, overscan: Int? = nil) {
+        self.overscan = overscan
         self.query = query
         self.schema = schema
         evaluator = Evaluator(query, schema: schema)
@@ -55,7 +59,7 @@ package final class LiveView {
                 closure?.addRoot(row, ofClass: resolved.classIndex)
             }
         } else if let limit = query.limit {
-            var window = Window(limit: limit, order: SortOrder(query.sort))
+            var window = Window(limit: limit, order: SortOrder(query.sort), overscan: overscan)
             try fill(&window, in: source)
             for object in window.members where closure != nil {
                 if let row = try source.row(object) { closure?.addRoot(row, ofClass: object.classIndex) }
@@ -76,7 +80,8 @@ package final class LiveView {
         let wanted = window.capacity - window.entries.count
         var rows: [Window.Entry] = []
         try source.rows(matching: query, after: window.boundary, limit: wanted) { row in
-            rows.append(.init(position: try position(of: row, in: source), object: ObjectRef(query.classIndex, row.key)))
+            rows.append(
+                .init(position: try position(of: row, in: source), object: ObjectRef(query.classIndex, row.key)))
             return rows.count < wanted
         }
         window.refill(with: rows, asked: wanted)

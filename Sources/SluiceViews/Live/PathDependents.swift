@@ -9,17 +9,20 @@ package struct PathDependents {
         paths = dependencies.linkPaths
     }
 
-    /// Roots that reach a changed object through a path before or after the group, each with the positions of those
-    /// changes. Whether anything changes for such a root is for the caller to evaluate.
+    /// Roots that reach a changed object through a path, each with the positions of those changes. Whether anything
+    /// changes for such a root is for the caller to evaluate.
+    ///
+    /// Links as they are after the group suffice: a root that reached a changed object only through a link that is gone
+    /// still reaches the object that lost the link, or is that object.
     package func roots(
-        affectedBy commit: CommitDelta, in source: any ObjectSource, before: OldStateSource
+        affectedBy commit: CommitDelta, in source: any ObjectSource
     ) throws -> [(object: ObjectRef, changes: [Int])] {
         var affected: [ObjectRef: [Int]] = [:]
         var order: [ObjectRef] = []
         for path in paths where commit.classes.contains(path.targetClass) {
             for (position, change) in commit.changes.enumerated() {
                 guard change.object.classIndex == path.targetClass, change.concerns(path.properties) else { continue }
-                for root in try roots(leadingTo: change.object, by: path.links, in: source, before: before) {
+                for root in try roots(leadingTo: change.object, by: path.links, in: source) {
                     if affected[root] == nil { order.append(root) }
                     affected[root, default: []].append(position)
                 }
@@ -28,23 +31,19 @@ package struct PathDependents {
         return order.map { ($0, affected[$0] ?? []) }
     }
 
-    /// Walks a chain of links backwards over the links of both states.
     private func roots(
-        leadingTo object: ObjectRef, by links: [QueryDependencies.Link], in source: any ObjectSource,
-        before: OldStateSource
+        leadingTo object: ObjectRef, by links: [QueryDependencies.Link], in source: any ObjectSource
     ) throws -> [ObjectRef] {
         var reached = [object]
         for link in links.reversed() {
             var seen: Set<ObjectRef> = []
             var next: [ObjectRef] = []
-            let collect: (ObjectKey) -> Bool = { key in
-                let owner = ObjectRef(link.classIndex, key)
-                if seen.insert(owner).inserted { next.append(owner) }
-                return true
-            }
             for target in reached {
-                try source.backlinks(to: target, fromClass: link.classIndex, property: link.property, collect)
-                try before.oldBacklinks(to: target, fromClass: link.classIndex, property: link.property, collect)
+                try source.backlinks(to: target, fromClass: link.classIndex, property: link.property) { key in
+                    let owner = ObjectRef(link.classIndex, key)
+                    if seen.insert(owner).inserted { next.append(owner) }
+                    return true
+                }
             }
             reached = next
         }

@@ -23,7 +23,9 @@ package struct ViewSnapshot: Sendable, Hashable {
         var seen: [ObjectRef: Set<Int>] = [:]
         var queue = roots.map { (object: $0, position: ExclusionTree.root) }
         while let (object, position) = queue.popLast() {
-            guard let row = try source.row(object), seen[object, default: []].insert(position).inserted else { continue }
+            guard let row = try source.row(object), seen[object, default: []].insert(position).inserted else {
+                continue
+            }
             for (property, declared) in schema[object.classIndex].properties.enumerated()
             where !query.exclusions.isExcluded(property: property, ofClass: object.classIndex, at: position) {
                 included[object, default: []].insert(property)

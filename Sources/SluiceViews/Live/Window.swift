@@ -20,10 +20,12 @@ struct Window {
     /// The last position up to which everything is held; nil if everything is.
     private(set) var boundary: SortPosition?
 
-    init(limit: Int, order: SortOrder) {
+    /// - Parameter overscan: how many rows beyond the limit a refill brings in; nil for as many as the limit, but at
+    ///   least 16 and at most 256.
+    init(limit: Int, order: SortOrder, overscan: Int?) {
         self.limit = limit
         self.order = order
-        capacity = limit + Swift.min(Swift.max(limit, 16), 256)
+        capacity = limit + (overscan ?? Swift.min(Swift.max(limit, 16), 256))
     }
 
     /// The objects within the limit, in order.

@@ -41,7 +41,8 @@ package struct ResultChange: Sendable, Hashable {
 
     /// The new list, made from the old one and `element`, which gives the new element at an index; it is asked for
     /// insertions and modifications alone. Nil if the change does not fit the list.
-    package func applied<Element>(to old: some RandomAccessCollection<Element>, element: (Int) -> Element) -> [Element]? {
+    package func applied<Element>(to old: some RandomAccessCollection<Element>, element: (Int) -> Element) -> [Element]?
+    {
         var gone = Set(deletions.map(\.index))
         gone.formUnion(moves.map(\.from))
         let count = old.count - deletions.count + insertions.count

@@ -46,13 +46,6 @@ package final class OldStateSource: ObjectSource {
             return !isStopped
         }
         guard !isStopped else { return }
-        try oldBacklinks(to: object, fromClass: classIndex, property: property, body)
-    }
-
-    /// The changed objects that linked to `object` before the group.
-    func oldBacklinks(
-        to object: ObjectRef, fromClass classIndex: Int, property: Int, _ body: (ObjectKey) throws -> Bool
-    ) throws {
         let links = linksOfChanged ?? indexLinks()
         linksOfChanged = links
         for key in links[Link(target: object, classIndex: classIndex, property: property)] ?? [] {

@@ -68,7 +68,9 @@ struct RandomWorld {
             } else {
                 let declared = TestSchema.schema[object.classIndex]
                 let property = Int.random(in: 0..<declared.properties.count, using: &generator)
-                if property != declared.primaryKeyIndex { row?.values[property] = value(property, of: object.classIndex) }
+                if property != declared.primaryKeyIndex {
+                    row?.values[property] = value(property, of: object.classIndex)
+                }
             }
             pending.updateValue(row, forKey: object)
             return (object, row)
@@ -120,6 +122,8 @@ struct RandomWorld {
             "dealer.show.dealer, owners.best, dealer.staff.friends",
         ],
         "Dealer": ["staff", "show", "show.dealer", "staff.friends, show.owners", "city, show.owners.best"],
-        "Flight": ["plane", "origin", "origin, plane", "origin.hub", "plane.seats, origin.name", "carrier, origin.hub.hub"],
+        "Flight": [
+            "plane", "origin", "origin, plane", "origin.hub", "plane.seats, origin.name", "carrier, origin.hub.hub",
+        ],
     ]
 }

@@ -119,7 +119,8 @@ struct ViewMirror {
             let row = source.row(object)
             for property in included {
                 #expect(
-                    known.values[property] == row?.values[property], "\(context): \(object) property \(property) is stale")
+                    known.values[property] == row?.values[property],
+                    "\(context): \(object) property \(property) is stale")
             }
             let role: ViewRole = roots.contains(object) ? .root : .linked
             #expect(try view.member(object, in: source) == ViewMember(role: role, included: included), "\(context)")
