@@ -87,6 +87,13 @@ let package = Package(
             name: "UsedCars", dependencies: ["Sluice", "SluiceServer"], path: "Playground/UsedCars",
             swiftSettings: playgroundSettings),
 
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: [
+                "Sluice", "SluiceServer", "SluiceModel", "SluiceWire", "SluiceTransport", "SluiceStorage", "CSQLite",
+                "CEpoll",
+            ], path: "Benchmarks", swiftSettings: settings),
+
         tests("SluiceModel"),
         tests("SluiceQuery", ["SluiceModel", "CSQLite"]),
         tests("SluiceViews", ["SluiceModel", "SluiceQuery"]),

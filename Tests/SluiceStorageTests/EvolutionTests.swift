@@ -1,4 +1,5 @@
 import SluiceModel
+import SluiceQuery
 import SluiceStorage
 import Testing
 
@@ -38,7 +39,7 @@ struct EvolutionTests {
         #expect(store.schema == schema)
         #expect(try store.row(ObjectRef(0, key))?.values == expected)
         let other = ObjectKey.id(ObjectID(high: 1, low: 2))
-        let row = Row(key: other, values: expected.map { _ in .null }.enumerated().map { expected[$0.offset] })
+        let row = Row(key: other, values: expected)
         try store.write { try store.insert(row, ofClass: 0) }
         #expect(try store.row(ObjectRef(0, other)) == row)
     }

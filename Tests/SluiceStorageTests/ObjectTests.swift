@@ -1,4 +1,5 @@
 import SluiceModel
+import SluiceQuery
 import SluiceStorage
 import Testing
 

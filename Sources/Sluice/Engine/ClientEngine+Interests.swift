@@ -56,7 +56,6 @@ extension ClientEngine {
     private func endInterest(_ interest: Interest, purging: Bool) throws {
         interests[interest.query.hash] = nil
         if let wireID = interest.wireID {
-            session.catchingUp.remove(wireID)
             if session.isActive { send([.unsubscribe(session: SyncSession.number, subscription: wireID)]) }
         }
         try transaction(.local) { transaction in
@@ -78,6 +77,13 @@ extension ClientEngine {
             }
             try storage.updateSubscription(interest.record)
         }
+        try retireOutboxIfCaughtUp()
+    }
+
+    /// Nobody waits any more for what became of a complete subscription while this client was away.
+    func retireOutboxIfCaughtUp() throws {
+        if !interests.values.contains(where: \.isComplete) { session.awaitsCatchUp = false }
+        try retireOutbox()
     }
 
     /// The message that starts or resumes an interest's subscription; a bootstrap begins to be staged.

@@ -37,6 +37,8 @@ package final class ClientEngine {
     var uploadWaiters: [UInt64: (Result<Bool, SyncError>) -> Bool] = [:]
     var connectionWaiters: [UInt64: (Result<Bool, SyncError>) -> Bool] = [:]
     var reportWaiters: [UInt64: (Result<[UInt8], SyncError>) -> Void] = [:]
+    /// Tells, before anybody else is told of the same commit, that the schema has grown.
+    package var onSchemaGrowth: ((Schema) -> Void)?
     /// Tells about writes that the server refused.
     package var onRejection: ((WriteRejection) -> Void)?
     private var lastNumber: UInt64 = 0
@@ -84,6 +86,8 @@ package final class ClientEngine {
         try transaction(.local) { _ in
             for var record in awake {
                 record.isDormant = true
+                // All that is complete stands where the store does.
+                if record.state == .complete { record.version = storage.syncState?.version ?? record.version }
                 if record.state == .bootstrapping {
                     record.state = .pending
                     try storage.discardStaging(record.id)
@@ -98,12 +102,6 @@ package final class ClientEngine {
         if try !storage.merge(other, sides: ("this store", side)).isEmpty { hasGrownSchema = true }
     }
 
-    /// The schema, if it has grown since the last call.
-    package func takeGrownSchema() -> Schema? {
-        defer { hasGrownSchema = false }
-        return hasGrownSchema ? schema : nil
-    }
-
     /// Runs `body` in one storage transaction, then tells observers what it changed.
     @discardableResult
     func transaction<Result>(_ origin: ChangeOrigin, _ body: (StoreTransaction) throws -> Result) throws -> Result {
@@ -115,7 +113,13 @@ package final class ClientEngine {
             try storage.commit()
         } catch {
             storage.rollback()
+            hasGrownSchema = false
+            for record in storage.subscriptions { subscriptionInterest(record.id)?.record = record }
             throw error
+        }
+        if hasGrownSchema {
+            hasGrownSchema = false
+            onSchemaGrowth?(schema)
         }
         try hub.publish(transaction, origin: origin, engine: self)
         return result

@@ -103,8 +103,6 @@ extension StoreCore {
         defer { if let waiter { performLater { $0.cancelWaiter(waiter) } } }
         limit(arrival, to: timeout, what)
         _ = try await arrival.value()
-        // The waiter is told in the middle of the engine's turn; what the turn brings, such as a schema, counts too.
-        try await perform { _ in }
     }
 
     func uploaded(timeout: Duration?) async throws {

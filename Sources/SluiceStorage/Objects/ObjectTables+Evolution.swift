@@ -142,7 +142,7 @@ extension ObjectTables {
     private static func literal(_ binding: SQLBinding) -> String {
         switch binding {
         case .null: "NULL"
-        case .integer(let value): value == .min ? "(-9223372036854775807 - 1)" : String(value)
+        case .integer(let value): String(value)
         case .real(let value): value.isInfinite ? (value < 0 ? "-9e999" : "9e999") : String(value)
         case .text(let text): "(CAST(x'\(Hexadecimal.encode(Array(text.utf8)))' AS TEXT))"
         case .blob(let bytes): "x'\(Hexadecimal.encode(bytes))'"

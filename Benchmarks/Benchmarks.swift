@@ -1,0 +1,62 @@
+import Foundation
+
+/// `make bench`: every row of the record table that exists, ours beside the floor measured in the same run.
+@main struct Benchmarks {
+    static func main() async throws {
+        var arguments = Array(CommandLine.arguments.dropFirst())
+        if arguments.first == ReaderProcess.mode {
+            arguments.removeFirst()
+            return try Readers(arguments).run()
+        }
+        do {
+            try await run(try Options(arguments))
+        } catch let error as BenchmarkError {
+            FileHandle.standardError.write(Data("bench: \(error)\n".utf8))
+            exit(1)
+        }
+    }
+
+    private static func run(_ options: Options) async throws {
+        let workbench = try Workbench(options)
+        defer { workbench.removeFolder() }
+        var report = Report(options)
+        for row in Row.allCases where options.includes(row.rawValue) {
+            workbench.say("\(row.rawValue): \(row.title)")
+            for measurement in try await row.measure(workbench) { report.add(measurement) }
+        }
+        print(report.table)
+        try report.write(to: options.jsonFile)
+    }
+}
+
+/// The rows of the record table that are measured here.
+enum Row: String, CaseIterable {
+    case bootstrap = "R1"
+    case upload = "R2"
+    case propagation = "R3"
+    case commits = "R4"
+    case fanOut = "R8"
+    case localStore = "R14"
+
+    var title: String {
+        switch self {
+        case .bootstrap: "bootstrap into a fresh client store"
+        case .upload: "upload until acknowledged as durable"
+        case .propagation: "from a write on A to the change event on B"
+        case .commits: "one-property commits until B has all"
+        case .fanOut: "one view's commit to many connections"
+        case .localStore: "local inserts and fetches"
+        }
+    }
+
+    func measure(_ workbench: Workbench) async throws -> [Measurement] {
+        switch self {
+        case .bootstrap: try await BootstrapRow(workbench).measure()
+        case .upload: try await UploadRow(workbench).measure()
+        case .propagation: try await PropagationRow(workbench).measure()
+        case .commits: try await CommitsRow(workbench).measure()
+        case .fanOut: try await FanOutRow(workbench).measure()
+        case .localStore: try await LocalStoreRow(workbench).measure()
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import Sluice
+import SluiceModel
+import SluiceStorage
+
+/// The least that storing a set of rows costs: raw inserts of the very rows that a store came to hold, into the very tables
+/// and indexes, in one transaction.
+struct InsertFloor {
+    private let schema: Schema
+    private let tables: [CapturedTable]
+
+    /// Reads the rows of a closed store.
+    init(store path: String, schema: Schema) throws {
+        let database = try RawDatabase(path: path)
+        self.schema = schema
+        // Link targets first, as a bootstrap sends them.
+        tables = try schema.classes.map { try database.capture("\"o_\($0.name)\"", excluding: "_incarnation") }
+            .sorted { $0.rowCount < $1.rowCount }
+    }
+
+    var rowCount: Int { tables.reduce(0) { $0 + $1.rowCount } }
+
+    /// Rows a second into a fresh file.
+    func rate(_ workbench: Workbench) async throws -> Double {
+        let path = workbench.freshPath("floor")
+        let storage = try SQLiteClientStorage.open(.file(path))
+        try storage.begin()
+        _ = try storage.merge(schema, sides: (own: "file", other: "benchmark"))
+        try storage.commit()
+        storage.close()
+        let database = try RawDatabase(path: path)
+        let seconds = try await workbench.seconds {
+            try database.execute("BEGIN IMMEDIATE")
+            for table in tables { try database.insert(table) }
+            try database.execute("COMMIT")
+        }
+        for table in tables {
+            try check(try database.integer("SELECT count(*) FROM \(table.name)"), is: table.rowCount, "the floor's count")
+        }
+        return Double(rowCount) / seconds
+    }
+}

@@ -1,0 +1,50 @@
+import CEpoll
+import Glibc
+
+/// A server that is nothing but non-blocking sockets and a loop that sends the same bytes to each.
+final class RawBroadcast {
+    let port: UInt16
+    private let listener: Int32
+    private var sockets: [Int32] = []
+
+    init() throws {
+        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(listener, address, length) == 0 && listen(listener, 4096) == 0
+                    && getsockname(listener, address, &length) == 0
+            }
+        }
+        guard isListening else { throw BenchmarkError("a socket cannot listen: \(String(cString: strerror(errno)))") }
+        port = UInt16(bigEndian: address.sin_port)
+    }
+
+    deinit {
+        for socket in sockets { close(socket) }
+        close(listener)
+    }
+
+    /// Takes the connections of as many readers.
+    func accept(_ count: Int) throws {
+        while sockets.count < count {
+            let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+            let socket = CEpoll.accept4(listener, nil, nil, flags)
+            guard socket >= 0 else { throw BenchmarkError("accept: \(String(cString: strerror(errno)))") }
+            var isOn: Int32 = 1
+            setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
+            sockets.append(socket)
+        }
+    }
+
+    /// Sends the same bytes to every reader.
+    func send(_ bytes: [UInt8]) throws {
+        for socket in sockets {
+            let sent = Glibc.send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+            guard sent == bytes.count else { throw BenchmarkError("a socket took \(sent) of \(bytes.count) bytes") }
+        }
+    }
+}

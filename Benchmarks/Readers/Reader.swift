@@ -1,0 +1,119 @@
+import Glibc
+import SluiceWire
+
+/// One reading socket. It counts WebSocket messages; before its subscription is complete it also reads them.
+final class Reader {
+    let descriptor: Int32
+    /// Whether everything that comes from now on belongs to rounds.
+    private(set) var isReady: Bool
+    private(set) var messageCount = 0
+    private var isUpgraded: Bool
+    /// The beginning of a message whose rest has not come.
+    private var partial: [UInt8] = []
+
+    /// Connects.
+    ///
+    /// - Parameter greeting: what to send at once; nil for a reader that is ready without any.
+    init(port: UInt16, greeting: [UInt8]?) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        isReady = greeting == nil
+        isUpgraded = greeting == nil
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        let isConnected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        guard isConnected else { throw BenchmarkError("connect: \(String(cString: strerror(errno)))") }
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+        if let greeting { try send(greeting) }
+    }
+
+    private func send(_ bytes: [UInt8]) throws {
+        guard Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
+            throw BenchmarkError("a reader could not send")
+        }
+    }
+
+    /// Takes received bytes.
+    ///
+    /// - Returns: how many messages they ended.
+    func take(_ bytes: UnsafeRawBufferPointer) throws -> Int {
+        guard partial.isEmpty else {
+            partial += bytes
+            let all = partial
+            partial = []
+            return try all.withUnsafeBytes(takeWhole)
+        }
+        return try takeWhole(bytes)
+    }
+
+    private func takeWhole(_ bytes: UnsafeRawBufferPointer) throws -> Int {
+        var rest = bytes[...]
+        if !isUpgraded {
+            guard let end = Self.endOfHead(rest) else {
+                partial = Array(rest)
+                return 0
+            }
+            isUpgraded = true
+            rest = rest[end...]
+        }
+        var ended = 0
+        while let frame = RawFrame(rest) {
+            rest = rest[frame.end...]
+            switch frame.opcode {
+            case 2:
+                if isReady {
+                    messageCount += 1
+                    ended += 1
+                } else {
+                    try read(Array(frame.payload))
+                }
+            case 9: try send([0x8A, 0x80 | UInt8(frame.payload.count), 0, 0, 0, 0] + frame.payload)
+            default: throw BenchmarkError("a reader received the opcode \(frame.opcode)")
+            }
+        }
+        if !rest.isEmpty { partial = Array(rest) }
+        return ended
+    }
+
+    private func read(_ frame: [UInt8]) throws {
+        for message in try Frame.decode(frame, as: ServerMessage.self) {
+            switch message {
+            case .complete: isReady = true
+            case .error, .subscriptionError: throw BenchmarkError("the server refused a reader: \(message)")
+            default: break
+            }
+        }
+    }
+
+    private static func endOfHead(_ bytes: Slice<UnsafeRawBufferPointer>) -> Int? {
+        let mark = Array("\r\n\r\n".utf8)
+        return bytes.indices.first { bytes[$0...].starts(with: mark) }.map { $0 + mark.count }
+    }
+}
+
+/// A server's frame at the beginning of some bytes; nil if it is not whole.
+private struct RawFrame {
+    let opcode: UInt8
+    let payload: Slice<UnsafeRawBufferPointer>
+    var end: Int { payload.endIndex }
+
+    init?(_ bytes: Slice<UnsafeRawBufferPointer>) {
+        guard bytes.count >= 2 else { return nil }
+        opcode = bytes[bytes.startIndex] & 0x0F
+        var count = Int(bytes[bytes.startIndex + 1] & 0x7F)
+        var start = bytes.startIndex + 2
+        if count >= 126 {
+            let width = count == 126 ? 2 : 8
+            guard bytes.count >= 2 + width else { return nil }
+            count = bytes[start..<start + width].reduce(0) { $0 << 8 | Int($1) }
+            start += width
+        }
+        guard bytes.endIndex - start >= count else { return nil }
+        payload = bytes[start..<start + count]
+    }
+}

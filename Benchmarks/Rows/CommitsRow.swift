@@ -1,0 +1,46 @@
+import Sluice
+
+/// R4: commits of one property each, as fast as A can make them, until B has the last.
+struct CommitsRow {
+    private let workbench: Workbench
+
+    init(_ workbench: Workbench) { self.workbench = workbench }
+
+    func measure() async throws -> [Measurement] {
+        let count = workbench.options.size(5_000, quick: 500)
+        let pairs = try await workbench.repeated { _ in (ours: try await run(count), floor: try await rawRate(count)) }
+        return [
+            Measurement(
+                .commits, "\(Double(count).shown) one-property commits until B has all", ours: pairs.map(\.ours),
+                floor: pairs.map(\.floor), unit: "commits/s", goal: .atLeast(10_000))
+        ]
+    }
+
+    private func run(_ count: Int) async throws -> Double {
+        try await workbench.withServer { url in
+            let pair = try await Pair(workbench, url: url, carCount: 1_000, durability: .process)
+            let start = ContinuousClock.now
+            for number in 1...count { try await pair.write(number) }
+            let seen = try await pair.seen.wait(for: count)
+            let expected = (1...count).reduce(into: [Int](repeating: 0, count: 1_000)) { $0[$1 % 1_000] = $1 }
+            let views = try pair.observer.objects(Car.self).sorted(by: \.vin).fetch().map(\.views)
+            try check(views, is: expected, "the views on B")
+            await pair.close()
+            return Double(count) / ((seen - start) / .seconds(1))
+        }
+    }
+
+    /// The same commits into one file, with SQLite alone.
+    private func rawRate(_ count: Int) async throws -> Double {
+        let path = workbench.freshPath("raw")
+        let store = try await workbench.openStore("raw", models: [Car.self], path: path)
+        try await store.insert(Car.numbered(0..<1_000))
+        await store.close()
+        let database = try RawDatabase(path: path)
+        let seconds = try await workbench.seconds {
+            try database.commitEach(count, "UPDATE o_Car SET p_views = ?1 WHERE _row = 1 + ?1 % 1000")
+        }
+        try check(try database.integer("SELECT max(p_views) FROM o_Car"), is: count - 1, "the last commit")
+        return Double(count) / seconds
+    }
+}

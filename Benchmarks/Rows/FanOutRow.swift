@@ -1,0 +1,78 @@
+import Sluice
+
+/// R8: commits that concern one view with thousands of connections, one commit after the other.
+struct FanOutRow {
+    private let workbench: Workbench
+
+    init(_ workbench: Workbench) { self.workbench = workbench }
+
+    func measure() async throws -> [Measurement] {
+        Descriptors.raiseLimit()
+        let count = workbench.options.size(10_000, quick: 500)
+        let roundCount = workbench.options.size(20, quick: 5)
+        let pairs = try await workbench.repeated { _ in
+            let (ours, byteCount) = try await broadcast(to: count, rounds: roundCount)
+            return (ours: ours, floor: try rawRate(to: count, rounds: roundCount, byteCount: byteCount), byteCount)
+        }
+        return [
+            Measurement(
+                .fanOut, "a commit of \(pairs[0].2) bytes to \(Double(count).shown) connections",
+                ours: pairs.map(\.ours), floor: pairs.map(\.floor), unit: "messages/s", goal: .ratioAtLeast(0.7))
+        ]
+    }
+
+    /// - Returns: messages a second, and the length of one in bytes.
+    private func broadcast(to count: Int, rounds: Int) async throws -> (Double, Int) {
+        try await workbench.withServer { url in
+            let store = try await workbench.openStore("writer", models: [Car.self], url: url)
+            let cars = Car.numbered(0..<10)
+            try await store.insert(cars)
+            let port = url.split(separator: ":")[2].split(separator: "/")[0]
+            let readers = try ReaderProcess(port: UInt16(port) ?? 0, count: count, isSyncing: true)
+            defer { readers.stop() }
+            try readers.waitUntilReady()
+            var nanoseconds: UInt64 = 0
+            var byteCount = 0
+            for round in 0..<rounds {
+                let start = ReaderProcess.now
+                try await store.write { transaction in
+                    try transaction.update(cars[round % cars.count]) { $0.price = Double(round) + 0.5 }
+                }
+                let result = try readers.waitForRound()
+                nanoseconds += result.finishedAt - start
+                byteCount = result.byteCount / count
+                try check(result.byteCount % count, is: 0, "the rest of bytes that not every reader received")
+            }
+            await store.close()
+            return (Double(count * rounds) / (Double(nanoseconds) / 1e9), byteCount)
+        }
+    }
+
+    private func rawRate(to count: Int, rounds: Int, byteCount: Int) throws -> Double {
+        let server = try RawBroadcast()
+        let readers = try ReaderProcess(port: server.port, count: count, isSyncing: false)
+        defer { readers.stop() }
+        try server.accept(count)
+        try readers.waitUntilReady()
+        let frame = RawBroadcast.frame(ofLength: byteCount)
+        var nanoseconds: UInt64 = 0
+        for _ in 0..<rounds {
+            let start = ReaderProcess.now
+            try server.send(frame)
+            let result = try readers.waitForRound()
+            nanoseconds += result.finishedAt - start
+            try check(result.byteCount, is: byteCount * count, "the bytes that all readers received")
+        }
+        return Double(count * rounds) / (Double(nanoseconds) / 1e9)
+    }
+}
+
+extension RawBroadcast {
+    /// A WebSocket frame of a length, its header included, so that readers count it as they count ours.
+    fileprivate static func frame(ofLength length: Int) -> [UInt8] {
+        let isShort = length - 2 < 126
+        let count = length - (isShort ? 2 : 4)
+        let header: [UInt8] = isShort ? [0x82, UInt8(count)] : [0x82, 126, UInt8(count >> 8), UInt8(count & 0xFF)]
+        return header + [UInt8](repeating: 7, count: count)
+    }
+}

@@ -1,0 +1,60 @@
+import Sluice
+
+/// R3: how long after a write on A its change event comes on B, everything durable.
+struct PropagationRow {
+    private let workbench: Workbench
+
+    init(_ workbench: Workbench) { self.workbench = workbench }
+
+    private struct Run {
+        var afterReturn: [Double] = []
+        var afterCall: [Double] = []
+        var sync = 0.0
+        var roundTrip = 0.0
+    }
+
+    func measure() async throws -> [Measurement] {
+        let count = workbench.options.size(1_000, quick: 100)
+        let runs = try await workbench.repeated { _ in try await run(count) }
+        let p50 = runs.map { $0.afterReturn.percentile(0.5) }
+        let p99 = runs.map { $0.afterReturn.percentile(0.99) }
+        let floor = runs.map { $0.sync + $0.roundTrip }
+        let samples = [
+            "p50": p50, "p99": p99, "fdatasync": runs.map(\.sync), "round trip": runs.map(\.roundTrip),
+            "p50 from the call": runs.map { $0.afterCall.percentile(0.5) },
+        ]
+        return [
+            Measurement(
+                .propagation, "write on A to event on B, p50", ours: p50.median, floor: floor.median, unit: "ms",
+                goal: .atMost(1), samples: samples),
+            Measurement(.propagation, "the same, p99", ours: p99.median, unit: "ms", goal: .atMost(2.5)),
+            Measurement(
+                .propagation, "p50 against one fdatasync and one round trip", ours: p50.median, floor: floor.median,
+                unit: "ms", goal: .ratioAtMost(3)),
+            Measurement(
+                .propagation, "from calling write on A, p50", ours: runs.map { $0.afterCall.percentile(0.5) }.median,
+                floor: floor.median, unit: "ms", goal: .none),
+        ]
+    }
+
+    private func run(_ count: Int) async throws -> Run {
+        var run = Run()
+        run.sync = try DiskSync.samples(count, path: workbench.freshPath("sync")).median * 1000
+        run.roundTrip = try await RoundTrip.samples(count).median * 1000
+        try await workbench.withServer { url in
+            let pair = try await Pair(workbench, url: url, carCount: 100, durability: .full)
+            for number in 1...count + 20 {
+                let called = ContinuousClock.now
+                try await pair.write(number)
+                let returned = ContinuousClock.now
+                let seen = try await pair.seen.wait(for: number)
+                // The first ones warm up.
+                guard number > 20 else { continue }
+                run.afterReturn.append(max(0, (seen - returned) / .milliseconds(1)))
+                run.afterCall.append((seen - called) / .milliseconds(1))
+            }
+            await pair.close()
+        }
+        return run
+    }
+}

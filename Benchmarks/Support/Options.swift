@@ -1,0 +1,36 @@
+/// What the command line asks for: `--runs=N --only=R1,R3 --quick --json=FILE`.
+struct Options {
+    private(set) var runCount = 3
+    /// Small sizes, to see that everything works.
+    private(set) var isQuick = false
+    private(set) var jsonFile = ".build/benchmarks.json"
+    private var only: Set<String> = []
+
+    init(_ arguments: [String]) throws {
+        for argument in arguments {
+            let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
+            switch (parts[0], parts.dropFirst().first) {
+            case ("--runs", let count?):
+                guard let number = Int(count), (1...100).contains(number) else {
+                    throw BenchmarkError("--runs=\(count): give a number from 1 to 100")
+                }
+                runCount = number
+            case ("--only", let names?):
+                only = Set(names.split(separator: ",").map(String.init))
+                for name in only where Row(rawValue: name) == nil {
+                    let known = Row.allCases.map(\.rawValue).joined(separator: ", ")
+                    throw BenchmarkError("--only=\(names): there is no row \(name); there are \(known)")
+                }
+            case ("--json", let file?): jsonFile = file
+            case ("--quick", nil): isQuick = true
+            default:
+                throw BenchmarkError("'\(argument)' is unknown; use --runs=N --only=R1,R3 --quick --json=FILE")
+            }
+        }
+    }
+
+    func includes(_ row: String) -> Bool { only.isEmpty || only.contains(row) }
+
+    /// A size: the whole one, or a small one in a quick run.
+    func size(_ whole: Int, quick: Int) -> Int { isQuick ? quick : whole }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import Sluice
+import SluiceServer
+
+/// Where benchmarks run: their options and their files.
+struct Workbench {
+    let options: Options
+    private let folder: URL
+
+    init(_ options: Options) throws {
+        self.options = options
+        // Beside the build, since the system's temporary folder may be in memory.
+        let parent = URL(filePath: ".build", directoryHint: .isDirectory)
+        folder = parent.appending(path: "benchmark-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    func removeFolder() { try? FileManager.default.removeItem(at: folder) }
+
+    func say(_ line: String) { FileHandle.standardError.write(Data((line + "\n").utf8)) }
+
+    /// A path that nothing was at before.
+    func freshPath(_ name: String) -> String {
+        folder.appending(path: "\(name)-\(UUID().uuidString)").path(percentEncoded: false)
+    }
+
+    /// Starts a server with durable, empty databases and calls `body` with the URL of one of them.
+    func withServer<Result>(_ body: (_ url: String) async throws -> Result) async throws -> Result {
+        let server = try SyncServer(
+            ServerConfiguration(dataFolder: freshPath("server"), port: 0, isDevelopment: true))
+        let port = try server.start()
+        do {
+            let result = try await body("ws://127.0.0.1:\(port)/bench")
+            await server.stop()
+            return result
+        } catch {
+            await server.stop()
+            throw error
+        }
+    }
+
+    /// Opens a new store.
+    ///
+    /// - Parameter url: what to sync with; nil for nothing.
+    func openStore(
+        _ name: String, models: [any Model.Type], path: String? = nil, url: String? = nil,
+        durability: StoreConfiguration.Durability = .process
+    ) async throws -> Store {
+        var configuration = StoreConfiguration(
+            path: path ?? freshPath(name), models: models, sync: url.map { SyncConfiguration(url: $0) })
+        configuration.durability = durability
+        return try await Store.open(configuration)
+    }
+
+    /// How long `body` takes, in seconds.
+    func seconds(_ body: () async throws -> Void) async rethrows -> Double {
+        let start = ContinuousClock.now
+        try await body()
+        return (ContinuousClock.now - start) / .seconds(1)
+    }
+
+    /// Runs `body` as often as the options say.
+    func repeated<Result>(_ body: (_ run: Int) async throws -> Result) async throws -> [Result] {
+        var results: [Result] = []
+        for run in 1...options.runCount { results.append(try await body(run)) }
+        return results
+    }
+}
