@@ -67,7 +67,7 @@ final class CommandProcess: Sendable {
             }
         }
         Thread.detachNewThread { [self] in drain(diagnostics) { $0.diagnostics += $1 } }
-        Thread.detachNewThread { [self] in
+        Thread.detachNewThread { [self, processID] in
             var status: Int32 = 0
             while waitpid(processID, &status, 0) < 0, errno == EINTR {}
             let code = status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
