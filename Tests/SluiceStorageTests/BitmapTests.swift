@@ -5,7 +5,9 @@ import Testing
 
 struct BitmapTests {
     /// Where rows lie: close together, so that chunks grow dense, or far apart.
-    private static let ranges: [ClosedRange<Int64>] = [0...7_000, 60_000...70_000, 0...500_000, 1 << 40...(1 << 40) + 300]
+    private static let ranges: [ClosedRange<Int64>] = [
+        0...7_000, 60_000...70_000, 0...500_000, 1 << 40...(1 << 40) + 300,
+    ]
 
     @Test(arguments: Array(1...12) as [UInt64])
     func bitmap_behavesAsASet(seed: UInt64) {
@@ -58,7 +60,9 @@ struct BitmapTests {
         #expect(RowChunk(base: chunk.base, bytes: chunk.bytes) == chunk)
     }
 
-    @Test(arguments: [[], [1], [1, 0, 1, 0], [2, 0, 1, 0], [UInt8](repeating: 0, count: 8_192), [UInt8](repeating: 1, count: 8_194)])
+    @Test(arguments: [
+        [], [1], [1, 0, 1, 0], [2, 0, 1, 0], [UInt8](repeating: 0, count: 8_192), [UInt8](repeating: 1, count: 8_194),
+    ])
     func bytesThatAreNoChunk_areRefused(bytes: [UInt8]) {
         #expect(RowChunk(base: 0, bytes: bytes) == nil)
     }

@@ -10,7 +10,9 @@ struct ClientStoreTests {
             createdAt: Timestamp(microseconds: 1), updatedAt: Timestamp(microseconds: 2), isDormant: isDormant)
     }
 
-    private func members(of id: UInt64, _ role: MemberRole = .root, in storage: any ClientReading) throws -> Set<ObjectRef> {
+    private func members(of id: UInt64, _ role: MemberRole = .root, in storage: any ClientReading) throws -> Set<
+        ObjectRef
+    > {
         var result: Set<ObjectRef> = []
         try storage.forEachMember(of: id, role: role) { object in
             result.insert(object)
@@ -63,7 +65,8 @@ struct ClientStoreTests {
         let folder = try TemporaryFolder()
         let location = StorageLocation.file(folder.file("store"))
         let state = SyncState(
-            databaseID: ObjectID(high: 1, low: .max), epoch: .max, clientID: 3, nonce: ObjectID(high: 0, low: 9), version: 77)
+            databaseID: ObjectID(high: 1, low: .max), epoch: .max, clientID: 3, nonce: ObjectID(high: 0, low: 9),
+            version: 77)
         let image = Garage.car("A", price: 3, owner: Garage.ownerKey(1))
         do {
             let storage = try Garage.client(location)

@@ -22,7 +22,8 @@ struct EvolutionTests {
         for (index, value) in Samples.values(of: type).enumerated() {
             let properties = [
                 Property("single\(index)", .scalar(type), default: value, isIndexed: true),
-                Property("list\(index)", PropertyType(.scalar(type), container: .list), default: .list([value, value])),
+                Property(
+                    "list\(index)", PropertyType(.scalar(type), container: .list), default: .list([value, value])),
                 Property("map\(index)", PropertyType(.scalar(type), container: .map)),
             ]
             expected += [value, .list([value, value]), .map(ValueMap())]
@@ -81,7 +82,9 @@ struct EvolutionTests {
     func namesThatTablesCannotTellApart_areRefused(classes: [ClassDeclaration]) throws {
         let store = try SQLiteClientStorage.open(.memory)
         let schema = try Schema(classes.map { try $0.schema() })
-        let error = #expect(throws: SchemaError.self) { try store.write { _ = try store.merge(schema, sides: ("a", "b")) } }
+        let error = #expect(throws: SchemaError.self) {
+            try store.write { _ = try store.merge(schema, sides: ("a", "b")) }
+        }
         #expect(error?.code == .duplicateName)
         #expect(store.schema.classes.isEmpty)
     }

@@ -13,9 +13,13 @@ struct FaultTests {
                 let record = try storage.makeClient(
                     userID: nil, nonce: ObjectID(high: 0, low: 0), createdAt: Timestamp(microseconds: 0))
                 _ = try storage.merge(
-                    Schema([ClassSchema("Extra", properties: [Property("tags", PropertyType(.scalar(.int), container: .set))])]),
+                    Schema([
+                        ClassSchema(
+                            "Extra", properties: [Property("tags", PropertyType(.scalar(.int), container: .set))])
+                    ]),
                     sides: ("a", "b"))
-                try storage.insert(Garage.car("B", owner: Garage.ownerKey(1), former: [Garage.ownerKey(2)]), ofClass: Garage.car)
+                try storage.insert(
+                    Garage.car("B", owner: Garage.ownerKey(1), former: [Garage.ownerKey(2)]), ofClass: Garage.car)
                 try storage.update(Garage.car("A", price: 2, former: []), ofClass: Garage.car, changed: [1, 3])
                 try storage.delete(Garage.ownerRef(5), version: 2)
                 try storage.append(

@@ -22,7 +22,8 @@ struct LogTests {
             let version = storage.version + 1
             var state = state
             var entry = LogEntry(
-                version: version, clientID: .random(in: 1...3, using: &random), userID: Bool.random(using: &random) ? "u" : nil,
+                version: version, clientID: .random(in: 1...3, using: &random),
+                userID: Bool.random(using: &random) ? "u" : nil,
                 timestamp: HybridTimestamp(microseconds: .random(in: 0...100, using: &random)),
                 acceptedAt: Timestamp(microseconds: Int64(version)), changes: [])
             let objects = Set((0..<Int.random(in: 0...4, using: &random)).map { _ in randomObject() })
@@ -35,7 +36,8 @@ struct LogTests {
 
         private func randomObject() -> ObjectRef {
             Bool.random(using: &random)
-                ? Garage.carRef("c\(Int.random(in: 0..<6, using: &random))") : Garage.ownerRef(.random(in: 0..<6, using: &random))
+                ? Garage.carRef("c\(Int.random(in: 0..<6, using: &random))")
+                : Garage.ownerRef(.random(in: 0..<6, using: &random))
         }
 
         private func randomRow(_ object: ObjectRef, version: UInt64) -> Row {

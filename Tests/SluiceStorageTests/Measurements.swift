@@ -135,7 +135,8 @@ struct Measurements {
         let folder = try TemporaryFolder()
         var handle: OpaquePointer?
         sqlite3_open(folder.file("raw"), &handle)
-        sqlite3_exec(handle, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=OFF", nil, nil, nil)
+        sqlite3_exec(
+            handle, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=OFF", nil, nil, nil)
         sqlite3_exec(
             handle,
             """

@@ -6,10 +6,13 @@ import Testing
 
 struct QueryTests {
     private static let texts = [
-        "TRUEPREDICATE", "price > 3", "price BETWEEN {2, 6}", "owner.name == 'n1'", "owner == NULL", "former.@count > 1",
+        "TRUEPREDICATE", "price > 3", "price BETWEEN {2, 6}", "owner.name == 'n1'", "owner == NULL",
+        "former.@count > 1",
         "ANY former.name BEGINSWITH 'n'", "vin LIKE 'c?'", "vin CONTAINS[c] 'C1'", "owner.car.price < 5",
     ]
-    private static let orders = ["", "SORT(price ASC)", "SORT(price DESC)", "SORT(owner.name DESC, vin ASC)", "SORT(vin ASC)"]
+    private static let orders = [
+        "", "SORT(price ASC)", "SORT(price DESC)", "SORT(owner.name DESC, vin ASC)", "SORT(vin ASC)",
+    ]
 
     private func storage(seed: UInt64) throws -> (SQLiteClientStorage, [Row]) {
         var random = SeededGenerator(seed: seed)
@@ -17,14 +20,18 @@ struct QueryTests {
         var rows: [Row] = []
         try storage.write {
             for number in 0..<40 {
-                let former = (0..<Int.random(in: 0...3, using: &random)).map { _ in Garage.ownerKey(.random(in: 0..<9, using: &random)) }
+                let former = (0..<Int.random(in: 0...3, using: &random)).map { _ in
+                    Garage.ownerKey(.random(in: 0..<9, using: &random))
+                }
                 let owner = Bool.random(using: &random) ? Garage.ownerKey(.random(in: 0..<9, using: &random)) : nil
-                let row = Garage.car("c\(number)", price: .random(in: 0...9, using: &random), owner: owner, former: former)
+                let row = Garage.car(
+                    "c\(number)", price: .random(in: 0...9, using: &random), owner: owner, former: former)
                 rows.append(row)
                 try storage.insert(row, ofClass: Garage.car)
             }
             for number in 0..<6 as Range<UInt64> {
-                let row = Garage.owner(number, name: "n\(number % 3)", car: "c\(Int.random(in: 0..<50, using: &random))")
+                let row = Garage.owner(
+                    number, name: "n\(number % 3)", car: "c\(Int.random(in: 0..<50, using: &random))")
                 try storage.insert(row, ofClass: Garage.owner)
             }
         }
@@ -32,7 +39,9 @@ struct QueryTests {
     }
 
     /// The results by evaluator and comparator, without limit.
-    private func oracle(_ query: Query, _ rows: [Row], _ storage: SQLiteClientStorage) throws -> [(row: Row, position: SortPosition)] {
+    private func oracle(_ query: Query, _ rows: [Row], _ storage: SQLiteClientStorage) throws -> [(
+        row: Row, position: SortPosition
+    )] {
         let evaluator = Evaluator(query, schema: storage.schema)
         let order = SortOrder(query.sort)
         var results: [(row: Row, position: SortPosition)] = []

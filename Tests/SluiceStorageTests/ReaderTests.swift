@@ -92,7 +92,9 @@ struct ReaderTests {
                     try storage.read { reader throws in
                         var prices: [Int64] = []
                         for name in ["A", "B"] {
-                            guard case .int(let price)? = try reader.row(Garage.carRef(name))?.values[1] else { continue }
+                            guard case .int(let price)? = try reader.row(Garage.carRef(name))?.values[1] else {
+                                continue
+                            }
                             prices.append(price)
                         }
                         let memberCount = reader.memberCount(of: id, role: .root)
@@ -127,7 +129,8 @@ struct ReaderTests {
     }
 
     /// Runs `work` on threads of its own beside `body`, and waits for them.
-    private func withThreads(_ count: Int, _ work: @escaping @Sendable () -> Void, while body: () throws -> Void) throws {
+    private func withThreads(_ count: Int, _ work: @escaping @Sendable () -> Void, while body: () throws -> Void) throws
+    {
         final class Box: Sendable {
             let work: @Sendable () -> Void
             init(_ work: @escaping @Sendable () -> Void) { self.work = work }

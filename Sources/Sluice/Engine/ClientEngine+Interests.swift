@@ -62,7 +62,7 @@ extension ClientEngine {
             let id = interest.record.id
             if purging {
                 for object in try storage.exclusiveMembers(of: id) where try !storage.hasPending(object) {
-                    try transaction.evict(object, reason: .purged)
+                    try evict(object, reason: .purged, transaction)
                 }
                 try storage.removeSubscription(id)
                 return
@@ -119,7 +119,7 @@ extension ClientEngine {
             var count = 0
             for classIndex in schema.classes.indices {
                 for object in try storage.unheldObjects(ofClass: classIndex) {
-                    try transaction.evict(object, reason: .purged)
+                    try evict(object, reason: .purged, transaction)
                     count += 1
                 }
             }

@@ -1,5 +1,6 @@
 internal import SluiceModel
 internal import SluiceStorage
+internal import SluiceViews
 package import SluiceWire
 
 extension ClientEngine {
@@ -61,29 +62,71 @@ extension ClientEngine {
     func retireOutbox(in transaction: StoreTransaction, refusing refused: Set<UInt64>) throws {
         guard canRetire else { return }
         var accepted: [ObjectRef: [ObjectOperation]] = [:]
+        var refusedObjects: Set<ObjectRef> = []
         try storage.forEachOutboxChangeset(after: 0) { changeset in
             guard changeset.sequence <= session.acknowledged else { return false }
-            if refused.contains(changeset.sequence) { return true }
+            if refused.contains(changeset.sequence) {
+                refusedObjects.formUnion(changeset.operations.map(\.object))
+                return true
+            }
             for operation in changeset.operations { accepted[operation.object, default: []].append(operation) }
             return true
         }
         for object in try storage.removeFromOutbox(through: session.acknowledged) {
-            try settle(object, accepted: accepted[object] ?? [], transaction)
+            try settle(
+                object, accepted: accepted[object] ?? [], isRefused: refusedObjects.contains(object), transaction)
         }
     }
 
     /// Shows what an object is, now that the server has taken operations on it.
-    private func settle(_ object: ObjectRef, accepted: [ObjectOperation], _ transaction: StoreTransaction) throws {
-        var image: Row? = if case .row(let row)? = try storage.baseImage(of: object) { row } else { nil }
-        if try !transaction.serverImages.contains(object) && !isCompletelySynced(object) {
-            // Nobody has asked the server what became of it: what was written stays. Any image from there is newer.
-            for operation in accepted { image = operation.applied(to: image, schema: schema) }
-            if image?.version == 0 { image?.version = 1 }
-        }
-        let isPending = try storage.hasPending(object)
-        try storage.setBaseImage(isPending ? image.map(BaseImage.row) ?? BaseImage.none : nil, of: object)
-        try transaction.show(replayed(image, of: object), of: object)
+    ///
+    /// What the server made of them is known if its image came just now, or if a complete subscription has the object:
+    /// then it is as the last image says. Else what was written stays. The last image is kept beside it where a
+    /// subscription may yet turn out to have it unchanged.
+    private func settle(
+        _ object: ObjectRef, accepted: [ObjectOperation], isRefused: Bool, _ transaction: StoreTransaction
+    ) throws {
         transaction.touch(object)
+        if try transaction.serverImages.contains(object) || isCompletelySynced(object) {
+            return try showServerImage(of: object, transaction)
+        }
+        var image: Row? = if case .row(let row)? = try storage.baseImage(of: object) { row } else { nil }
+        let isPending = try storage.hasPending(object)
+        let isMember = try isMemberOfAny(object)
+        if !isMember || isRefused {
+            for operation in accepted { image = operation.applied(to: image, schema: schema) }
+            // Any image from the server is newer.
+            if image?.version == 0 { image?.version = 1 }
+            try transaction.show(replayed(image, of: object), of: object)
+        }
+        if !isMember {
+            try storage.setBaseImage(isPending ? image.map(BaseImage.row) ?? BaseImage.none : nil, of: object)
+        } else if !isPending {
+            unconfirmed.insert(object)
+        }
+    }
+
+    /// Shows the server's last image with what is unacknowledged on it, and keeps the image only for that.
+    func showServerImage(of object: ObjectRef, _ transaction: StoreTransaction) throws {
+        let image: Row? = if case .row(let row)? = try storage.baseImage(of: object) { row } else { nil }
+        try transaction.show(replayed(image, of: object), of: object)
+        unconfirmed.remove(object)
+        if try !storage.hasPending(object) { try storage.setBaseImage(nil, of: object) }
+    }
+
+    /// Removes an object from this store, and the server's image of it.
+    func evict(_ object: ObjectRef, reason: RemovalReason, _ transaction: StoreTransaction) throws {
+        if try storage.isPresent(object) { try transaction.evict(object, reason: reason) }
+        if unconfirmed.remove(object) != nil { try storage.setBaseImage(nil, of: object) }
+    }
+
+    /// Whether a subscription, complete or not, observed or dormant, has the object or is being told of it.
+    private func isMemberOfAny(_ object: ObjectRef) throws -> Bool {
+        if try storage.isHeld(object, excluding: nil) { return true }
+        for record in storage.subscriptions where record.isDormant {
+            if try storage.isMember(object, of: record.id, role: nil) { return true }
+        }
+        return false
     }
 
     /// Whether a complete subscription has the object, so that its image here is the server's at the store's version.

@@ -217,7 +217,7 @@ extension ClientEngine {
                         try transaction.show(row, of: object)
                         try storage.setBaseImage(BaseImage.none, of: object)
                     } else {
-                        try transaction.evict(object, reason: .unknown)
+                        try evict(object, reason: .unknown, transaction)
                     }
                 }
             }

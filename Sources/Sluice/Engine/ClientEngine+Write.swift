@@ -20,6 +20,7 @@ extension ClientEngine {
         guard syncs, !writer.operations.isEmpty else { return }
         let written = Set(writer.operations.map(\.object))
         for (object, old) in writer.firstImages where try written.contains(object) && !storage.hasPending(object) {
+            if unconfirmed.remove(object) != nil { continue }
             // What no server has seen has no image there.
             let image = old.flatMap { $0.version > 0 ? BaseImage.row($0) : nil } ?? BaseImage.none
             try storage.setBaseImage(image, of: object)

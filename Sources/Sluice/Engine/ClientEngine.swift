@@ -32,6 +32,9 @@ package final class ClientEngine {
 
     var session = SyncSession()
     var interests: [ObjectID: Interest] = [:]
+    /// Objects whose acknowledged writes show although no image with them has come back, since no subscription that is
+    /// complete has them. The store keeps the server's last image of each, for a subscription that resumes from there.
+    var unconfirmed: Set<ObjectRef> = []
     let hub = ObserverHub()
     var actions: [ClientAction] = []
     var uploadWaiters: [UInt64: (Result<Bool, SyncError>) -> Bool] = [:]
@@ -60,6 +63,11 @@ package final class ClientEngine {
         clock = HybridClock(last: storage.clock)
         backoff = ReconnectBackoff(initial: options.reconnectDelay, maximum: options.reconnectDelayMax)
         try sleepAllSubscriptions()
+        try findUnconfirmed()
+    }
+
+    private func findUnconfirmed() throws {
+        unconfirmed = Set(try storage.objectsWithBaseImage.filter { try !storage.hasPending($0) })
     }
 
     package var schema: Schema { storage.schema }
@@ -115,6 +123,7 @@ package final class ClientEngine {
             storage.rollback()
             hasGrownSchema = false
             for record in storage.subscriptions { subscriptionInterest(record.id)?.record = record }
+            try findUnconfirmed()
             throw error
         }
         if hasGrownSchema {

@@ -13,6 +13,7 @@ final class FrameApplier {
     private(set) var concerned: Set<UInt64> = []
     private var departed: [(object: ObjectRef, reason: RemovalReason)] = []
     private var bootstrapped: [Interest] = []
+    private var completed: [Interest] = []
 
     init(_ engine: ClientEngine, map: SchemaMap, _ transaction: StoreTransaction) {
         self.engine = engine
@@ -44,6 +45,14 @@ final class FrameApplier {
     func finish() throws {
         for (object, reason) in departed { try dropIfUnheld(object, reason: reason) }
         for interest in bootstrapped { try dropStale(interest) }
+        guard !completed.isEmpty else { return }
+        // Of what no image came, the last one is right.
+        for object in try storage.objectsWithBaseImage {
+            for interest in completed where try storage.isMember(object, of: interest.record.id, role: nil) {
+                transaction.touch(object)
+                try engine.showServerImage(of: object, transaction)
+            }
+        }
     }
 
     // MARK: Pages and completion
@@ -77,6 +86,7 @@ final class FrameApplier {
             }
             bootstrapped.append(interest)
         }
+        completed.append(interest)
         let wasComplete = interest.record.state == .complete
         interest.record.state = .complete
         interest.record.version = complete.version
@@ -160,7 +170,7 @@ final class FrameApplier {
                 transaction.noteMembership(object, of: id, reason: RemovalReason(departure.reason))
             }
         }
-        if departure.reason == .deleted, try storage.hasPending(object) {
+        if departure.reason == .deleted, try engine.unconfirmed.contains(object) || storage.hasPending(object) {
             try storage.setBaseImage(BaseImage.none, of: object)
             transaction.noteServerImage(object)
         }
@@ -169,14 +179,13 @@ final class FrameApplier {
     /// Removes an object that nobody asks for any more, unless the server does not yet know what was done to it here.
     private func dropIfUnheld(_ object: ObjectRef, reason: RemovalReason) throws {
         guard try !storage.hasPending(object), try !storage.isHeld(object, excluding: nil) else { return }
-        guard try storage.isPresent(object) else { return }
-        try transaction.evict(object, reason: reason)
+        try engine.evict(object, reason: reason, transaction)
     }
 
     private func apply(
         _ images: ServerImages, _ object: ObjectRef, version: UInt64, values: ArraySlice<Value>
     ) throws {
-        if try storage.hasPending(object) {
+        if try engine.unconfirmed.contains(object) || storage.hasPending(object) {
             transaction.noteServerImage(object)
             let base: Row? = if case .row(let row)? = try storage.baseImage(of: object) { row } else { nil }
             if let base, base.version > version { return }
@@ -185,7 +194,9 @@ final class FrameApplier {
             let shown = try engine.replayed(image, of: object)
             // A member must be known here, if only as deleted.
             if shown == nil { try transaction.show(image, of: object) }
-            return try transaction.show(shown, of: object)
+            try transaction.show(shown, of: object)
+            if engine.unconfirmed.remove(object) != nil { try storage.setBaseImage(nil, of: object) }
+            return
         }
         guard let current = try storage.row(object) else {
             let row = images.overlay(nil, key: object.key, version: version, values: values)

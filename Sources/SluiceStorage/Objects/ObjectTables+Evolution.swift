@@ -36,12 +36,15 @@ extension ObjectTables {
                 } else if !columns.insert(property.name.lowercased()).inserted {
                     throw SchemaError(
                         .duplicateName,
-                        "\(declared.name) has two properties that differ from '\(property.name)' only in case; rename one")
+                        "\(declared.name) has two properties that differ from '\(property.name)' only in case; rename one"
+                    )
                 }
             }
             for name in names where !tables.insert(name.lowercased()).inserted {
                 throw SchemaError(
-                    .duplicateName, "the table \(name) of \(declared.name) is taken by a class or collection of a similar name; rename one")
+                    .duplicateName,
+                    "the table \(name) of \(declared.name) is taken by a class or collection of a similar name; rename one"
+                )
             }
         }
     }
