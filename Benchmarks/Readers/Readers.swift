@@ -9,7 +9,7 @@ final class Readers {
     private let port: UInt16
     private let count: Int
     private let greeting: [UInt8]?
-    private let epoll = epoll_create1(Int32(EPOLL_CLOEXEC.rawValue))
+    private let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
     private var readers: [Reader] = []
     private var readyCount = 0

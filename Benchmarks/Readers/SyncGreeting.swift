@@ -18,7 +18,8 @@ enum SyncGreeting {
             Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n
             """
         // Masked with zeros, which change nothing.
-        let length = [UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]
-        return Array(request.utf8) + [0x82, 0x80 | 126] + length + [0, 0, 0, 0] + payload
+        let isShort = payload.count < 126
+        let length = isShort ? [UInt8(payload.count)] : [126, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]
+        return Array(request.utf8) + [0x82, 0x80 | length[0]] + length.dropFirst() + [0, 0, 0, 0] + payload
     }
 }
