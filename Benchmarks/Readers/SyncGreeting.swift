@@ -15,7 +15,8 @@ enum SyncGreeting {
         let payload = frame.finish()
         let request = """
             GET /bench HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
-            Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n
+            Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\
+            Sec-WebSocket-Protocol: \(ProtocolVersion.subprotocol)\r\n\r\n
             """
         // Masked with zeros, which change nothing.
         let isShort = payload.count < 126
