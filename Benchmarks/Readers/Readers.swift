@@ -67,12 +67,13 @@ final class Readers {
             throw BenchmarkError("the server closed a reader's connection")
         }
         let wasReady = reader.isReady
+        let before = reader.byteCount
         let messages = try reader.take(UnsafeRawBufferPointer(rebasing: buffer[..<byteCount]))
         if !wasReady {
             if reader.isReady { noteReady() }
             return
         }
-        roundByteCount += byteCount
+        roundByteCount += reader.byteCount - before
         guard messages > 0 else { return }
         guard reader.messageCount == round else {
             throw BenchmarkError("a reader has \(reader.messageCount) messages in round \(round)")
