@@ -14,7 +14,7 @@ import Sluice
 @Model struct Plane {
     @PrimaryKey var tailnum: String
     var manufacturer = ""
-    var type = ""
+    var model = ""
     var seats = 0
 }
 

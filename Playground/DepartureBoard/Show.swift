@@ -74,7 +74,7 @@ struct Show {
         let detail = concourse.results(of: flight)
         guard let whole = try await detail.synced(timeout: .seconds(30)).first else { return }
         let plane = try whole.plane?.fetch()
-        let described = plane.map { "\($0.manufacturer) \($0.type), \($0.seats) seats" } ?? "a plane that the data does not have"
+        let described = plane.map { "\($0.manufacturer) \($0.model), \($0.seats) seats" } ?? "a plane that the data does not have"
         screen.say("A tap on \(whole.airlineCode) \(whole.number) fetches its plane: \(described).")
     }
 

@@ -18,7 +18,7 @@ struct Timetable {
         airlines = try Self.rows("airlines").map { Airline(carrier: $0[0], name: $0[1]) }
         airports = try Self.rows("airports").map { Airport(faa: $0[0], name: $0[1]) }
         planes = try Self.rows("planes").map {
-            Plane(tailnum: $0[0], manufacturer: $0[1], type: $0[2], seats: Int($0[3]) ?? 0)
+            Plane(tailnum: $0[0], manufacturer: $0[1], model: $0[2], seats: Int($0[3]) ?? 0)
         }
         let parser = ISO8601DateFormatter()
         departures = try Self.rows("flights").compactMap { row in

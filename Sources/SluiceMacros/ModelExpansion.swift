@@ -29,7 +29,7 @@ struct ModelExpansion {
             return "model.property(\(arguments))"
         }
         return """
-            \(raw: model.access.prefix)static let model = Sluice.ModelDefinition(\(raw: model.typeName).self) { model in
+            \(raw: model.access.prefix)static let modelDefinition: Sluice.ModelDefinition<\(raw: model.typeName)> = Sluice.ModelDefinition(\(raw: model.typeName).self) { model in
             \(raw: lines.joined(separator: "\n"))
             }
             """

@@ -32,7 +32,7 @@ import Testing
                         "Car"
                     }
 
-                    public static let model = Sluice.ModelDefinition(Car.self) { model in
+                    public static let modelDefinition: Sluice.ModelDefinition<Car> = Sluice.ModelDefinition(Car.self) { model in
                         model.primaryKey("vin", \\.vin)
                         model.property("name", \\.name, default: "Toyota")
                         model.property("year", \\.year, isIndexed: true)

@@ -1,4 +1,5 @@
 import SluiceModel
+import SluiceQuery
 import SluiceStorage
 import Testing
 
@@ -21,7 +22,8 @@ struct EvolutionTests {
         for (index, value) in Samples.values(of: type).enumerated() {
             let properties = [
                 Property("single\(index)", .scalar(type), default: value, isIndexed: true),
-                Property("list\(index)", PropertyType(.scalar(type), container: .list), default: .list([value, value])),
+                Property(
+                    "list\(index)", PropertyType(.scalar(type), container: .list), default: .list([value, value])),
                 Property("map\(index)", PropertyType(.scalar(type), container: .map)),
             ]
             expected += [value, .list([value, value]), .map(ValueMap())]
@@ -38,7 +40,7 @@ struct EvolutionTests {
         #expect(store.schema == schema)
         #expect(try store.row(ObjectRef(0, key))?.values == expected)
         let other = ObjectKey.id(ObjectID(high: 1, low: 2))
-        let row = Row(key: other, values: expected.map { _ in .null }.enumerated().map { expected[$0.offset] })
+        let row = Row(key: other, values: expected)
         try store.write { try store.insert(row, ofClass: 0) }
         #expect(try store.row(ObjectRef(0, other)) == row)
     }
@@ -80,7 +82,9 @@ struct EvolutionTests {
     func namesThatTablesCannotTellApart_areRefused(classes: [ClassDeclaration]) throws {
         let store = try SQLiteClientStorage.open(.memory)
         let schema = try Schema(classes.map { try $0.schema() })
-        let error = #expect(throws: SchemaError.self) { try store.write { _ = try store.merge(schema, sides: ("a", "b")) } }
+        let error = #expect(throws: SchemaError.self) {
+            try store.write { _ = try store.merge(schema, sides: ("a", "b")) }
+        }
         #expect(error?.code == .duplicateName)
         #expect(store.schema.classes.isEmpty)
     }

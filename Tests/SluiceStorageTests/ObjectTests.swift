@@ -1,4 +1,5 @@
 import SluiceModel
+import SluiceQuery
 import SluiceStorage
 import Testing
 
@@ -7,7 +8,8 @@ struct ObjectTests {
         let storage = try Garage.server()
         let owner = Garage.ownerKey(7)
         try storage.write {
-            try storage.insert(Garage.car("A", owner: owner, former: [owner, Garage.ownerKey(8), owner]), ofClass: Garage.car)
+            try storage.insert(
+                Garage.car("A", owner: owner, former: [owner, Garage.ownerKey(8), owner]), ofClass: Garage.car)
         }
         #expect(try storage.row(Garage.ownerRef(7)) == nil)
         #expect(try !storage.isPresent(Garage.ownerRef(7)))
@@ -39,7 +41,9 @@ struct ObjectTests {
 
     @Test func insertingAKeyThatIsPresent_isRefused_andPutReplaces() throws {
         let storage = try Garage.server()
-        try storage.write { try storage.insert(Garage.car("A", price: 1, former: [Garage.ownerKey(1)]), ofClass: Garage.car) }
+        try storage.write {
+            try storage.insert(Garage.car("A", price: 1, former: [Garage.ownerKey(1)]), ofClass: Garage.car)
+        }
         let error = #expect(throws: StorageError.self) {
             try storage.write { try storage.insert(Garage.car("A", price: 2), ofClass: Garage.car) }
         }

@@ -1,4 +1,5 @@
 import SluiceModel
+import SluiceQuery
 import SluiceStorage
 import Testing
 
@@ -21,7 +22,8 @@ struct RoundTripTests {
                 }
                 for _ in 0..<20 {
                     let key = keys.prefix(8).randomElement(using: &random)!
-                    let changed = PropertySet((0..<5).map { _ in declared.properties.indices.randomElement(using: &random)! })
+                    let changed = PropertySet(
+                        (0..<5).map { _ in declared.properties.indices.randomElement(using: &random)! })
                     let new = Samples.row(key, of: declared, links: keys, using: &random)
                     var row = expected[key]!
                     row.version = new.version
@@ -56,9 +58,10 @@ struct RoundTripTests {
         }
     }
 
-    @Test(arguments: [
-        [.int(.min), .int(.max), .int(0)], [.string(""), .string("e\u{301}"), .string("é")],
-    ] as [[ObjectKey]])
+    @Test(
+        arguments: [
+            [.int(.min), .int(.max), .int(0)], [.string(""), .string("e\u{301}"), .string("é")],
+        ] as [[ObjectKey]])
     func keysThatLookAlike_stayApart(keys: [ObjectKey]) throws {
         let isInt = if case .int = keys[0] { true } else { false }
         let declared = try ClassSchema(
@@ -97,7 +100,9 @@ struct RoundTripTests {
         let storage = try Garage.server()
         var row = Garage.car("A")
         row.values[1] = .string("cheap")
-        let error = #expect(throws: StorageError.self) { try storage.write { try storage.insert(row, ofClass: Garage.car) } }
+        let error = #expect(throws: StorageError.self) {
+            try storage.write { try storage.insert(row, ofClass: Garage.car) }
+        }
         #expect(error?.code == .misuse)
         #expect(error?.message.contains("Car.price") == true)
         #expect(try storage.count(ofClass: Garage.car) == 0)

@@ -21,7 +21,10 @@ struct StoreFileTests {
 
     static let refusals = [
         Refusal(testDescription: "text", code: .notADatabase) { path in
-            try write(Array("Dear diary, this is no database at all, and it is longer than a hundred bytes, so there. Bye.".utf8), path)
+            try write(
+                Array(
+                    "Dear diary, this is no database at all, and it is longer than a hundred bytes, so there. Bye.".utf8
+                ), path)
         },
         Refusal(testDescription: "a few bytes", code: .notADatabase) { try write([1, 2, 3], $0) },
         Refusal(testDescription: "another program's database", code: .foreignFile) { path in

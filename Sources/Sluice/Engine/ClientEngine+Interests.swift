@@ -56,14 +56,13 @@ extension ClientEngine {
     private func endInterest(_ interest: Interest, purging: Bool) throws {
         interests[interest.query.hash] = nil
         if let wireID = interest.wireID {
-            session.catchingUp.remove(wireID)
             if session.isActive { send([.unsubscribe(session: SyncSession.number, subscription: wireID)]) }
         }
         try transaction(.local) { transaction in
             let id = interest.record.id
             if purging {
                 for object in try storage.exclusiveMembers(of: id) where try !storage.hasPending(object) {
-                    try transaction.evict(object, reason: .purged)
+                    try evict(object, reason: .purged, transaction)
                 }
                 try storage.removeSubscription(id)
                 return
@@ -78,6 +77,13 @@ extension ClientEngine {
             }
             try storage.updateSubscription(interest.record)
         }
+        try retireOutboxIfCaughtUp()
+    }
+
+    /// Nobody waits any more for what became of a complete subscription while this client was away.
+    func retireOutboxIfCaughtUp() throws {
+        if !interests.values.contains(where: \.isComplete) { session.awaitsCatchUp = false }
+        try retireOutbox()
     }
 
     /// The message that starts or resumes an interest's subscription; a bootstrap begins to be staged.
@@ -113,7 +119,7 @@ extension ClientEngine {
             var count = 0
             for classIndex in schema.classes.indices {
                 for object in try storage.unheldObjects(ofClass: classIndex) {
-                    try transaction.evict(object, reason: .purged)
+                    try evict(object, reason: .purged, transaction)
                     count += 1
                 }
             }

@@ -1,5 +1,6 @@
 internal import SluiceModel
 internal import SluiceStorage
+internal import SluiceViews
 package import SluiceWire
 
 extension ClientEngine {
@@ -46,69 +47,113 @@ extension ClientEngine {
         }
     }
 
-    /// Drops acknowledged changesets, once every subscription has what they led to.
-    func retireOutbox(at version: UInt64) throws {
-        guard session.catchingUp.isEmpty, storage.outboxCount > 0, session.acknowledged > 0 else { return }
-        try transaction(.remote([.snapshot(acceptedAt: now())])) { try retireOutbox(at: version, in: $0) }
+    /// Drops acknowledged changesets, once complete subscriptions have what they led to.
+    func retireOutbox() throws {
+        guard canRetire else { return }
+        try transaction(.remote([.snapshot(acceptedAt: now())])) { try retireOutbox(in: $0, refusing: []) }
         notifyUploaded()
     }
 
-    func retireOutbox(at version: UInt64, in transaction: StoreTransaction) throws {
-        guard session.catchingUp.isEmpty, storage.outboxCount > 0, session.acknowledged > 0 else { return }
+    private var canRetire: Bool {
+        !session.awaitsCatchUp && session.acknowledged > 0 && storage.outboxCount > 0
+    }
+
+    /// - Parameter refused: sequences among the acknowledged that the server refused.
+    func retireOutbox(in transaction: StoreTransaction, refusing refused: Set<UInt64>) throws {
+        guard canRetire else { return }
+        var accepted: [ObjectRef: [ObjectOperation]] = [:]
+        var refusedObjects: Set<ObjectRef> = []
+        try storage.forEachOutboxChangeset(after: 0) { changeset in
+            guard changeset.sequence <= session.acknowledged else { return false }
+            if refused.contains(changeset.sequence) {
+                refusedObjects.formUnion(changeset.operations.map(\.object))
+                return true
+            }
+            for operation in changeset.operations { accepted[operation.object, default: []].append(operation) }
+            return true
+        }
         for object in try storage.removeFromOutbox(through: session.acknowledged) {
-            try settle(object, version: version, transaction)
+            try settle(
+                object, accepted: accepted[object] ?? [], isRefused: refusedObjects.contains(object), transaction)
         }
     }
 
     /// Shows what an object is, now that the server has taken operations on it.
-    private func settle(_ object: ObjectRef, version: UInt64, _ transaction: StoreTransaction) throws {
-        let base = try storage.baseImage(of: object)
-        let isHeld = try storage.isHeld(object, excluding: nil)
-        if try storage.hasPending(object) {
-            guard case .row(let image)? = base, isHeld else { return }
-            return try transaction.show(replayed(image, of: object), of: object)
+    ///
+    /// What the server made of them is known if its image came just now, or if a complete subscription has the object:
+    /// then it is as the last image says. Else what was written stays. The last image is kept beside it where a
+    /// subscription may yet turn out to have it unchanged.
+    private func settle(
+        _ object: ObjectRef, accepted: [ObjectOperation], isRefused: Bool, _ transaction: StoreTransaction
+    ) throws {
+        transaction.touch(object)
+        if try transaction.serverImages.contains(object) || isCompletelySynced(object) {
+            return try showServerImage(of: object, transaction)
         }
-        try storage.setBaseImage(nil, of: object)
-        if isHeld, case .row(let image)? = base {
-            try transaction.show(image, of: object)
-        } else if var row = try storage.row(object), row.version == 0 || isHeld == false {
-            // Nobody asks the server for it: what was written stays, as the server has it.
-            row.version = max(row.version, version)
-            try transaction.update(row, of: object, changed: [])
+        var image: Row? = if case .row(let row)? = try storage.baseImage(of: object) { row } else { nil }
+        let isPending = try storage.hasPending(object)
+        let isMember = try isMemberOfAny(object)
+        if !isMember || isRefused {
+            for operation in accepted { image = operation.applied(to: image, schema: schema) }
+            // Any image from the server is newer.
+            if image?.version == 0 { image?.version = 1 }
+            try transaction.show(replayed(image, of: object), of: object)
+        }
+        if !isMember {
+            try storage.setBaseImage(isPending ? image.map(BaseImage.row) ?? BaseImage.none : nil, of: object)
+        } else if !isPending {
+            unconfirmed.insert(object)
         }
     }
 
-    /// The server's image of an object with the outbox's operations on it applied again; nil if they delete it.
+    /// Shows the server's last image with what is unacknowledged on it, and keeps the image only for that.
+    func showServerImage(of object: ObjectRef, _ transaction: StoreTransaction) throws {
+        let image: Row? = if case .row(let row)? = try storage.baseImage(of: object) { row } else { nil }
+        try transaction.show(replayed(image, of: object), of: object)
+        unconfirmed.remove(object)
+        if try !storage.hasPending(object) { try storage.setBaseImage(nil, of: object) }
+    }
+
+    /// Removes an object from this store, and the server's image of it.
+    func evict(_ object: ObjectRef, reason: RemovalReason, _ transaction: StoreTransaction) throws {
+        if try storage.isPresent(object) { try transaction.evict(object, reason: reason) }
+        if unconfirmed.remove(object) != nil { try storage.setBaseImage(nil, of: object) }
+    }
+
+    /// Whether a subscription, complete or not, observed or dormant, has the object or is being told of it.
+    private func isMemberOfAny(_ object: ObjectRef) throws -> Bool {
+        if try storage.isHeld(object, excluding: nil) { return true }
+        for record in storage.subscriptions where record.isDormant {
+            if try storage.isMember(object, of: record.id, role: nil) { return true }
+        }
+        return false
+    }
+
+    /// Whether a complete subscription has the object, so that its image here is the server's at the store's version.
+    private func isCompletelySynced(_ object: ObjectRef) throws -> Bool {
+        for interest in interests.values where interest.isComplete {
+            if try storage.isMember(object, of: interest.record.id, role: nil) { return true }
+        }
+        return false
+    }
+
+    /// The server's image of an object with the unacknowledged operations on it applied again; nil if they delete it.
+    ///
+    /// The image has the acknowledged ones in it.
     func replayed(_ image: Row?, of object: ObjectRef) throws -> Row? {
         var row = image
-        for pending in try storage.pendingOperations(of: object) {
-            switch pending.operation.action {
-            case .delete:
-                row = nil
-            case .create(let fields):
-                row = row ?? Row(key: object.key, values: schema[object.classIndex].defaultValues(for: object.key))
-                row?.apply(fields)
-            case .update(let fields):
-                row?.apply(fields)
-            }
+        for pending in try storage.pendingOperations(of: object) where pending.sequence > session.acknowledged {
+            row = pending.operation.applied(to: row, schema: schema)
         }
         return row
     }
 
-    /// Takes back a transaction that the server refused.
-    func revert(
-        _ rejected: ServerMessage.Rejected, map: SchemaMap, in transaction: StoreTransaction
-    ) throws -> [WriteRejection] {
+    /// What to report of a transaction that the server refused.
+    func rejections(_ rejected: ServerMessage.Rejected, map: SchemaMap) throws -> [WriteRejection] {
         var operations: [ObjectOperation] = []
         try storage.forEachOutboxChangeset(after: rejected.sequence - 1) { changeset in
             if changeset.sequence == rejected.sequence { operations = changeset.operations }
             return false
-        }
-        for operation in operations {
-            let object = operation.object
-            let base: Row? = if case .row(let row)? = try storage.baseImage(of: object) { row } else { nil }
-            try transaction.show(base, of: object)
-            if base == nil { try storage.setBaseImage(BaseImage.none, of: object) }
         }
         return rejected.reasons.map { reason in
             let object = reason.object.flatMap(map.fromServer)
@@ -168,9 +213,24 @@ extension ClientEngine {
     }
 }
 
+extension ObjectOperation {
+    /// The object after this operation; nil if there is none.
+    fileprivate func applied(to row: Row?, schema: Schema) -> Row? {
+        var row = row
+        switch action {
+        case .delete: return nil
+        case .create:
+            row = row ?? Row(key: object.key, values: schema[object.classIndex].defaultValues(for: object.key))
+        case .update: break
+        }
+        row?.apply(fields)
+        return row
+    }
+}
+
 extension Row {
     /// Applies field operations; what they set is here from then on.
-    mutating func apply(_ fields: [FieldOperation]) {
+    fileprivate mutating func apply(_ fields: [FieldOperation]) {
         for field in fields {
             values[field.property] = field.change.applied(to: values[field.property])
             absent.remove(field.property)

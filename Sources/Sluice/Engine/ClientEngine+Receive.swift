@@ -68,13 +68,12 @@ extension ClientEngine {
         guard let interest = interests.values.first(where: { $0.wireID == refusal.subscription }) else { return }
         interest.error = SyncError(SyncError.Code(refusal.code), refusal.message)
         interest.record.state = .failed
-        session.catchingUp.remove(refusal.subscription)
         try transaction(.local) { transaction in
             try storage.updateSubscription(interest.record)
             transaction.noteRebuild(interest.record.id)
         }
         interest.notifyWaiters()
-        try retireOutbox(at: storage.syncState?.version ?? 0)
+        try retireOutboxIfCaughtUp()
     }
 
     /// Applies what a frame said of objects, in one transaction; a commit whose parts go on waits for the rest.
@@ -93,11 +92,17 @@ extension ClientEngine {
     private func apply(_ messages: [ServerMessage]) throws {
         guard let map = session.map else { throw SyncError(.protocolViolation, "objects before the session is open") }
         var rejections: [WriteRejection] = []
+        var refused: Set<UInt64> = []
         var concerned: Set<UInt64> = []
         var pages: UInt64 = 0
         let origin = ChangeOrigin(messages, now: now())
         try transaction(origin) { transaction in
             let applier = FrameApplier(self, map: map, transaction)
+            try applier.catchUp(messages)
+            // Images in these messages have in them whatever is acknowledged here.
+            for case .commit(let commit) in messages {
+                if let acknowledged = commit.header.acknowledged { noteAcknowledged(acknowledged) }
+            }
             for message in messages {
                 switch message {
                 case .page(let page):
@@ -108,12 +113,14 @@ extension ClientEngine {
                 case .commit(let commit):
                     try applier.apply(commit)
                 case .rejected(let rejected):
-                    rejections += try applier.apply(rejected)
+                    rejections += try self.rejections(rejected, map: map)
+                    refused.insert(rejected.sequence)
                 default: break
                 }
             }
+            try applier.finish()
             concerned = applier.concerned
-            try retireOutbox(at: storage.syncState?.version ?? 0, in: transaction)
+            try retireOutbox(in: transaction, refusing: refused)
         }
         for interest in interests.values where concerned.contains(interest.record.id) { interest.notifyWaiters() }
         for rejection in rejections { onRejection?(rejection) }

@@ -144,13 +144,12 @@ extension ClientEngine {
         session.acknowledged = opened.outcome == .resumed ? opened.acknowledged : 0
         session.sentSequence = session.acknowledged
         let subscriptions = try interests.values.sorted { $0.record.id < $1.record.id }.map { interest in
-            let message = try subscribeMessage(interest)
-            if let wireID = interest.wireID { session.catchingUp.insert(wireID) }
-            return message
+            try subscribeMessage(interest)
         }
+        session.awaitsCatchUp = interests.values.contains(where: \.isComplete)
         // In one frame, so that the server answers all of them at one version.
         if !subscriptions.isEmpty { send(subscriptions) }
-        try retireOutbox(at: opened.version)
+        try retireOutbox()
         if interests.isEmpty { try standAt(opened.version) }
         pumpUploads()
         log?(.info, "session opened", [("outcome", "\(opened.outcome)"), ("version", "\(opened.version)")])
@@ -218,7 +217,7 @@ extension ClientEngine {
                         try transaction.show(row, of: object)
                         try storage.setBaseImage(BaseImage.none, of: object)
                     } else {
-                        try transaction.evict(object, reason: .unknown)
+                        try evict(object, reason: .unknown, transaction)
                     }
                 }
             }

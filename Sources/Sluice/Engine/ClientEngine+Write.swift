@@ -18,7 +18,9 @@ extension ClientEngine {
     /// Puts what the writer did into the outbox, and keeps the server's image of every object it touched first.
     private func enqueue(_ writer: LocalWriter, _ transaction: StoreTransaction) throws {
         guard syncs, !writer.operations.isEmpty else { return }
-        for (object, old) in writer.firstImages where try !storage.hasPending(object) {
+        let written = Set(writer.operations.map(\.object))
+        for (object, old) in writer.firstImages where try written.contains(object) && !storage.hasPending(object) {
+            if unconfirmed.remove(object) != nil { continue }
             // What no server has seen has no image there.
             let image = old.flatMap { $0.version > 0 ? BaseImage.row($0) : nil } ?? BaseImage.none
             try storage.setBaseImage(image, of: object)

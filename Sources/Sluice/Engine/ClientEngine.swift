@@ -32,11 +32,16 @@ package final class ClientEngine {
 
     var session = SyncSession()
     var interests: [ObjectID: Interest] = [:]
+    /// Objects whose acknowledged writes show although no image with them has come back, since no subscription that is
+    /// complete has them. The store keeps the server's last image of each, for a subscription that resumes from there.
+    var unconfirmed: Set<ObjectRef> = []
     let hub = ObserverHub()
     var actions: [ClientAction] = []
     var uploadWaiters: [UInt64: (Result<Bool, SyncError>) -> Bool] = [:]
     var connectionWaiters: [UInt64: (Result<Bool, SyncError>) -> Bool] = [:]
     var reportWaiters: [UInt64: (Result<[UInt8], SyncError>) -> Void] = [:]
+    /// Tells, before anybody else is told of the same commit, that the schema has grown.
+    package var onSchemaGrowth: ((Schema) -> Void)?
     /// Tells about writes that the server refused.
     package var onRejection: ((WriteRejection) -> Void)?
     private var lastNumber: UInt64 = 0
@@ -58,6 +63,11 @@ package final class ClientEngine {
         clock = HybridClock(last: storage.clock)
         backoff = ReconnectBackoff(initial: options.reconnectDelay, maximum: options.reconnectDelayMax)
         try sleepAllSubscriptions()
+        try findUnconfirmed()
+    }
+
+    private func findUnconfirmed() throws {
+        unconfirmed = Set(try storage.objectsWithBaseImage.filter { try !storage.hasPending($0) })
     }
 
     package var schema: Schema { storage.schema }
@@ -84,6 +94,8 @@ package final class ClientEngine {
         try transaction(.local) { _ in
             for var record in awake {
                 record.isDormant = true
+                // All that is complete stands where the store does.
+                if record.state == .complete { record.version = storage.syncState?.version ?? record.version }
                 if record.state == .bootstrapping {
                     record.state = .pending
                     try storage.discardStaging(record.id)
@@ -98,12 +110,6 @@ package final class ClientEngine {
         if try !storage.merge(other, sides: ("this store", side)).isEmpty { hasGrownSchema = true }
     }
 
-    /// The schema, if it has grown since the last call.
-    package func takeGrownSchema() -> Schema? {
-        defer { hasGrownSchema = false }
-        return hasGrownSchema ? schema : nil
-    }
-
     /// Runs `body` in one storage transaction, then tells observers what it changed.
     @discardableResult
     func transaction<Result>(_ origin: ChangeOrigin, _ body: (StoreTransaction) throws -> Result) throws -> Result {
@@ -115,7 +121,14 @@ package final class ClientEngine {
             try storage.commit()
         } catch {
             storage.rollback()
+            hasGrownSchema = false
+            for record in storage.subscriptions { subscriptionInterest(record.id)?.record = record }
+            try findUnconfirmed()
             throw error
+        }
+        if hasGrownSchema {
+            hasGrownSchema = false
+            onSchemaGrowth?(schema)
         }
         try hub.publish(transaction, origin: origin, engine: self)
         return result

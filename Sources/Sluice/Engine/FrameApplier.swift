@@ -11,12 +11,48 @@ final class FrameApplier {
     private let transaction: StoreTransaction
     /// Subscriptions whose state or progress the frame changed, by stored id.
     private(set) var concerned: Set<UInt64> = []
+    private var departed: [(object: ObjectRef, reason: RemovalReason)] = []
+    private var bootstrapped: [Interest] = []
+    private var completed: [Interest] = []
 
     init(_ engine: ClientEngine, map: SchemaMap, _ transaction: StoreTransaction) {
         self.engine = engine
         self.storage = engine.storage
         self.map = map
         self.transaction = transaction
+    }
+
+    // MARK: Catching up
+
+    /// The server's first word on objects since the session was opened brings, in one frame, everything that it could
+    /// resume. What else was complete stays behind the version that the store now steps to, and is so no longer.
+    func catchUp(_ messages: [ServerMessage]) throws {
+        guard engine.session.awaitsCatchUp else { return }
+        engine.session.awaitsCatchUp = false
+        var resumed: Set<UInt64> = []
+        for case .complete(let complete) in messages { resumed.insert(complete.subscription) }
+        for interest in engine.interests.values where interest.isComplete {
+            if let wireID = interest.wireID, resumed.contains(wireID) { continue }
+            concerned.insert(interest.record.id)
+            interest.record.state = .pending
+            interest.record.version = storage.syncState?.version ?? 0
+            try storage.updateSubscription(interest.record)
+            transaction.noteRebuild(interest.record.id)
+        }
+    }
+
+    /// Removes what the messages have left without anybody who asks for it.
+    func finish() throws {
+        for (object, reason) in departed { try dropIfUnheld(object, reason: reason) }
+        for interest in bootstrapped { try dropStale(interest) }
+        guard !completed.isEmpty else { return }
+        // Of what no image came, the last one is right.
+        for object in try storage.objectsWithBaseImage {
+            for interest in completed where try storage.isMember(object, of: interest.record.id, role: nil) {
+                transaction.touch(object)
+                try engine.showServerImage(of: object, transaction)
+            }
+        }
     }
 
     // MARK: Pages and completion
@@ -34,7 +70,6 @@ final class FrameApplier {
     private func bootstrap(_ interest: Interest, progress: Double) throws {
         interest.progress = progress
         guard interest.record.state != .bootstrapping else { return }
-        if interest.isComplete { transaction.noteRebuild(interest.record.id) }
         interest.record.state = .bootstrapping
         try storage.updateSubscription(interest.record)
         if !storage.isStaging(interest.record.id) { try storage.beginStaging(interest.record.id) }
@@ -43,15 +78,15 @@ final class FrameApplier {
     func apply(_ complete: ServerMessage.Complete) throws {
         guard let interest = interests([complete.subscription]).first else { return }
         concerned.insert(interest.record.id)
-        engine.session.catchingUp.remove(complete.subscription)
         let id = interest.record.id
         if complete.kind == .bootstrap {
             for object in try storage.finishStaging(id) {
                 transaction.noteMembership(object, of: id, reason: .unknown)
-                try dropIfUnheld(object, reason: .unknown)
+                departed.append((object, .unknown))
             }
-            try dropStale(interest)
+            bootstrapped.append(interest)
         }
+        completed.append(interest)
         let wasComplete = interest.record.state == .complete
         interest.record.state = .complete
         interest.record.version = complete.version
@@ -65,7 +100,9 @@ final class FrameApplier {
 
     /// Rows on disk that match the query, which the server did not name, and that nothing else protects: they are stale.
     private func dropStale(_ interest: Interest) throws {
-        for object in try storage.refs(matching: interest.query) {
+        let query = interest.query
+        let matching = try query.object.map { try storage.findObject($0).map { [$0] } ?? [] } ?? storage.refs(matching: query)
+        for object in matching {
             guard try !storage.isMember(object, of: interest.record.id, role: nil) else { continue }
             try dropIfUnheld(object, reason: .unknown)
         }
@@ -75,13 +112,7 @@ final class FrameApplier {
 
     func apply(_ commit: ServerMessage.Commit) throws {
         for block in commit.blocks { try apply(block.content, to: interests(block.subscriptions)) }
-        if let acknowledged = commit.header.acknowledged { engine.noteAcknowledged(acknowledged) }
         if !commit.header.isContinued { try engine.standAt(commit.header.version) }
-    }
-
-    func apply(_ rejected: ServerMessage.Rejected) throws -> [WriteRejection] {
-        engine.noteAcknowledged(rejected.sequence)
-        return try engine.revert(rejected, map: map, in: transaction)
     }
 
     // MARK: Blocks
@@ -94,7 +125,7 @@ final class FrameApplier {
         for departure in block.departures {
             guard let object = map.fromServer(departure.object) else { throw SyncError(.protocolViolation, "an unknown class") }
             for interest in interests { try leave(object, departure, interest) }
-            try dropIfUnheld(object, reason: RemovalReason(departure.reason))
+            departed.append((object, RemovalReason(departure.reason)))
         }
         for group in block.objects.groups {
             guard let classIndex = map.classIndex(fromServer: group.classIndex),
@@ -113,11 +144,13 @@ final class FrameApplier {
 
     private func join(_ object: ObjectRef, _ role: MemberRole, _ interest: Interest) throws {
         let id = interest.record.id
+        // One role at a time: a root that is linked too counts as a root.
+        let other: MemberRole = role == .root ? .linked : .root
         if storage.isStaging(id) {
+            try storage.unstageMember(object, role: other, in: id)
             try storage.stageMember(object, role: role, in: id)
         } else {
-            // One role at a time: a root that is linked too counts as a root.
-            try storage.removeMember(object, role: role == .root ? .linked : .root, from: id)
+            try storage.removeMember(object, role: other, from: id)
             if try storage.addMember(object, role: role, to: id) { transaction.noteMembership(object, of: id) }
         }
     }
@@ -137,27 +170,32 @@ final class FrameApplier {
                 transaction.noteMembership(object, of: id, reason: RemovalReason(departure.reason))
             }
         }
-        if departure.reason == .deleted, try storage.hasPending(object) {
+        if departure.reason == .deleted, try engine.unconfirmed.contains(object) || storage.hasPending(object) {
             try storage.setBaseImage(BaseImage.none, of: object)
+            transaction.noteServerImage(object)
         }
     }
 
     /// Removes an object that nobody asks for any more, unless the server does not yet know what was done to it here.
     private func dropIfUnheld(_ object: ObjectRef, reason: RemovalReason) throws {
         guard try !storage.hasPending(object), try !storage.isHeld(object, excluding: nil) else { return }
-        guard try storage.isPresent(object) else { return }
-        try transaction.evict(object, reason: reason)
+        try engine.evict(object, reason: reason, transaction)
     }
 
     private func apply(
         _ images: ServerImages, _ object: ObjectRef, version: UInt64, values: ArraySlice<Value>
     ) throws {
-        if try storage.hasPending(object) {
+        if try engine.unconfirmed.contains(object) || storage.hasPending(object) {
+            transaction.noteServerImage(object)
             let base: Row? = if case .row(let row)? = try storage.baseImage(of: object) { row } else { nil }
             if let base, base.version > version { return }
             let image = images.overlay(base, key: object.key, version: version, values: values)
             try storage.setBaseImage(.row(image), of: object)
-            try transaction.show(engine.replayed(image, of: object), of: object)
+            let shown = try engine.replayed(image, of: object)
+            // A member must be known here, if only as deleted.
+            if shown == nil { try transaction.show(image, of: object) }
+            try transaction.show(shown, of: object)
+            if engine.unconfirmed.remove(object) != nil { try storage.setBaseImage(nil, of: object) }
             return
         }
         guard let current = try storage.row(object) else {

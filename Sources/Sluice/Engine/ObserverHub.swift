@@ -82,8 +82,8 @@ final class ObserverHub {
             }
         }
         let isOfAnyClass = interest.query.object != nil
-        for change in changes.changes where isOfAnyClass || change.object.classIndex == interest.query.classIndex {
-            try judge(change.object)
+        for object in transaction.touched where isOfAnyClass || object.classIndex == interest.query.classIndex {
+            try judge(object)
         }
         for object in transaction.membershipChanges[id] ?? [] { try judge(object) }
         if interest.query.usesLinkPaths {

@@ -8,12 +8,15 @@ final class StoreTransaction {
     private let storage: any ClientStorage
     private var olds: [ObjectRef: Row?] = [:]
     private var order: [ObjectRef] = []
+    private var settled: [ObjectRef] = []
     /// Why objects went, where more is known than that they did.
     private(set) var reasons: [ObjectRef: RemovalReason] = [:]
     /// Objects whose membership changed, by subscription.
     private(set) var membershipChanges: [UInt64: Set<ObjectRef>] = [:]
     /// Why members left, by subscription.
     private(set) var departureReasons: [UInt64: [ObjectRef: RemovalReason]] = [:]
+    /// Objects of which the server said in this transaction what they are.
+    private(set) var serverImages: Set<ObjectRef> = []
     /// Subscriptions whose results must be made anew, since they became complete or ceased to be.
     private(set) var rebuilt: Set<UInt64> = []
 
@@ -58,6 +61,14 @@ final class StoreTransaction {
         membershipChanges[subscription, default: []].insert(object)
         if let reason { departureReasons[subscription, default: [:]][object] = reason }
     }
+
+    func noteServerImage(_ object: ObjectRef) { serverImages.insert(object) }
+
+    /// Has observers judge an object anew although its row may stay as it is.
+    func touch(_ object: ObjectRef) { settled.append(object) }
+
+    /// Every object that observers should look at.
+    var touched: [ObjectRef] { order + settled }
 
     func noteRebuild(_ subscription: UInt64) { rebuilt.insert(subscription) }
 

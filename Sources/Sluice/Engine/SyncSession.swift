@@ -27,8 +27,9 @@ struct SyncSession {
     var limits = ServerLimits()
     var userID: String?
     var nextSubscription: UInt64 = 1
-    /// Subscriptions of this session that the server has not completed since it was opened.
-    var catchingUp: Set<UInt64> = []
+    /// Whether complete subscriptions stand where the last session left them, since the server has not yet said what
+    /// became of any.
+    var awaitsCatchUp = false
     /// The highest sequence that was sent in this session.
     var sentSequence: UInt64 = 0
     /// By sequence, operations that travel unacknowledged.

@@ -151,7 +151,7 @@ extension Link: PropertyElement {
     }
 
     static func accepts(_ key: ObjectKey) -> Bool {
-        guard case .success(let schema) = Target.model.declared.schema else { return true }
+        guard case .success(let schema) = Target.modelDefinition.declared.schema else { return true }
         return schema.accepts(key)
     }
 

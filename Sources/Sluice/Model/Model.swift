@@ -8,7 +8,7 @@ public protocol Model: ResultElement, LinkElement where LinkTarget == Self {
     /// The class's name in schemas and queries.
     static var className: String { get }
     /// The class's properties, with the key paths that reach them.
-    static var model: ModelDefinition<Self> { get }
+    static var modelDefinition: ModelDefinition<Self> { get }
 
     var objectMetadata: ObjectMetadata { get set }
 }
@@ -16,10 +16,10 @@ public protocol Model: ResultElement, LinkElement where LinkTarget == Self {
 extension Model {
     public static var className: String { String(describing: Self.self) }
 
-    public static var declaredClass: DeclaredClass? { model.declared }
+    public static var declaredClass: DeclaredClass? { modelDefinition.declared }
 
     /// What names the object within its class: its primary key, or its id in a class without one.
-    public var objectKey: ObjectKey { Self.model.key(of: self) }
+    public var objectKey: ObjectKey { Self.modelDefinition.key(of: self) }
 
     /// The object's class and key.
     public var identity: Identity { Identity(className: Self.className, key: objectKey) }
@@ -31,7 +31,7 @@ extension Model {
     ///
     /// It tells how the value was read; a link assigned since is known to the link itself, see ``Link/isExcluded``.
     public func isPresent(_ property: PartialKeyPath<Self>) -> Bool {
-        Self.model.column(at: property).map { !objectMetadata.absent.contains($0) } ?? false
+        Self.modelDefinition.column(at: property).map { !objectMetadata.absent.contains($0) } ?? false
     }
 }
 
@@ -44,7 +44,7 @@ extension Model {
 ///     var dealer: Link<Dealer>?
 ///     var objectMetadata = ObjectMetadata()
 ///
-///     static let model = ModelDefinition(Car.self) { model in
+///     static let modelDefinition = ModelDefinition(Car.self) { model in
 ///         model.primaryKey("vin", \.vin)
 ///         model.property("name", \.name)
 ///         model.property("dealer", \.dealer)
@@ -62,12 +62,12 @@ extension KeyPathModel {
     @inlinable
     public init(from row: borrowing RowDecoder) throws {
         self.init()
-        try Self.model.decode(row, into: &self)
+        try Self.modelDefinition.decode(row, into: &self)
         objectMetadata = row.metadata
     }
 
     @inlinable
     public func encode(to row: inout RowEncoder) throws {
-        try Self.model.encode(self, to: &row)
+        try Self.modelDefinition.encode(self, to: &row)
     }
 }

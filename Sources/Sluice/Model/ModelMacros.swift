@@ -6,7 +6,7 @@
     /// annotation takes its type from its literal.
     /// - Parameter name: the class's name in schemas and queries; the struct's own name when left out.
     @attached(
-        member, names: named(className), named(model), named(objectMetadata), named(init), named(encode))
+        member, names: named(className), named(modelDefinition), named(objectMetadata), named(init), named(encode))
     @attached(extension, conformances: Model)
     public macro Model(_ name: String? = nil) = #externalMacro(module: "SluiceMacros", type: "ModelMacro")
 

@@ -47,18 +47,15 @@ package final class StoreCore: Sendable {
                 storage: storage, options: options, now: environment.now, random: environment.random,
                 log: configuration.log))
         published = Mutex(storage.schema)
+        confined.engine.onSchemaGrowth = { [weak self] schema in self?.published.withLock { $0 = schema } }
         queue.setSpecific(key: isOnQueue, value: true)
     }
 
     // MARK: The queue
 
     private func run<Result>(_ body: (ClientEngine) throws -> Result) rethrows -> Result {
-        let engine = confined.engine
-        defer {
-            if let schema = engine.takeGrownSchema() { published.withLock { $0 = schema } }
-            carryOut(engine.takeActions())
-        }
-        return try body(engine)
+        defer { carryOut(confined.engine.takeActions()) }
+        return try body(confined.engine)
     }
 
     /// Runs `body` on the store's queue.

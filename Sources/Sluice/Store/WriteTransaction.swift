@@ -55,7 +55,7 @@ public struct WriteTransaction: ~Copyable {
     public func increment<Element: Model, Number: PropertyValue & Numeric>(
         _ object: Element, _ property: KeyPath<Element, Number>, by amount: Number
     ) throws {
-        guard let name = Element.model.propertyName(at: property) else {
+        guard let name = Element.modelDefinition.propertyName(at: property) else {
             throw RecordError(.unknownProperty, "this key path does not reach a stored property of \(Element.className)")
         }
         try update(object.identity, add: [name: amount.propertyValue])

@@ -25,7 +25,7 @@ extension Column where Value: LinkPath {
     public subscript<Property: PropertyValue>(
         dynamicMember keyPath: KeyPath<Value.LinkTarget, Property>
     ) -> Column<Property> {
-        Column<Property>(columnPath.appending(.property(Value.LinkTarget.model.nameInQuery(at: keyPath))))
+        Column<Property>(columnPath.appending(.property(Value.LinkTarget.modelDefinition.nameInQuery(at: keyPath))))
     }
 }
 

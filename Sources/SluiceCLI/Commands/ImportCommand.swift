@@ -31,7 +31,7 @@ struct ImportCommand: Command {
 
     /// Rows of one transaction.
     private static let batchSize = 2_000
-    /// Transactions that may wait for their acknowledgement; then what is acknowledged leaves memory.
+    /// Batches that may wait for their acknowledgement; after as many, what is acknowledged leaves memory.
     private static let batchCountMax = 10
 
     private let access: ServerAccess
@@ -78,11 +78,9 @@ struct ImportCommand: Command {
                 count += batch.count
                 batches += 1
                 progress.update(fraction: rows.source.fraction, count: count)
-                if batches % Self.batchCountMax == 0 {
-                    try await store.uploaded(timeout: access.timeout)
-                    acknowledged.withLock { $0 = count }
-                    try await store.purgeUnsubscribed()
-                }
+                let waiting = try await makeRoom(in: store)
+                acknowledged.withLock { $0 = max($0, count - waiting * Self.batchSize) }
+                if batches % Self.batchCountMax == 0 { try await store.purgeUnsubscribed() }
             }
             try await store.uploaded(timeout: access.timeout)
         } catch {
@@ -101,6 +99,16 @@ struct ImportCommand: Command {
         let progress = ProgressBar("reading")
         defer { progress.finish() }
         return try file.infer { rows, source in progress.update(fraction: source.fraction, count: rows) }
+    }
+
+    /// Waits while too many batches are unacknowledged.
+    ///
+    /// - Returns: how many are now, at most.
+    private func makeRoom(in store: Store) async throws -> Int {
+        let waiting = try await store.unacknowledgedCount()
+        guard waiting >= Self.batchCountMax else { return waiting }
+        try await store.uploaded(leaving: Self.batchCountMax / 2, timeout: access.timeout)
+        return Self.batchCountMax / 2
     }
 
     private func write(_ batch: [Record], of plan: ImportPlan, to store: Store) async throws {

@@ -1,4 +1,5 @@
 internal import Sluice
+internal import SluiceViews
 
 /// `sluice query`: prints the results of a query once, or their changes for ever.
 struct QueryCommand: Command {

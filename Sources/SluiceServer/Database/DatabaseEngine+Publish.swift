@@ -7,7 +7,6 @@ internal import SluiceWire
 extension DatabaseEngine {
     /// Tells everyone concerned what a durable group changed, and its authors that it is durable.
     func publish(_ group: CommittedGroup) throws {
-        reportRejections(group)
         var concerned: [SessionID: [SessionBlock]] = [:]
         let before = OldStateSource(group.delta, over: storage, schema: storage.schema)
         for live in index.candidates(for: group.delta) {
@@ -97,6 +96,8 @@ extension DatabaseEngine {
     private func commitFrames(
         _ id: SessionID, _ blocks: [SessionBlock], _ group: CommittedGroup, _ acknowledged: UInt64?
     ) -> [[UInt8]] {
+        // A refusal travels with the commit that acknowledges it, so that the client settles both at once.
+        let rejections = group.rejections.filter { $0.session == id }
         var messages = blocks.flatMap { block in
             block.parts.blocks.dropLast().map { [(subscriptions: block.subscriptions, block: $0)] }
         }
@@ -110,17 +111,13 @@ extension DatabaseEngine {
                 session: id.session, version: group.delta.version, acceptedAt: group.acceptedAt,
                 acknowledged: isLast ? acknowledged : nil, isContinued: !isLast)
             var frame = FrameBuilder()
+            for rejection in rejections where isLast {
+                let rejected = ServerMessage.Rejected(
+                    session: id.session, sequence: rejection.sequence, reasons: [rejection.reason])
+                frame.append(ServerMessage.rejected(rejected))
+            }
             frame.appendCommit(header, blocks: parts)
             return frame.finish()
-        }
-    }
-
-    private func reportRejections(_ group: CommittedGroup) {
-        for rejection in group.rejections {
-            guard sessions[rejection.session] != nil else { continue }
-            let rejected = ServerMessage.Rejected(
-                session: rejection.session.session, sequence: rejection.sequence, reasons: [rejection.reason])
-            send([.rejected(rejected)], to: rejection.session)
         }
     }
 }

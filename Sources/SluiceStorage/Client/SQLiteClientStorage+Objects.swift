@@ -36,6 +36,16 @@ extension SQLiteClientStorage {
         }
     }
 
+    package var objectsWithBaseImage: [ObjectRef] {
+        get throws {
+            try connection.withStatement("SELECT class, key FROM _base") { statement in
+                var objects: [ObjectRef] = []
+                while try statement.step() { objects.append(try statement.object(0, file: connection.name)) }
+                return objects
+            }
+        }
+    }
+
     package func setBaseImage(_ image: BaseImage?, of object: ObjectRef) throws {
         try requireTransaction()
         guard let image else {

@@ -31,7 +31,8 @@ extension StorageError {
         return switch code {
         case ENOSPC, EDQUOT: StorageError(.full, "\(path): \(what) failed: \(reason); free some space and try again")
         case EACCES, EPERM, EROFS:
-            StorageError(.readOnly, "\(path): \(what) failed: \(reason); check the permissions of the file and its folder")
+            StorageError(
+                .readOnly, "\(path): \(what) failed: \(reason); check the permissions of the file and its folder")
         case ENOENT, ENOTDIR:
             StorageError(.io, "\(path): \(what) failed: \(reason); check that its folder exists")
         default: StorageError(.io, "\(path): \(what) failed: \(reason)")

@@ -39,7 +39,8 @@ final class Statement {
         var value = value
         value.withUTF8 { bytes in
             let copy = arena.copy(UnsafeRawBufferPointer(bytes))
-            sqlite3_bind_text(handle, index, copy?.assumingMemoryBound(to: CChar.self), Int32(clamping: bytes.count), nil)
+            sqlite3_bind_text(
+                handle, index, copy?.assumingMemoryBound(to: CChar.self), Int32(clamping: bytes.count), nil)
         }
     }
 

@@ -36,12 +36,15 @@ extension ObjectTables {
                 } else if !columns.insert(property.name.lowercased()).inserted {
                     throw SchemaError(
                         .duplicateName,
-                        "\(declared.name) has two properties that differ from '\(property.name)' only in case; rename one")
+                        "\(declared.name) has two properties that differ from '\(property.name)' only in case; rename one"
+                    )
                 }
             }
             for name in names where !tables.insert(name.lowercased()).inserted {
                 throw SchemaError(
-                    .duplicateName, "the table \(name) of \(declared.name) is taken by a class or collection of a similar name; rename one")
+                    .duplicateName,
+                    "the table \(name) of \(declared.name) is taken by a class or collection of a similar name; rename one"
+                )
             }
         }
     }
@@ -142,7 +145,7 @@ extension ObjectTables {
     private static func literal(_ binding: SQLBinding) -> String {
         switch binding {
         case .null: "NULL"
-        case .integer(let value): value == .min ? "(-9223372036854775807 - 1)" : String(value)
+        case .integer(let value): String(value)
         case .real(let value): value.isInfinite ? (value < 0 ? "-9e999" : "9e999") : String(value)
         case .text(let text): "(CAST(x'\(Hexadecimal.encode(Array(text.utf8)))' AS TEXT))"
         case .blob(let bytes): "x'\(Hexadecimal.encode(bytes))'"

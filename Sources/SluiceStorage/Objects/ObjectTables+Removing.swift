@@ -63,7 +63,8 @@ extension ObjectTables {
         guard let row = try rowID(of: object) else { return }
         let table = try table(object.classIndex)
         let sql = """
-            UPDATE \(table.name) SET \(TableLayout.state) = \(TableLayout.State.ghost), \(TableLayout.version) = 0 \
+            UPDATE \(table.name) SET \(TableLayout.state) = \(TableLayout.State.ghost), \
+            \(TableLayout.version) = 0, _incarnation = 0 \
             WHERE \(TableLayout.row) = ? AND \(TableLayout.state) = \(TableLayout.State.tombstone) \
             AND \(TableLayout.version) = ?
             """

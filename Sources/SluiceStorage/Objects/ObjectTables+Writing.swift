@@ -101,8 +101,8 @@ extension ObjectTables {
     ) throws -> Bool {
         var written = changed
         if let primaryKey = table.schema.primaryKeyIndex { written.remove(primaryKey) }
-        let columns = table.singles.filter { written.contains($0.property) }
         let statement = try table.statement(isReviving ? .revive : .update(written)) {
+            let columns = table.singles.filter { written.contains($0.property) }
             let assignments =
                 ["\(TableLayout.version) = ?", "\(TableLayout.absent) = ?"]
                 + (isReviving ? ["\(TableLayout.state) = \(TableLayout.State.present)"] : [])
@@ -117,7 +117,7 @@ extension ObjectTables {
         statement.bind(1, Int64(bitPattern: row.version))
         statement.bind(2, row.absent)
         var parameter: Int32 = 3
-        for column in columns {
+        for column in table.singles where written.contains(column.property) {
             try bind(row, column, to: parameter, of: statement, table)
             parameter += 1
         }

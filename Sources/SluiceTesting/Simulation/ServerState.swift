@@ -24,6 +24,15 @@ final class ServerState: ViewSource {
         }
     }
 
+    /// The state before some commits: another state with old images laid over.
+    init(_ later: ServerState, version: UInt64, olds: [(object: ObjectRef, row: Row?)]) {
+        schema = later.schema
+        self.version = version
+        var rows = later.rows
+        for (object, row) in olds { rows[object.classIndex][object.key] = row }
+        self.rows = rows
+    }
+
     func row(_ object: ObjectRef) -> Row? { rows[object.classIndex][object.key] }
 
     func isPresent(_ object: ObjectRef) -> Bool { row(object) != nil }
@@ -105,7 +114,7 @@ final class ServerHistory {
         states[latest.version] = latest
     }
 
-    /// The state at a version; nil if the server never stood there between two groups of uploads.
+    /// The state at a version; nil if the server never stood there.
     func state(at version: UInt64) -> ServerState? { states[version] }
 
     /// Takes note of what the server is now.
@@ -129,7 +138,13 @@ final class ServerHistory {
         if let repeated {
             throw SimulationFailure("version \(repeated.version) repeats a transaction of client \(repeated.clientID)")
         }
+        let earlier = latest.version
         latest = try ServerState(storage)
         states[latest.version] = latest
+        guard latest.version > earlier + 1 else { return }
+        // Several groups may have been committed at once.
+        for version in earlier + 1..<latest.version {
+            states[version] = ServerState(latest, version: version, olds: try storage.oldImages(since: version))
+        }
     }
 }

@@ -224,8 +224,13 @@ package final class Simulation {
         guard case .frame(let frame) = item else { return "\(item)" }
         let messages = (try? Frame.decode(frame, as: type)) ?? []
         return messages.map { message in
-            let text = "\(message)".replacing("SluiceModel.", with: "").replacing("SluiceWire.", with: "")
-            return text.count > 600 ? text.prefix(600) + "…" : text
+            var text = "\(message)"
+            for prefix in [
+                "SluiceModel.", "SluiceWire.", "ClientMessage.", "ServerMessage.", "Value.", "ObjectOperation.",
+                "FieldOperation.", "ObjectGroup.", "ViewBlock.",
+            ] { text = text.replacing(prefix, with: "") }
+            if let schema = text.firstRange(of: "schema: ") { text.removeSubrange(schema.lowerBound...) }
+            return text.count > 1_500 ? text.prefix(1_500) + "…" : text
         }.joined(separator: " + ")
     }
 

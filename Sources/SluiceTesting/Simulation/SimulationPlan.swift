@@ -78,7 +78,7 @@ package struct SimulationPlan: Sendable {
         options.pageRowCount = generator.pick([1, 2, 3, 5, 100])
         options.groupOperationCountMax = generator.pick([1, 5, 20_000])
         options.replayObjectCountMax = generator.pick([0, 3, 20_000])
-        options.clockSkewMax = generator.pick([0, 0, 5_000, 3_600_000_000])
+        options.clockSkewMax = generator.pick([0, 0, 5_000, 50_000_000])
         options.lastClientLearnsSchema = options.clientCount > 1 && generator.chance(20)
         options.queryCount = generator.pick([2, 4, 8, 12])
         self.options = options

@@ -12,8 +12,12 @@ enum Samples {
         case .float:
             [.float(-.infinity), .float(-.greatestFiniteMagnitude), .float(0.1), .float(.infinity), .float(.nan)]
         case .double:
-            [.double(-.infinity), .double(-1e308), .double(0.1), .double(5e-324), .double(.infinity), .double(.nan)]
-        case .string: ["", "a", "e\u{301}", "é", "x\0y", "🛰️ orbit", String(repeating: "long ", count: 9_000)].map { .string($0) }
+            [
+                .double(-.infinity), .double(-1e308), .double(0.1), .double(.leastNonzeroMagnitude), .double(.infinity),
+                .double(.nan),
+            ]
+        case .string:
+            ["", "a", "e\u{301}", "é", "x\0y", "🛰️ orbit", String(repeating: "long ", count: 9_000)].map { .string($0) }
         case .data: [[], [0], [1, 0, 255], [UInt8](repeating: 7, count: 70_000)].map { .data($0) }
         case .date: [.min, -1, 0, 1_357_034_400_000_000, .max].map { .date(Timestamp(microseconds: $0)) }
         case .uuid: [.uuid(UUID(uuidString: "00000000-0000-0000-0000-000000000001")!), .uuid(UUID())]

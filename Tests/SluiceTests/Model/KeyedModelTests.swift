@@ -8,7 +8,7 @@ import Testing
         #expect(plane.objectKey == .string("N1"))
         #expect(plane.objectID == Identity(className: "Plane", key: .string("N1")).objectID)
         let binding = try ElementBinding(
-            ManualPlane.self, className: "Plane", schema: Schema([ManualPlane.model.classSchema]))
+            ManualPlane.self, className: "Plane", schema: Schema([ManualPlane.modelDefinition.classSchema]))
         let row = try plane.encoded(for: binding)
         #expect(row.key == .string("N1"))
         #expect(try ManualPlane.decode(row, binding).seats == 3)
@@ -31,8 +31,8 @@ import Testing
 
     #if SLUICE_MACROS
         @Test func macroAndTableDeclareTheSameSchema() throws {
-            #expect(try MacroPlane.model.classSchema == ManualPlane.model.classSchema)
-            #expect(try Car.model.classSchema.primaryKey == "vin")
+            #expect(try MacroPlane.modelDefinition.classSchema == ManualPlane.modelDefinition.classSchema)
+            #expect(try Car.modelDefinition.classSchema.primaryKey == "vin")
             #expect(MacroPlane(tailnum: "N1").objectID == ManualPlane(tailnum: "N1").objectID)
         }
 
@@ -40,8 +40,8 @@ import Testing
             let car = Car(vin: "V", price: 9_000, colour: .red)
             #expect(car.name == "Toyota" && car.price == 9_000 && car.imageURLs.isEmpty && car.dealer == nil)
             #expect(car.cached == 7)
-            #expect(Car.model.propertyName(at: \.price) == "price")
-            #expect(Car.model.propertyName(at: \.label) == nil)
+            #expect(Car.modelDefinition.propertyName(at: \.price) == "price")
+            #expect(Car.modelDefinition.propertyName(at: \.label) == nil)
         }
 
         @Test func aKeylessValueHasItsIDBeforeItIsStoredAndKeepsIt() {
@@ -54,8 +54,8 @@ import Testing
         }
 
         @Test func aPropertyOfNoDefaultIsAZeroInTheSchemaAndInitializedByTheUser() throws {
-            #expect(try Car.model.classSchema.property(named: "colour")?.defaultValue == .string(""))
-            #expect(try Car.model.classSchema.properties.map(\.name).contains("cached") == false)
+            #expect(try Car.modelDefinition.classSchema.property(named: "colour")?.defaultValue == .string(""))
+            #expect(try Car.modelDefinition.classSchema.properties.map(\.name).contains("cached") == false)
         }
     #endif
 }

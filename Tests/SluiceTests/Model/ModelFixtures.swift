@@ -42,7 +42,7 @@ struct ManualEverything: KeyPathModel, Hashable {
     var objectMetadata = ObjectMetadata()
 
     static var className: String { "Everything" }
-    static let model = ModelDefinition(ManualEverything.self) { model in
+    static let modelDefinition = ModelDefinition(ManualEverything.self) { model in
         model.property("bool", \.bool)
         model.property("int", \.int)
         model.property("int8", \.int8)
@@ -85,7 +85,7 @@ struct ManualPlane: KeyPathModel {
     var objectMetadata = ObjectMetadata.keyed
 
     static var className: String { "Plane" }
-    static let model = ModelDefinition(ManualPlane.self) { model in
+    static let modelDefinition = ModelDefinition(ManualPlane.self) { model in
         model.primaryKey("tailnum", \.tailnum)
         model.property("seats", \.seats, default: 0)
     }
@@ -216,7 +216,7 @@ extension ManualEverything: Everything {}
         var name = ""
         var objectMetadata = ObjectMetadata()
 
-        static let model = ModelDefinition(User.self) { $0.property("name", \.name) }
+        static let modelDefinition = ModelDefinition(User.self) { $0.property("name", \.name) }
     }
 
     let everythingTypes: [any Everything.Type] = [ManualEverything.self]

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct RecordElementTests {
     @Test func recordsAreReadAndWrittenLikeModels() throws {
-        let schema = try Schema([ManualPlane.model.classSchema])
+        let schema = try Schema([ManualPlane.modelDefinition.classSchema])
         let binding = try ElementBinding(Record.self, className: "Plane", schema: schema)
         let record = try Record(schema[0], ["tailnum": .string("N1"), "seats": .int(4)])
         let row = try record.encoded(for: binding)

@@ -65,7 +65,7 @@ import Testing
 
         init() throws {
             schema = try Schema([
-                Car.model.classSchema, User.model.classSchema, Dealer.model.classSchema, Counter.model.classSchema,
+                Car.modelDefinition.classSchema, User.modelDefinition.classSchema, Dealer.modelDefinition.classSchema, Counter.modelDefinition.classSchema,
             ])
         }
 
@@ -83,7 +83,7 @@ import Testing
         }
 
         @Test func renamedPropertiesGoByTheirStoredNames() throws {
-            let schema = try Schema([MacroEverything.model.classSchema, User.model.classSchema])
+            let schema = try Schema([MacroEverything.modelDefinition.classSchema, User.modelDefinition.classSchema])
             let query = QueryDescription(MacroEverything.self).where {
                 $0.renamed == 1 && $0.level == nil && $0.level != .high
             }
@@ -92,7 +92,7 @@ import Testing
         }
 
         @Test func aValueOfAMapIsReachedByItsKey() throws {
-            let schema = try Schema([MacroEverything.model.classSchema, User.model.classSchema])
+            let schema = try Schema([MacroEverything.modelDefinition.classSchema, User.modelDefinition.classSchema])
             let query = QueryDescription(MacroEverything.self).where { $0.scores["a b"] > 1 && $0.scores["c"] == nil }
             let text = "Everything WHERE scores['a b'] > 1 AND scores['c'] == NULL"
             #expect(try query.query(in: schema).canonicalText == Query.parse(text, schema: schema).canonicalText)

@@ -1,0 +1,33 @@
+internal import Sluice
+internal import SluiceStorage
+
+extension Store {
+    /// How many transactions the server has not acknowledged.
+    func unacknowledgedCount() async throws -> Int {
+        let storage = core.storage
+        return try await core.perform { _ in storage.outboxCount }
+    }
+
+    /// Waits until the server has acknowledged all but the last few transactions, so that writing and uploading overlap.
+    ///
+    /// - Parameters:
+    ///   - count: how many may be left.
+    ///   - timeout: the longest wait without progress.
+    func uploaded(leaving count: Int, timeout: Duration) async throws {
+        let (signal, continuation) = AsyncStream<Void>.makeStream()
+        let storage = core.storage
+        _ = try await core.perform { engine in
+            engine.whenUploaded { result in
+                if case .success = result, storage.outboxCount > count { return false }
+                continuation.finish()
+                return true
+            }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.uploaded(timeout: timeout) }
+            group.addTask { for await _ in signal {} }
+            try await group.next()
+            group.cancelAll()
+        }
+    }
+}

@@ -1,0 +1,63 @@
+public import FoundationEssentials
+package import SluiceModel
+internal import Synchronization
+
+/// A clock that stands still until a test moves it: what its stores and server call now, and when their timers fire.
+///
+/// Reconnecting and the timeouts of ``Results/synced(timeout:)`` and its like wait for this clock.
+public final class ManualClock: Sendable {
+    private struct Timer {
+        let due: Duration
+        let number: UInt64
+        let body: @Sendable () -> Void
+    }
+
+    private struct State {
+        var elapsed: Duration = .zero
+        var lastNumber: UInt64 = 0
+        var timers: [Timer] = []
+    }
+
+    private let start: Date
+    private let state = Mutex(State())
+
+    /// - Parameter start: what the clock shows at first.
+    public init(start: Date = Date(timeIntervalSince1970: 1_700_000_000)) { self.start = start }
+
+    /// What the clock shows.
+    public var now: Date { start.addingTimeInterval(state.withLock { $0.elapsed } / .seconds(1)) }
+
+    package var timestamp: Timestamp { Timestamp(now) }
+
+    /// How many timers wait.
+    public var timerCount: Int { state.withLock { $0.timers.count } }
+
+    /// Moves the clock on. What falls due runs on the calling thread, in order, each at its own time.
+    public func advance(by duration: Duration) {
+        let end = state.withLock { $0.elapsed } + duration
+        while let timer = takeDue(until: end) { timer.body() }
+        state.withLock { $0.elapsed = max($0.elapsed, end) }
+    }
+
+    private func takeDue(until end: Duration) -> Timer? {
+        state.withLock { state in
+            let due = state.timers.indices.filter { state.timers[$0].due <= end }
+            guard let next = due.min(by: { Self.precedes(state.timers[$0], state.timers[$1]) }) else { return nil }
+            let timer = state.timers.remove(at: next)
+            state.elapsed = max(state.elapsed, timer.due)
+            return timer
+        }
+    }
+
+    private static func precedes(_ left: Timer, _ right: Timer) -> Bool {
+        (left.due, left.number) < (right.due, right.number)
+    }
+
+    /// Calls back once the clock has moved on by `delay`.
+    package func schedule(after delay: Duration, _ body: @escaping @Sendable () -> Void) {
+        state.withLock { state in
+            state.lastNumber += 1
+            state.timers.append(Timer(due: state.elapsed + max(delay, .zero), number: state.lastNumber, body: body))
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import SluiceModel
+import SluiceQuery
+import SluiceStorage
+import Testing
+
+struct FaultTests {
+    @Test(arguments: FaultPlan.Fault.allCases)
+    func serverWhoseNthWriteFails_isAsBefore_andGoesOn(fault: FaultPlan.Fault) throws {
+        let folder = try TemporaryFolder()
+        let location = StorageLocation.file(folder.file("db"))
+        func group(_ storage: SQLiteServerStorage) throws {
+            try storage.write {
+                let record = try storage.makeClient(
+                    userID: nil, nonce: ObjectID(high: 0, low: 0), createdAt: Timestamp(microseconds: 0))
+                _ = try storage.merge(
+                    Schema([
+                        ClassSchema(
+                            "Extra", properties: [Property("tags", PropertyType(.scalar(.int), container: .set))])
+                    ]),
+                    sides: ("a", "b"))
+                try storage.insert(
+                    Garage.car("B", owner: Garage.ownerKey(1), former: [Garage.ownerKey(2)]), ofClass: Garage.car)
+                try storage.update(Garage.car("A", price: 2, former: []), ofClass: Garage.car, changed: [1, 3])
+                try storage.delete(Garage.ownerRef(5), version: 2)
+                try storage.append(
+                    LogEntry(
+                        version: storage.version + 1, clientID: record.id, userID: nil,
+                        timestamp: HybridTimestamp(microseconds: 0), acceptedAt: Timestamp(microseconds: 0),
+                        changes: [LogChange(Garage.carRef("B"), .create)]))
+                try storage.setClientProgress(record.id, sequence: 1)
+            }
+        }
+        func reopened() throws -> SQLiteServerStorage {
+            try SQLiteServerStorage.open(location, databaseID: ObjectID(high: 0, low: 0))
+        }
+        let before = try {
+            let storage = try Garage.server(location)
+            try storage.write {
+                try storage.insert(Garage.car("A", price: 1, former: [Garage.ownerKey(5)]), ofClass: Garage.car)
+                try storage.insert(Garage.owner(5), ofClass: Garage.owner)
+            }
+            return try storage.rows(ofClass: Garage.car)
+        }()
+        func check(_ storage: SQLiteServerStorage, _ number: Int) throws {
+            #expect(!storage.isInTransaction)
+            #expect(storage.version == 0)
+            #expect(storage.schema == (try Garage.schema()))
+            #expect(try storage.rows(ofClass: Garage.car) == before, "write \(number)")
+            #expect(try storage.isPresent(Garage.ownerRef(5)))
+            #expect(try storage.client(1) == nil)
+        }
+        /// Whether the group succeeds when its nth write would fail; twice on one handle, as a server would go on.
+        func succeeds(_ number: Int) throws -> Bool {
+            let storage = try reopened()
+            try check(storage, number)
+            for _ in 0..<2 {
+                let plan = FaultPlan(failing: number, with: fault)
+                storage.faults = plan
+                do {
+                    try group(storage)
+                    #expect(!plan.hasFired)
+                    return true
+                } catch let error as StorageError {
+                    #expect(error.code == (fault == .full ? .full : .io))
+                }
+                storage.faults = nil
+                try check(storage, number)
+            }
+            return false
+        }
+        var number = 1
+        while try !succeeds(number) {
+            number += 1
+            try #require(number < 200, "the group must succeed in the end")
+        }
+        #expect(number > 10)
+        let storage = try reopened()
+        #expect(storage.version == 1)
+        #expect(try storage.rows(ofClass: Garage.car).count == 2)
+        #expect(try storage.client(1)?.sequence == 1)
+        #expect(storage.schema.classes.count == 3)
+    }
+
+    @Test(arguments: FaultPlan.Fault.allCases)
+    func clientWhoseNthWriteFails_isAsBefore_andGoesOn(fault: FaultPlan.Fault) throws {
+        let storage = try Garage.client()
+        let id = try storage.write {
+            try storage.insert(Garage.car("A"), ofClass: Garage.car)
+            try storage.insert(Garage.car("B"), ofClass: Garage.car)
+            let id = try storage.addSubscription(ClientStoreTests.record("q")).id
+            try storage.addMember(Garage.carRef("A"), role: .root, to: id)
+            return id
+        }
+        func transaction() throws {
+            try storage.write {
+                try storage.put(Garage.car("C", price: 4), ofClass: Garage.car)
+                try storage.evict(Garage.carRef("A"))
+                try storage.setBaseImage(BaseImage.none, of: Garage.carRef("C"))
+                try storage.setClock(HybridTimestamp(microseconds: 8))
+                try storage.appendToOutbox(
+                    Changeset(
+                        sequence: storage.lastSequence + 1, baseVersion: 0, timestamp: HybridTimestamp(microseconds: 8),
+                        operations: [ObjectOperation(Garage.carRef("C"), .create([]))]))
+                try storage.beginStaging(id)
+                try storage.stageMember(Garage.carRef("B"), role: .root, in: id)
+                _ = try storage.finishStaging(id)
+                try storage.addMember(Garage.carRef("C"), role: .linked, to: id)
+            }
+        }
+        func check(_ reader: any ClientReading, isDone: Bool, _ number: Int) throws {
+            #expect(try reader.isPresent(Garage.carRef("A")) == !isDone, "write \(number)")
+            #expect(try reader.isPresent(Garage.carRef("C")) == isDone, "write \(number)")
+            #expect(try reader.hasPending(Garage.carRef("C")) == isDone, "write \(number)")
+            #expect(try reader.isMember(Garage.carRef("A"), of: id, role: .root) == !isDone, "write \(number)")
+            #expect(try reader.isMember(Garage.carRef("B"), of: id, role: .root) == isDone, "write \(number)")
+            #expect(try reader.isMember(Garage.carRef("C"), of: id, role: nil) == isDone, "write \(number)")
+        }
+        var number = 0
+        while true {
+            number += 1
+            try #require(number < 200, "the transaction must succeed in the end")
+            let plan = FaultPlan(failing: number, with: fault)
+            storage.faults = plan
+            let isDone: Bool
+            do {
+                try transaction()
+                isDone = true
+            } catch is StorageError {
+                isDone = false
+            }
+            storage.faults = nil
+            #expect(isDone == !plan.hasFired)
+            #expect(storage.outboxCount == (isDone ? 1 : 0))
+            #expect(storage.clock.microseconds == (isDone ? 8 : 0))
+            #expect(!storage.isStaging(id))
+            try check(storage, isDone: isDone, number)
+            try storage.read { try check($0, isDone: isDone, number) }
+            if isDone { break }
+        }
+        #expect(number > 10)
+    }
+
+    @Test func writesAfterSQLiteEndedTheTransaction_areRefused_notCommittedAlone() throws {
+        let storage = try Garage.client()
+        try storage.begin()
+        storage.faults = FaultPlan(failing: 1, with: .full)
+        #expect(throws: StorageError.self) { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
+        let error = #expect(throws: StorageError.self) { try storage.insert(Garage.car("B"), ofClass: Garage.car) }
+        #expect(error?.code == .misuse)
+        #expect(throws: StorageError.self) { try storage.commit() }
+        storage.rollback()
+        storage.faults = nil
+        #expect(try storage.read { try $0.count(ofClass: Garage.car) } == 0)
+        try storage.write { try storage.insert(Garage.car("B"), ofClass: Garage.car) }
+    }
+}

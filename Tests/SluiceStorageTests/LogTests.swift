@@ -1,0 +1,241 @@
+import SluiceModel
+import SluiceQuery
+import SluiceStorage
+import Testing
+
+struct LogTests {
+    /// A server's database, driven at random, and its state at every version.
+    final class Driven {
+        let storage: SQLiteServerStorage
+        private(set) var snapshots: [[ObjectRef: Row]] = [[:]]
+        private var random: SeededGenerator
+
+        init(seed: UInt64, location: StorageLocation = .memory) throws {
+            random = SeededGenerator(seed: seed)
+            storage = try Garage.server(location)
+        }
+
+        var state: [ObjectRef: Row] { snapshots[snapshots.count - 1] }
+
+        /// One upload with changes of distinct objects.
+        func upload() throws {
+            let version = storage.version + 1
+            var state = state
+            var entry = LogEntry(
+                version: version, clientID: .random(in: 1...3, using: &random),
+                userID: Bool.random(using: &random) ? "u" : nil,
+                timestamp: HybridTimestamp(microseconds: .random(in: 0...100, using: &random)),
+                acceptedAt: Timestamp(microseconds: Int64(version)), changes: [])
+            let objects = Set((0..<Int.random(in: 0...4, using: &random)).map { _ in randomObject() })
+            for object in objects.sorted() {
+                entry.changes.append(try change(object, version: version, state: &state))
+            }
+            try storage.append(entry)
+            snapshots.append(state)
+        }
+
+        private func randomObject() -> ObjectRef {
+            Bool.random(using: &random)
+                ? Garage.carRef("c\(Int.random(in: 0..<6, using: &random))")
+                : Garage.ownerRef(.random(in: 0..<6, using: &random))
+        }
+
+        private func randomRow(_ object: ObjectRef, version: UInt64) -> Row {
+            let owners = (0..<Int.random(in: 0...2, using: &random)).map { Garage.ownerKey(UInt64($0)) }
+            let row =
+                object.classIndex == Garage.car
+                ? Garage.car("", price: .random(in: 0...9, using: &random), owner: owners.first, former: owners)
+                : Garage.owner(0, name: "n\(Int.random(in: 0...9, using: &random))", car: "c1")
+            var values = row.values
+            if object.classIndex == Garage.car { values[0] = object.key.value }
+            return Row(key: object.key, version: version, values: values)
+        }
+
+        private func change(_ object: ObjectRef, version: UInt64, state: inout [ObjectRef: Row]) throws -> LogChange {
+            let row = randomRow(object, version: version)
+            guard let old = state[object] else {
+                state[object] = row
+                try storage.insert(row, ofClass: object.classIndex)
+                return LogChange(object, .create, written: [1])
+            }
+            if Int.random(in: 0..<3, using: &random) == 0 {
+                state[object] = nil
+                try storage.delete(object, version: version)
+                return LogChange(object, .delete, oldVersion: old.version, oldValues: old.values)
+            }
+            var new = old
+            new.version = version
+            let changed = PropertySet((1..<old.values.count).filter { _ in Bool.random(using: &random) })
+            for property in changed { new.values[property] = row.values[property] }
+            state[object] = new
+            try storage.update(new, ofClass: object.classIndex, changed: changed)
+            return LogChange(
+                object, .update, oldVersion: old.version, written: changed, oldValues: changed.map { old.values[$0] })
+        }
+
+        /// What the log must say of every version.
+        func check(from start: UInt64, _ seed: UInt64) throws {
+            for version in start...storage.version {
+                let olds = try storage.oldImages(since: version)
+                let images = Dictionary(uniqueKeysWithValues: olds.map { ($0.object, $0.row) })
+                let before = snapshots[Int(version)]
+                for object in Set(before.keys).union(state.keys) {
+                    if let image = images[object] {
+                        #expect(image == before[object], "seed \(seed), version \(version)")
+                    } else {
+                        #expect(before[object] == state[object], "seed \(seed), version \(version)")
+                    }
+                }
+                for (object, image) in images { #expect(image == before[object], "seed \(seed), version \(version)") }
+            }
+        }
+    }
+
+    @Test(arguments: Array(1...8) as [UInt64])
+    func oldImages_areTheSnapshotsOfEveryVersion(seed: UInt64) throws {
+        let driven = try Driven(seed: seed)
+        for _ in 0..<20 { try driven.storage.write { for _ in 0..<3 { try driven.upload() } } }
+        #expect(driven.storage.version == 60)
+        for (object, row) in driven.state { #expect(try driven.storage.row(object) == row) }
+        try driven.check(from: 0, seed)
+    }
+
+    @Test(arguments: Array(1...4) as [UInt64])
+    func trimmedLog_answersFromItsStartOn_andForgetsTombstones(seed: UInt64) throws {
+        let folder = try TemporaryFolder()
+        do {
+            let driven = try Driven(seed: seed, location: .file(folder.file("db")))
+            let storage = driven.storage
+            try storage.write { for _ in 0..<60 { try driven.upload() } }
+            #expect(try storage.trimLog(keepingVersions: 20, keepingBytes: .max, entriesMax: 7) == 7)
+            #expect(storage.logStart == 7)
+            while try storage.trimLog(keepingVersions: 20, keepingBytes: .max, entriesMax: 7) > 0 {}
+            #expect(storage.logStart == 40)
+            let error = #expect(throws: StorageError.self) { try storage.oldImages(since: 39) }
+            #expect(error?.code == .logTrimmed)
+            try driven.check(from: 40, seed)
+            try storage.write { for _ in 0..<10 { try driven.upload() } }
+            try driven.check(from: 40, seed)
+            #expect(try storage.trimLog(keepingVersions: .max, keepingBytes: 0, entriesMax: .max) == 30)
+            #expect(try storage.oldImages(since: 70).isEmpty)
+            for object in (0..<6).map({ Garage.carRef("c\($0)") }) where driven.state[object] == nil {
+                #expect(try storage.incarnation(of: object) == 0, "the tombstone went with the log")
+            }
+        }
+        let storage = try SQLiteServerStorage.open(.file(folder.file("db")), databaseID: ObjectID(high: 0, low: 0))
+        #expect(storage.version == 70)
+        #expect(storage.logStart == 70)
+    }
+
+    @Test func history_tellsAssignmentsFromAdditions_andStartsAgainWithEachIncarnation() throws {
+        let storage = try Garage.server()
+        let object = Garage.carRef("A")
+        var version: UInt64 = 0
+        func upload(_ client: UInt64, at time: Int64, _ change: LogChange, _ apply: () throws -> Void) throws {
+            version += 1
+            try storage.write {
+                try apply()
+                try storage.append(
+                    LogEntry(
+                        version: version, clientID: client, userID: nil, timestamp: HybridTimestamp(microseconds: time),
+                        acceptedAt: Timestamp(microseconds: 0), changes: [change]))
+            }
+        }
+        func set(_ client: UInt64, at time: Int64, adding: Int64? = nil) throws {
+            let additions = adding.map { [LogChange.Addition(property: 1, amount: .int($0))] } ?? []
+            let change = LogChange(
+                object, .update, oldVersion: version, written: [1], oldValues: [.int(0)], additions: additions)
+            try upload(client, at: time, change) {
+                try storage.update(Garage.car("A", version: version), ofClass: Garage.car, changed: [1])
+            }
+        }
+        try upload(1, at: 10, LogChange(object, .create, written: [0, 1])) {
+            try storage.insert(Garage.car("A", version: version), ofClass: Garage.car)
+        }
+        try set(2, at: 30)
+        try set(1, at: 20)
+        try set(3, at: 5, adding: 7)
+        let late = WriteStamp(timestamp: HybridTimestamp(microseconds: 30), clientID: 2, version: 2)
+        var history = try storage.history(of: object, since: 1)
+        #expect(history.created == nil)
+        #expect(history.properties[1]?.assigned == late)
+        #expect(history.properties[1]?.additions.map(\.amount) == [.int(7)])
+        #expect(try storage.history(of: object, since: 3).properties[1]?.assigned == nil)
+        #expect(try storage.history(of: object, since: 4).isEmpty)
+        #expect(try storage.history(of: object, since: 0).created?.clientID == 1)
+        #expect(try storage.history(of: Garage.carRef("B"), since: 0).isEmpty)
+        try upload(2, at: 40, LogChange(object, .delete, oldVersion: 4, oldValues: Garage.car("A").values)) {
+            try storage.delete(object, version: version)
+        }
+        history = try storage.history(of: object, since: 1)
+        #expect(history.deleted?.timestamp.microseconds == 40)
+        #expect(history.properties.isEmpty)
+        try upload(3, at: 50, LogChange(object, .create, written: [2])) {
+            try storage.insert(Garage.car("A", version: version), ofClass: Garage.car)
+        }
+        history = try storage.history(of: object, since: 1)
+        #expect(Set(history.properties.keys) == [2])
+        #expect(history.created?.clientID == 3)
+    }
+
+    @Test func entries_surviveReopening_andVersionsHaveNoGaps() throws {
+        let folder = try TemporaryFolder()
+        var entries: [SluiceStorage.LogEntry] = []
+        do {
+            let driven = try Driven(seed: 5, location: .file(folder.file("db")))
+            try driven.storage.write { for _ in 0..<10 { try driven.upload() } }
+            try driven.storage.forEachLogEntry(after: 0) { entry in
+                entries.append(entry)
+                return true
+            }
+            let error = #expect(throws: StorageError.self) {
+                try driven.storage.write {
+                    var entry = entries[0]
+                    entry.version = 12
+                    try driven.storage.append(entry)
+                }
+            }
+            #expect(error?.code == .misuse)
+            driven.storage.rollback()
+            #expect(driven.storage.version == 10)
+        }
+        let storage = try SQLiteServerStorage.open(.file(folder.file("db")), databaseID: ObjectID(high: 0, low: 0))
+        var again: [SluiceStorage.LogEntry] = []
+        try storage.forEachLogEntry(after: 0) { entry in
+            again.append(entry)
+            return entry.version < 7
+        }
+        #expect(again == Array(entries.prefix(7)))
+        #expect(storage.version == 10)
+    }
+
+    @Test func clients_keepWhatTheyReached() throws {
+        let folder = try TemporaryFolder()
+        let location = StorageLocation.file(folder.file("db"))
+        var record: ClientRecord
+        do {
+            let storage = try Garage.server(location)
+            let nonce = ObjectID(high: 4, low: 5)
+            record = try storage.write {
+                try storage.makeClient(userID: "ann", nonce: nonce, createdAt: Timestamp(microseconds: 6))
+            }
+            #expect(record.id == 1)
+            record.version = .max
+            record.nonce = ObjectID(high: .max, low: 0)
+            try storage.write {
+                try storage.update(record)
+                try storage.setClientProgress(1, sequence: 9)
+                try storage.setEpoch(.max)
+            }
+            record.sequence = 9
+            let error = #expect(throws: StorageError.self) {
+                try storage.write { try storage.setClientProgress(2, sequence: 1) }
+            }
+            #expect(error?.code == .notFound)
+        }
+        let storage = try SQLiteServerStorage.open(location, databaseID: ObjectID(high: 0, low: 0))
+        #expect(try storage.client(1) == record)
+        #expect(try storage.client(2) == nil)
+        #expect(storage.epoch == .max)
+    }
+}

@@ -1,0 +1,102 @@
+import SluiceModel
+import SluiceQuery
+import SluiceStorage
+import SluiceViews
+import Testing
+
+struct QueryTests {
+    private static let texts = [
+        "TRUEPREDICATE", "price > 3", "price BETWEEN {2, 6}", "owner.name == 'n1'", "owner == NULL",
+        "former.@count > 1",
+        "ANY former.name BEGINSWITH 'n'", "vin LIKE 'c?'", "vin CONTAINS[c] 'C1'", "owner.car.price < 5",
+    ]
+    private static let orders = [
+        "", "SORT(price ASC)", "SORT(price DESC)", "SORT(owner.name DESC, vin ASC)", "SORT(vin ASC)",
+    ]
+
+    private func storage(seed: UInt64) throws -> (SQLiteClientStorage, [Row]) {
+        var random = SeededGenerator(seed: seed)
+        let storage = try Garage.client()
+        var rows: [Row] = []
+        try storage.write {
+            for number in 0..<40 {
+                let former = (0..<Int.random(in: 0...3, using: &random)).map { _ in
+                    Garage.ownerKey(.random(in: 0..<9, using: &random))
+                }
+                let owner = Bool.random(using: &random) ? Garage.ownerKey(.random(in: 0..<9, using: &random)) : nil
+                let row = Garage.car(
+                    "c\(number)", price: .random(in: 0...9, using: &random), owner: owner, former: former)
+                rows.append(row)
+                try storage.insert(row, ofClass: Garage.car)
+            }
+            for number in 0..<6 as Range<UInt64> {
+                let row = Garage.owner(
+                    number, name: "n\(number % 3)", car: "c\(Int.random(in: 0..<50, using: &random))")
+                try storage.insert(row, ofClass: Garage.owner)
+            }
+        }
+        return (storage, rows)
+    }
+
+    /// The results by evaluator and comparator, without limit.
+    private func oracle(_ query: Query, _ rows: [Row], _ storage: SQLiteClientStorage) throws -> [(
+        row: Row, position: SortPosition
+    )] {
+        let evaluator = Evaluator(query, schema: storage.schema)
+        let order = SortOrder(query.sort)
+        var results: [(row: Row, position: SortPosition)] = []
+        for row in rows where try evaluator.matches(row, in: storage) {
+            let id = Identity(className: "Car", key: row.key).objectID
+            results.append((row, SortPosition(values: try evaluator.sortValues(of: row, in: storage), id: id)))
+        }
+        return results.sorted { order.precedes($0.position.values, $0.position.id, $1.position.values, $1.position.id) }
+    }
+
+    @Test(arguments: texts, orders)
+    func queries_giveWhatTheEvaluatorGives(text: String, order: String) throws {
+        let (storage, rows) = try storage(seed: 3)
+        let query = try Query.parse("\(text) \(order) LIMIT(7)", className: "Car", schema: storage.schema)
+        let expected = try oracle(query, rows, storage)
+        let limited = expected.prefix(7).map { ObjectRef(Garage.car, $0.row.key) }
+        #expect(try storage.refs(matching: query) == limited)
+        #expect(try storage.count(matching: query) == limited.count)
+        #expect(try storage.read { try $0.refs(matching: query) } == limited)
+        var all: [Row] = []
+        try storage.forEachRow(matching: query) { row in
+            all.append(row)
+            return true
+        }
+        #expect(Set(all) == Set(expected.map(\.row)))
+        var paged: [Row] = []
+        var cursor: RowCursor?
+        repeat {
+            let page = try storage.rows(matching: query, after: cursor, limit: 6)
+            #expect(page.rows.count <= 6)
+            paged += page.rows
+            cursor = page.next
+        } while cursor != nil
+        #expect(paged == all)
+        for start in [nil, 0, 3, 15] as [Int?] where start ?? 0 < expected.count {
+            var ordered: [Row] = []
+            try storage.rows(matching: query, after: start.map { expected[$0].position }, limit: 9) { row in
+                ordered.append(row)
+                return true
+            }
+            let rest = expected.dropFirst(start.map { $0 + 1 } ?? 0)
+            #expect(ordered == rest.prefix(9).map(\.row), "after \(start ?? -1)")
+        }
+    }
+
+    @Test func queryOfOneObject_findsItInAnyClass() throws {
+        let (storage, rows) = try storage(seed: 1)
+        let id = Identity(className: "Car", key: rows[5].key).objectID
+        let query = try Query.parse("OBJECT(\(id))", schema: storage.schema)
+        #expect(try storage.refs(matching: query) == [ObjectRef(Garage.car, rows[5].key)])
+        #expect(try storage.read { try $0.count(matching: query) } == 1)
+        let page = try storage.rows(matching: query, after: nil, limit: 1)
+        #expect(page.rows == [rows[5]])
+        #expect(page.next == nil)
+        let missing = try Query.parse("OBJECT(\(ObjectID(high: 1, low: 1)))", schema: storage.schema)
+        #expect(try storage.count(matching: missing) == 0)
+    }
+}
