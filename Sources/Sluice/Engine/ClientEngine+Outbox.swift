@@ -81,7 +81,8 @@ extension ClientEngine {
 
     /// Drops acknowledged changesets while nothing was ever asked of the server: what was written stays.
     private func retireUnasked() throws {
-        for object in try storage.removeFromOutbox(through: session.acknowledged) where try !storage.hasPending(object) {
+        for object in try storage.removeFromOutbox(through: session.acknowledged) where try !storage.hasPending(object)
+        {
             try storage.setBaseImage(nil, of: object)
         }
     }
