@@ -49,7 +49,7 @@ let package = Package(
         .library(name: "Sluice", targets: ["Sluice"]),
         .library(name: "SluiceServer", targets: ["SluiceServer"]),
         .library(name: "SluiceTesting", targets: ["SluiceTesting"]),
-        .executable(name: "sluice", targets: ["SluiceCLI"]),
+        .executable(name: "sluice", targets: ["SluiceCommand"]),
     ],
     targets: [
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -77,8 +77,9 @@ let package = Package(
                 "SluiceStorage",
             ]),
         library("SluiceTesting", ["Sluice", "SluiceServer"]),
-        .executableTarget(
-            name: "SluiceCLI", dependencies: ["Sluice", "SluiceServer"], swiftSettings: settings),
+        // A library, since test targets cannot depend on executables in a package that also tests its macros.
+        library("SluiceCLI", ["Sluice", "SluiceServer"]),
+        .executableTarget(name: "SluiceCommand", dependencies: ["SluiceCLI"], swiftSettings: settings),
 
         .executableTarget(
             name: "DepartureBoard", dependencies: ["Sluice", "SluiceServer"], path: "Playground/DepartureBoard",

@@ -4,13 +4,13 @@ import Foundation
 @main struct Benchmarks {
     static func main() async throws {
         var arguments = Array(CommandLine.arguments.dropFirst())
-        if arguments.first == ReaderProcess.mode {
-            arguments.removeFirst()
-            return try Readers(arguments).run()
-        }
         do {
+            if arguments.first == ReaderProcess.mode {
+                arguments.removeFirst()
+                return try Readers(arguments).run()
+            }
             try await run(try Options(arguments))
-        } catch let error as BenchmarkError {
+        } catch {
             FileHandle.standardError.write(Data("bench: \(error)\n".utf8))
             exit(1)
         }

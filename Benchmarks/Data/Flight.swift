@@ -14,7 +14,7 @@ import Sluice
 @Model struct Plane {
     @PrimaryKey var tailnum: String
     var manufacturer = ""
-    var model = ""
+    var type = ""
     var seats = 0
 }
 

@@ -25,7 +25,7 @@ struct FlightData {
         airlines = try Self.rows("airlines").map { Airline(carrier: $0[0], name: $0[1]) }
         airports = try Self.rows("airports").map { Airport(faa: $0[0], name: $0[1]) }
         planes = try Self.rows("planes").map {
-            Plane(tailnum: $0[0], manufacturer: $0[1], model: $0[2], seats: Int($0[3]) ?? 0)
+            Plane(tailnum: $0[0], manufacturer: $0[1], type: $0[2], seats: Int($0[3]) ?? 0)
         }
         week = try Self.rows("flights").map { row in
             guard let scheduled = Timestamp(iso8601: row[0]) else {
@@ -52,11 +52,13 @@ struct FlightData {
         let drift = Int(Mixer.mix(position) % 40) - 20
         return Flight(
             year: Int(year), month: Int(month), day: Int(day),
-            departureTime: departure.delay.map { Self.clock(minutes + $0) }, scheduledDepartureTime: Self.clock(minutes),
+            departureTime: departure.delay.map { Self.clock(minutes + $0) },
+            scheduledDepartureTime: Self.clock(minutes),
             departureDelay: departure.delay, arrivalTime: departure.delay.map { Self.clock(arrival + $0 + drift) },
             scheduledArrivalTime: Self.clock(arrival), arrivalDelay: departure.delay.map { $0 + drift },
             airline: Link(key: departure.carrier), number: departure.number,
-            plane: departure.tailnum.isEmpty ? nil : Link(key: departure.tailnum), origin: Link(key: departure.origin),
+            plane: departure.tailnum.isEmpty ? .none : .some(Link(key: departure.tailnum)),
+            origin: Link(key: departure.origin),
             destination: Link(key: departure.destination), airTime: departure.delay.map { _ in airTime + drift },
             distance: Double(airTime * 7), hour: minutes / 60, minute: minutes % 60,
             scheduled: Timestamp(microseconds: microseconds).date)

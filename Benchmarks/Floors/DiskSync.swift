@@ -7,7 +7,9 @@ enum DiskSync {
         let size = 4096
         let slots = 64
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw BenchmarkError("\(path) cannot be made: \(String(cString: strerror(errno)))") }
+        guard descriptor >= 0 else {
+            throw BenchmarkError("\(path) cannot be made: \(String(cString: strerror(errno)))")
+        }
         defer {
             close(descriptor)
             unlink(path)
@@ -20,7 +22,8 @@ enum DiskSync {
         return try (0..<count).map { number in
             let page = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: size)
             let start = clock.now
-            guard pwrite(descriptor, page, size, off_t(number % slots * size)) == size, fdatasync(descriptor) == 0 else {
+            guard pwrite(descriptor, page, size, off_t(number % slots * size)) == size, fdatasync(descriptor) == 0
+            else {
                 throw BenchmarkError("\(path) cannot be synced")
             }
             return (clock.now - start) / .seconds(1)

@@ -19,14 +19,17 @@ struct InsertFloor {
 
     var rowCount: Int { tables.reduce(0) { $0 + $1.rowCount } }
 
-    /// Rows a second into a fresh file.
-    func rate(_ workbench: Workbench) async throws -> Double {
-        let path = workbench.freshPath("floor")
+    private func makeStore(_ path: String) throws {
         let storage = try SQLiteClientStorage.open(.file(path))
         try storage.begin()
         _ = try storage.merge(schema, sides: (own: "file", other: "benchmark"))
         try storage.commit()
-        storage.close()
+    }
+
+    /// Rows a second into a fresh file.
+    func rate(_ workbench: Workbench) async throws -> Double {
+        let path = workbench.freshPath("floor")
+        try makeStore(path)
         let database = try RawDatabase(path: path)
         let seconds = try await workbench.seconds {
             try database.execute("BEGIN IMMEDIATE")
@@ -34,7 +37,8 @@ struct InsertFloor {
             try database.execute("COMMIT")
         }
         for table in tables {
-            try check(try database.integer("SELECT count(*) FROM \(table.name)"), is: table.rowCount, "the floor's count")
+            try check(
+                try database.integer("SELECT count(*) FROM \(table.name)"), is: table.rowCount, "the floor's count")
         }
         return Double(rowCount) / seconds
     }

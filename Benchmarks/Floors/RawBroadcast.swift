@@ -8,7 +8,7 @@ final class RawBroadcast {
     private var sockets: [Int32] = []
 
     init() throws {
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
@@ -20,6 +20,7 @@ final class RawBroadcast {
             }
         }
         guard isListening else { throw BenchmarkError("a socket cannot listen: \(String(cString: strerror(errno)))") }
+        self.listener = listener
         port = UInt16(bigEndian: address.sin_port)
     }
 

@@ -1,3 +1,4 @@
+import CEpoll
 import Glibc
 import SluiceWire
 
@@ -7,6 +8,8 @@ final class Reader {
     /// Whether everything that comes from now on belongs to rounds.
     private(set) var isReady: Bool
     private(set) var messageCount = 0
+    /// The bytes of those messages, their headers included.
+    private(set) var byteCount = 0
     private var isUpgraded: Bool
     /// The beginning of a message whose rest has not come.
     private var partial: [UInt8] = []
@@ -68,6 +71,7 @@ final class Reader {
             case 2:
                 if isReady {
                     messageCount += 1
+                    byteCount += frame.byteCount
                     ended += 1
                 } else {
                     try read(Array(frame.payload))
@@ -100,6 +104,7 @@ final class Reader {
 private struct RawFrame {
     let opcode: UInt8
     let payload: Slice<UnsafeRawBufferPointer>
+    let byteCount: Int
     var end: Int { payload.endIndex }
 
     init?(_ bytes: Slice<UnsafeRawBufferPointer>) {
@@ -115,5 +120,6 @@ private struct RawFrame {
         }
         guard bytes.endIndex - start >= count else { return nil }
         payload = bytes[start..<start + count]
+        byteCount = payload.endIndex - bytes.startIndex
     }
 }

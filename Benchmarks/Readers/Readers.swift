@@ -9,7 +9,7 @@ final class Readers {
     private let port: UInt16
     private let count: Int
     private let greeting: [UInt8]?
-    private let epoll = epoll_create1(Int32(EPOLL_CLOEXEC.rawValue))
+    private let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
     private var readers: [Reader] = []
     private var readyCount = 0
@@ -67,12 +67,13 @@ final class Readers {
             throw BenchmarkError("the server closed a reader's connection")
         }
         let wasReady = reader.isReady
+        let before = reader.byteCount
         let messages = try reader.take(UnsafeRawBufferPointer(rebasing: buffer[..<byteCount]))
         if !wasReady {
             if reader.isReady { noteReady() }
             return
         }
-        roundByteCount += byteCount
+        roundByteCount += reader.byteCount - before
         guard messages > 0 else { return }
         guard reader.messageCount == round else {
             throw BenchmarkError("a reader has \(reader.messageCount) messages in round \(round)")

@@ -15,10 +15,12 @@ enum SyncGreeting {
         let payload = frame.finish()
         let request = """
             GET /bench HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
-            Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n
+            Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\
+            Sec-WebSocket-Protocol: \(ProtocolVersion.subprotocol)\r\n\r\n
             """
         // Masked with zeros, which change nothing.
-        let length = [UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]
-        return Array(request.utf8) + [0x82, 0x80 | 126] + length + [0, 0, 0, 0] + payload
+        let isShort = payload.count < 126
+        let length = isShort ? [UInt8(payload.count)] : [126, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]
+        return Array(request.utf8) + [0x82, 0x80 | length[0]] + length.dropFirst() + [0, 0, 0, 0] + payload
     }
 }

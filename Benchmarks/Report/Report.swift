@@ -28,7 +28,8 @@ struct Report {
 
     private func cells(_ measurement: Measurement) -> [String] {
         [
-            measurement.row, measurement.name, measurement.ours.shown, measurement.floor?.shown ?? "-", measurement.unit,
+            measurement.row, measurement.name, measurement.ours.shown, measurement.floor?.shown ?? "-",
+            measurement.unit,
             measurement.ratio?.shown ?? "-", measurement.goalText, measurement.isMet.map { $0 ? "yes" : "NO" } ?? "",
         ]
     }

@@ -6,7 +6,8 @@ extension [Double] {
         let sorted = sorted()
         guard let last = sorted.last else { return .nan }
         let middle = sorted.count / 2
-        return sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted.count == 1 ? last : sorted[middle]
+        return sorted.count.isMultiple(of: 2)
+            ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted.count == 1 ? last : sorted[middle]
     }
 
     /// The smallest value that a share of all does not exceed.

@@ -34,11 +34,13 @@ struct BootstrapRow {
             try await source.insert(flights)
             await source.close()
             let sum = flights.reduce(0) { $0 + ($1.departureDelay ?? 0) }
-            let links = flights.reduce(0) { $0 + ($1.plane == nil ? 0 : 1) }
+            let links = flights.reduce(0) { $0 + ($1.plane?.key == nil ? 0 : 1) }
             return try await bootstrap(Flight.self, models: FlightData.models, url: url, name: "flights") { database in
                 try check(
-                    try database.integer("SELECT count(*) FROM o_Flight WHERE _state = 1"), is: flights.count, "the flights")
-                try check(try database.integer("SELECT sum(p_departureDelay) FROM o_Flight"), is: sum, "the sum of delays")
+                    try database.integer("SELECT count(*) FROM o_Flight WHERE _state = 1"), is: flights.count,
+                    "the flights")
+                try check(
+                    try database.integer("SELECT sum(p_departureDelay) FROM o_Flight"), is: sum, "the sum of delays")
                 try check(
                     try database.integer("SELECT count(*) FROM o_Flight f JOIN o_Plane p ON p._row = f.p_plane"),
                     is: links, "the links to planes")

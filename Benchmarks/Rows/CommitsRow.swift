@@ -37,6 +37,7 @@ struct CommitsRow {
         try await store.insert(Car.numbered(0..<1_000))
         await store.close()
         let database = try RawDatabase(path: path)
+        try database.execute("UPDATE o_Car SET p_views = 0")
         let seconds = try await workbench.seconds {
             try database.commitEach(count, "UPDATE o_Car SET p_views = ?1 WHERE _row = 1 + ?1 % 1000")
         }

@@ -22,7 +22,8 @@ struct LocalStoreRow {
         let count = Double(listings.count).shown
         return [
             Measurement(
-                .localStore, "local insert of \(count) objects", ours: runs.map(\.insert), floor: runs.map(\.insertFloor),
+                .localStore, "local insert of \(count) objects", ours: runs.map(\.insert),
+                floor: runs.map(\.insertFloor),
                 unit: "rows/s", goal: .ratioAtLeast(0.6)),
             Measurement(
                 .localStore, "fetch of \(count) objects", ours: runs.map(\.fetch), floor: runs.map(\.fetchFloor),

@@ -22,7 +22,8 @@ struct UploadRow {
         }
         return [
             Measurement(
-                .upload, "upload of \(Double(cars.count).shown) cars written while connected", ours: live, floor: floors,
+                .upload, "upload of \(Double(cars.count).shown) cars written while connected", ours: live,
+                floor: floors,
                 unit: "rows/s", goal: .ratioAtLeast(0.40)),
             Measurement(
                 .upload, "upload of \(Double(cars.count).shown) cars written before", ours: connecting, floor: floors,
@@ -53,16 +54,7 @@ struct UploadRow {
     private func writeThenConnect() async throws -> Double {
         try await workbench.withServer { url in
             let path = workbench.freshPath("writer")
-            // A port where nobody listens: the outbox fills as it does without a network.
-            let offline = try await workbench.openStore(
-                "writer", models: [Car.self], path: path, url: "ws://127.0.0.1:1/bench")
-            for start in stride(from: 0, to: cars.count, by: 2_000) {
-                let part = cars[start..<min(start + 2_000, cars.count)]
-                try await offline.write { transaction in
-                    for car in part { try transaction.insert(car) }
-                }
-            }
-            await offline.close()
+            try await writeOffline(path)
             let seconds = try await workbench.seconds {
                 let store = try await workbench.openStore("writer", models: [Car.self], path: path, url: url)
                 try await store.uploaded(timeout: .seconds(60))
@@ -71,6 +63,19 @@ struct UploadRow {
             try await checkServer(url)
             return Double(cars.count) / seconds
         }
+    }
+
+    /// Fills an outbox as it fills without a network: nobody listens at that port.
+    private func writeOffline(_ path: String) async throws {
+        let store = try await workbench.openStore(
+            "writer", models: [Car.self], path: path, url: "ws://127.0.0.1:1/bench")
+        for start in stride(from: 0, to: cars.count, by: 2_000) {
+            let part = cars[start..<min(start + 2_000, cars.count)]
+            try await store.write { transaction in
+                for car in part { try transaction.insert(car) }
+            }
+        }
+        await store.close()
     }
 
     /// Asks the server for everything, into another store.

@@ -64,14 +64,16 @@ struct ArgumentParserTests {
 
     @Test(arguments: ["0", "-1", "soon", "5h", "1e9", ""])
     func otherDurationsAreRefused(text: String) throws {
-        var parsed = ParsedArguments(command: "sift")
+        var parsed = ParsedArguments()
         parsed.add(value: text, of: "key")
         #expect(throws: CommandError.self) { try parsed.duration("key") }
     }
 
     @Test func helpNamesEverything() {
         let text = HelpText.command(Self.description)
-        for part in ["sluice sift URL [options]", "--format=table|jsonl", "--link=SPEC", "--help", "sluice sift ws://h/d"] {
+        for part in [
+            "sluice sift URL [options]", "--format=table|jsonl", "--link=SPEC", "--help", "sluice sift ws://h/d",
+        ] {
             #expect(text.contains(part))
         }
         #expect(HelpText.program([Self.description]).contains("sift"))

@@ -29,7 +29,10 @@ struct CSVReaderTests {
         ("a,b\n\"one\ntwo\",\"\"\n3,4\n", [["a", "b"], ["one\ntwo", ""], ["3", "4"]]),
         ("a,b\r\n\"one\r\ntwo\",x\r\n", [["a", "b"], ["one\r\ntwo", "x"]]),
         ("\"a\",\"b\"\n\"1\",\"2\"", [["a", "b"], ["1", "2"]]),
-        ("a,b\n1,2,3\n4,5\n6\n", [["a", "b"], ["f:2: 3 fields, and the header has 2"], ["4", "5"], ["f:4: 1 field, and the header has 2"]]),
+        (
+            "a,b\n1,2,3\n4,5\n6\n",
+            [["a", "b"], ["f:2: 3 fields, and the header has 2"], ["4", "5"], ["f:4: 1 field, and the header has 2"]]
+        ),
         ("a,b\n\"x\ny\",1\n7\n", [["a", "b"], ["x\ny", "1"], ["f:4: 1 field, and the header has 2"]]),
     ])
     func recordsAreCutByTheRules(text: String, expected: [[String]]) throws {

@@ -5,7 +5,8 @@ import Testing
 
 struct ImportTests {
     private static let planes = try? ClassSchema(
-        "Plane", primaryKey: "tailnum", properties: [Property("tailnum", .scalar(.string)), Property("year", .scalar(.int))])
+        "Plane", primaryKey: "tailnum",
+        properties: [Property("tailnum", .scalar(.string)), Property("year", .scalar(.int))])
 
     private func schema() throws -> Schema { try Schema([#require(Self.planes)]) }
 
@@ -31,10 +32,12 @@ struct ImportTests {
     }
 
     @Test(arguments: [
-        ("1\n2\n", "int"), ("1\nNA\n", "int?"), ("1\n2.5\n", "double"), ("1\n\n2.5\n", "double?"), ("true\nfalse\n", "bool"),
+        ("1\n2\n", "int"), ("1\nNA\n", "int?"), ("1\n2.5\n", "double"), ("1\n\n2.5\n", "double?"),
+        ("true\nfalse\n", "bool"),
         ("2013-01-01T10:00:00Z\n", "date"), ("2013-01-01T10:00:00Z\nNA\n", "date?"), ("1\nx\n", "string"),
         ("true\n1\n", "string"), ("NA\n\n", "string?"), ("x\nNA\n", "string?"), ("007\n", "string"),
-        ("99999999999999999999\n", "string"), ("2013-01-01T10:00:00Z\n5\n", "string"), ("TRUE\n", "string"), ("", "string?"),
+        ("99999999999999999999\n", "string"), ("2013-01-01T10:00:00Z\n5\n", "string"), ("TRUE\n", "string"),
+        ("", "string?"),
     ])
     func theWholeColumnDecidesItsType(rows: String, type: String) throws {
         let plan = try load("x\n" + rows).plan
@@ -45,7 +48,8 @@ struct ImportTests {
         (#"{"x":1}"#, "int"), (#"{"x":1.5}"#, "double"), (#"{"x":"a"}"#, "string"), (#"{"x":null}"#, "string?"),
         (#"{"x":"2013-01-01T10:00:00Z"}"#, "date"), (#"{"x":[1,2]}"#, "[int]"), (#"{"x":[1,null,2.5]}"#, "[double?]"),
         (#"{"x":{"a":1}}"#, "[string: int]"), (#"{"x":[[1]]}"#, "string"), ("{\"x\":1}\n{\"x\":\"a\"}", "string"),
-        ("{\"x\":1}\n{}", "int?"), ("{}\n{\"x\":true}", "bool?"), ("{\"x\":1}\n{\"x\":[1]}", "string"), (#"{"x":1e400}"#, "double"),
+        ("{\"x\":1}\n{}", "int?"), ("{}\n{\"x\":true}", "bool?"), ("{\"x\":1}\n{\"x\":[1]}", "string"),
+        (#"{"x":1e400}"#, "double"),
     ])
     func jsonColumnsAreTypedLikewise(lines: String, type: String) throws {
         let file = try TemporaryFile(lines + "\n", suffix: ".jsonl")
@@ -87,13 +91,16 @@ struct ImportTests {
         #expect(!result.records[0].isPresent("year"))
     }
 
-    @Test(arguments: [
-        ("a,a\n1,2\n", nil, [], "two columns are named 'a'"), ("a,\n1,2\n", nil, [], "column 2 has no name"),
-        ("a b,a_b\n1,2\n", nil, [], "both make the property 'a_b'"), ("東,b\n1,2\n", nil, [], "cannot name a property"),
-        ("a\n1\n", "b", [], "there is no column 'b'"), ("a\n1\n", nil, ["b:Plane"], "there is no column 'b'"),
-        ("a\n1\n", nil, ["a:Ship"], "there is no class 'Ship'"), ("a\n1\n", "a", ["a:Plane"], "both --key and --link"),
-        ("a\n1\n", nil, ["a:Plane", "a:Plane:c"], "twice"),
-    ] as [(String, String?, [String], String)])
+    @Test(
+        arguments: [
+            ("a,a\n1,2\n", nil, [], "two columns are named 'a'"), ("a,\n1,2\n", nil, [], "column 2 has no name"),
+            ("a b,a_b\n1,2\n", nil, [], "both make the property 'a_b'"),
+            ("東,b\n1,2\n", nil, [], "cannot name a property"),
+            ("a\n1\n", "b", [], "there is no column 'b'"), ("a\n1\n", nil, ["b:Plane"], "there is no column 'b'"),
+            ("a\n1\n", nil, ["a:Ship"], "there is no class 'Ship'"),
+            ("a\n1\n", "a", ["a:Plane"], "both --key and --link"),
+            ("a\n1\n", nil, ["a:Plane", "a:Plane:c"], "twice"),
+        ] as [(String, String?, [String], String)])
     func contradictionsAreExplained(text: String, key: String?, links: [String], message: String) throws {
         let error = #expect(throws: CommandError.self) {
             try load(text, key: key, links: links, schema: try schema())
@@ -128,13 +135,15 @@ struct ImportTests {
         let error = #expect(throws: CommandError.self) {
             try load("tailnum,year\nN1,1999\nN2,soon\n", className: "Plane", schema: try schema())
         }
-        #expect(error?.message.hasSuffix(":3: column 'year': 'soon' is not of type int") == true, "\(error?.message ?? "")")
+        #expect(
+            error?.message.hasSuffix(":3: column 'year': 'soon' is not of type int") == true, "\(error?.message ?? "")")
     }
 
     @Test func jsonLinesCarryIdsAndCollections() throws {
         let id = ObjectID(high: 7, low: 9)
         let result = try load(
-            "{\"@id\":\"\(id)\",\"tags\":[\"a\"],\"n\":1}\n\n{\"@id\":\"\(id)\",\"n\":2,\"tags\":[]}\n", suffix: ".jsonl")
+            "{\"@id\":\"\(id)\",\"tags\":[\"a\"],\"n\":1}\n\n{\"@id\":\"\(id)\",\"n\":2,\"tags\":[]}\n",
+            suffix: ".jsonl")
         #expect(result.records.map(\.key) == [.id(id), .id(id)])
         #expect(result.records[0]["tags"] == .list([.string("a")]))
     }
@@ -153,7 +162,8 @@ struct ImportTests {
         let declared = try ClassSchema(
             "Mix", primaryKey: "k",
             properties: [
-                Property("k", .scalar(.string)), Property("d", .scalar(.double)), Property("i", .scalar(.int, isOptional: true)),
+                Property("k", .scalar(.string)), Property("d", .scalar(.double)),
+                Property("i", .scalar(.int, isOptional: true)),
                 Property("t", .scalar(.date)), Property("p", .link("Plane")),
                 Property("l", PropertyType(.scalar(.string), container: .list)), Property("b", .scalar(.data)),
             ])
@@ -167,7 +177,8 @@ struct ImportTests {
             lines += try RecordRenderer().line(record)
         }
         for (text, suffix) in [(csv.bytes, ".csv"), (lines, ".jsonl")] {
-            let result = try load(String(decoding: text, as: UTF8.self), suffix: suffix, className: "Mix", schema: schema)
+            let result = try load(
+                String(decoding: text, as: UTF8.self), suffix: suffix, className: "Mix", schema: schema)
             #expect(result.records.map(\.row.values) == originals.map(\.row.values))
             #expect(result.records.map(\.key) == originals.map(\.key))
         }

@@ -13,7 +13,10 @@ struct RenderingTests {
             "User", primaryKey: "id", properties: [Property("id", .scalar(.int)), Property("friend", .link("User"))])
         cars = try ClassSchema(
             "Car",
-            properties: [Property("name", .scalar(.string)), Property("owners", .links("User")), Property("price", .scalar(.double))])
+            properties: [
+                Property("name", .scalar(.string)), Property("owners", .links("User")),
+                Property("price", .scalar(.double)),
+            ])
         schema = try Schema([users, cars])
     }
 
@@ -32,7 +35,8 @@ struct RenderingTests {
     @Test func objectsHaveTheirIdFirstAndLinksAsKeys() throws {
         #expect(
             try line(car, RecordRenderer())
-                == "{\"@id\":\"00000000000000010000000000000002\",\"name\":\"Toyota\",\"owners\":[1,2],\"price\":9000.0}\n")
+                == "{\"@id\":\"00000000000000010000000000000002\",\"name\":\"Toyota\",\"owners\":[1,2],\"price\":9000.0}\n"
+        )
     }
 
     @Test func excludedPropertiesAreLeftOut() throws {
@@ -52,7 +56,10 @@ struct RenderingTests {
                 "\"owners\":[{\"@id\":\"\(user.objectID)\",\"id\":1,\"friend\":2},2]"))
     }
 
-    @Test(arguments: [("owner", "did you mean 'owners'?"), ("name", "not a link"), ("owners.x", "User has no property 'x'"), ("", "no property ''")])
+    @Test(arguments: [
+        ("owner", "did you mean 'owners'?"), ("name", "not a link"), ("owners.x", "User has no property 'x'"),
+        ("", "no property ''"),
+    ])
     func expansionsMustNameLinks(paths: String, message: String) {
         let error = #expect(throws: CommandError.self) { try Expansion(paths, className: "Car", schema: schema) }
         #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
@@ -65,7 +72,8 @@ struct RenderingTests {
             isInitial: true, state: "pending", inserted: [], updated: [], removed: [], count: 0, remote: nil)
         #expect(
             String(decoding: try local.bytes(RecordRenderer()), as: UTF8.self)
-                == #"{"type":"initial","state":"pending","inserted":[],"updated":[],"removed":[],"count":0,"remote":null}"# + "\n")
+                == #"{"type":"initial","state":"pending","inserted":[],"updated":[],"removed":[],"count":0,"remote":null}"#
+                + "\n")
         let remote = ChangeLine(
             isInitial: false, state: "complete", inserted: [try car], updated: [], removed: [(id, "filter")], count: 1,
             remote: .init(
@@ -84,14 +92,15 @@ struct RenderingTests {
             columns: [.init(title: "name", isNumeric: false), .init(title: "n", isNumeric: true)], width: 14)
         #expect(
             table.lines([["Toyota Corolla", "5"], ["\u{1B}[2J", "120"]]) == [
-                "name         n", "─────────  ───", "Toyota C…    5", "\\u{001B…  120",
+                "name         n", "─────────  ───", "Toyota C…    5", "\\u{1B}[2J  120",
             ])
         #expect(DisplayText.width("東京a") == 5)
         #expect(DisplayText.cut("東京a", to: 4) == "東…")
     }
 
     @Test func progressTellsShareCountAndRate() {
-        let line = ProgressBar.line(title: "importing", fraction: 0.5, count: 120_000, unit: "rows", elapsed: .seconds(2))
+        let line = ProgressBar.line(
+            title: "importing", fraction: 0.5, count: 120_000, unit: "rows", elapsed: .seconds(2))
         #expect(line == "importing [############------------] 50 %  120,000 rows, 60,000/s")
         #expect(GroupedNumber.text(-1234567) == "-1,234,567")
     }

@@ -5,21 +5,24 @@ import Testing
 @testable import SluiceCLI
 
 struct ValueTextTests {
-    private func bytes<Result>(_ text: String, _ body: (UnsafeBufferPointer<UInt8>) throws -> Result) rethrows -> Result {
+    private func bytes<Result>(_ text: String, _ body: (UnsafeBufferPointer<UInt8>) throws -> Result) rethrows -> Result
+    {
         try Array(text.utf8).withUnsafeBufferPointer(body)
     }
 
-    @Test(arguments: [
-        ("0", 0), ("-7", -7), ("9223372036854775807", .max), ("-9223372036854775808", .min),
-        ("9223372036854775808", nil), ("007", nil), ("-0", nil), ("+1", nil), ("", nil), ("-", nil), ("1.0", nil),
-        ("12a", nil), ("99999999999999999999", nil),
-    ] as [(String, Int64?)])
+    @Test(
+        arguments: [
+            ("0", 0), ("-7", -7), ("9223372036854775807", .max), ("-9223372036854775808", .min),
+            ("9223372036854775808", nil), ("007", nil), ("-0", nil), ("+1", nil), ("", nil), ("-", nil), ("1.0", nil),
+            ("12a", nil), ("99999999999999999999", nil),
+        ] as [(String, Int64?)])
     func integersAreTakenWhenTheyComeBackTheSame(text: String, expected: Int64?) {
         #expect(bytes(text, NumberText.integer) == expected)
     }
 
     @Test(arguments: [
-        "0", "-1.5", "10.357019999999999", "41.1304722", "1e22", "1E-7", "123456789012345678", "0.1", "1.7976931348623157e308",
+        "0", "-1.5", "10.357019999999999", "41.1304722", "1e22", "1E-7", "123456789012345678", "0.1",
+        "1.7976931348623157e308",
         "9007199254740993", "0.000000000000000000000000123", "-0.0",
     ])
     func doublesAreRoundedCorrectly(text: String) {
@@ -32,14 +35,17 @@ struct ValueTextTests {
     }
 
     @Test(arguments: [
-        "2013-01-01T10:00:00Z", "2012-02-29", "2013-01-01T10:00:00.123Z", "2013-01-01T10:00:00+02:00", "1969-12-31T23:59:59Z",
+        "2013-01-01T10:00:00Z", "2012-02-29", "2013-01-01T10:00:00.123Z", "2013-01-01T10:00:00+02:00",
+        "1969-12-31T23:59:59Z",
     ])
     func datesAreTaken(text: String) {
         #expect(bytes(text, NumberText.date) == Timestamp(iso8601: text))
         #expect(Timestamp(iso8601: text) != nil)
     }
 
-    @Test(arguments: ["2013-02-29T10:00:00Z", "2013-13-01T10:00:00Z", "2013-01-01T24:00:00Z", "2013-1-1", "20130101T100000Z"])
+    @Test(arguments: [
+        "2013-02-29T10:00:00Z", "2013-13-01T10:00:00Z", "2013-01-01T24:00:00Z", "2013-1-1", "20130101T100000Z",
+    ])
     func datesThatDoNotExistAreNone(text: String) {
         #expect(bytes(text, NumberText.date) == nil)
     }
@@ -50,7 +56,8 @@ struct ValueTextTests {
         (.scalar(.string), .string("NA")), (.scalar(.string), .string("")), (.scalar(.data), .data([1, 2, 3])),
         (.scalar(.date), .date(Timestamp(microseconds: 1_357_034_400_123_456))), (.scalar(.decimal), .decimal(12.75)),
         (.scalar(.objectID), .objectID(ObjectID(high: 1, low: 2))), (.scalar(.int, isOptional: true), .null),
-        (.link("Plane"), .link(.string("N14228"))), (.link("Plane"), .null), (.links("Plane"), .list([.link(.string("a,b"))])),
+        (.link("Plane"), .link(.string("N14228"))), (.link("Plane"), .null),
+        (.links("Plane"), .list([.link(.string("a,b"))])),
         (PropertyType(.scalar(.int), container: .list, isOptional: true), .list([.int(1), .null])),
         (PropertyType(.scalar(.string), container: .set), .set(of: [.string("b"), .string("a")])),
         (PropertyType(.scalar(.double), container: .map), .map(ValueMap([(key: "x", value: .double(2))]))),
@@ -65,7 +72,8 @@ struct ValueTextTests {
 
     @Test(arguments: [
         (PropertyType.scalar(.int), "1.5", "'1.5' is not of type int"), (.scalar(.int), "NA", "allows no null"),
-        (.scalar(.date), "yesterday", "2013-01-01T10:00:00Z"), (.link("Plane"), "x", "a key of Plane, which is of type int"),
+        (.scalar(.date), "yesterday", "2013-01-01T10:00:00Z"),
+        (.link("Plane"), "x", "a key of Plane, which is of type int"),
         (.scalar(.bool), "yes", "not of type bool"), (PropertyType(.scalar(.int), container: .list), "[1", "not JSON"),
     ])
     func whatDoesNotFitIsExplained(type: PropertyType, text: String, message: String) {
@@ -74,10 +82,12 @@ struct ValueTextTests {
         #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
     }
 
-    @Test(arguments: [
-        ("dep_time", "dep_time"), ("Departure Delay (min)", "Departure_Delay_min"), ("2013", "_2013"), ("a-b.c", "a_b_c"),
-        (" x ", "x"), ("__", nil), ("", nil), ("東京", nil), (String(repeating: "a", count: 64), nil),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            ("dep_time", "dep_time"), ("Departure Delay (min)", "Departure_Delay_min"), ("2013", "_2013"),
+            ("a-b.c", "a_b_c"),
+            (" x ", "x"), ("__", nil), ("", nil), ("東京", nil), (String(repeating: "a", count: 64), nil),
+        ] as [(String, String?)])
     func columnsBecomeProperties(column: String, property: String?) {
         #expect(PropertyName.make(of: column) == property)
     }

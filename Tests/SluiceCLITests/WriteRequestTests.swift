@@ -31,7 +31,9 @@ struct WriteRequestTests {
 
     @Test func keylessObjectsAreNamedByIds() throws {
         let id = ObjectID(high: 3, low: 4)
-        guard case .insert(let record) = try parser.parse(#"{"op":"insert","class":"Note","@id":"\#(id)","set":{"text":"x"}}"#),
+        guard
+            case .insert(let record) = try parser.parse(
+                #"{"op":"insert","class":"Note","@id":"\#(id)","set":{"text":"x"}}"#),
             case .insert(let fresh) = try parser.parse(#"{"op":"insert","class":"Note"}"#),
             case .delete(let target) = try parser.parse(#"{"op":"delete","class":"Note","@id":"\#(id)"}"#)
         else { throw CommandError.failure("other operations") }
@@ -43,7 +45,9 @@ struct WriteRequestTests {
 
     @Test func updatesSetAndAdd() throws {
         let line = #"{"op":"update","class":"Car","key":"a","set":{"sister":"b"},"add":{"views":2,"price":-0.5}}"#
-        guard case .update(let target, let set, let add) = try parser.parse(line) else { throw CommandError.failure(line) }
+        guard case .update(let target, let set, let add) = try parser.parse(line) else {
+            throw CommandError.failure(line)
+        }
         #expect(target == .identity(Identity(className: "Car", key: .string("a"))))
         #expect(set == ["sister": .link(.string("b"))])
         #expect(add == ["views": .int(2), "price": .double(-0.5)])
@@ -58,9 +62,11 @@ struct WriteRequestTests {
     }
 
     @Test(arguments: [
-        (#"[]"#, "not a JSON object"), (#"{"op":"insert""#, "at byte 15"), (#"{"op":"upsert","class":"Car"}"#, "\"op\""),
+        (#"[]"#, "not a JSON object"), (#"{"op":"insert""#, "at byte 15"),
+        (#"{"op":"upsert","class":"Car"}"#, "\"op\""),
         (#"{"op":"insert","class":"Cart","key":"a"}"#, "did you mean 'Car'?"), (#"{"op":"insert"}"#, "\"class\""),
-        (#"{"op":"insert","class":"Car"}"#, "primary key 'vin'"), (#"{"op":"insert","class":"Car","key":5}"#, "'5' is not a string"),
+        (#"{"op":"insert","class":"Car"}"#, "primary key 'vin'"),
+        (#"{"op":"insert","class":"Car","key":5}"#, "'5' is not a string"),
         (#"{"op":"insert","class":"Car","key":"a","set":{"vin":"b"}}"#, "differ"),
         (#"{"op":"insert","class":"Car","key":"a","set":{"colour":1}}"#, "no property 'colour'"),
         (#"{"op":"insert","class":"Car","key":"a","set":{"price":"x"}}"#, "property 'price'"),
@@ -74,7 +80,8 @@ struct WriteRequestTests {
         (#"{"op":"update","class":"Car","key":"a","add":{"sister":1}}"#, "only numbers"),
         (#"{"op":"update","class":"Car","key":"a","add":{"views":1.5}}"#, "not of type int"),
         (#"{"op":"delete","class":"Car","key":"a","set":{"price":1}}"#, "neither"),
-        (#"{"op":"delete","class":"Note","key":"a"}"#, "no primary key"), (#"{"op":"delete","class":"Note","@id":"a"}"#, "32 hexadecimal"),
+        (#"{"op":"delete","class":"Note","key":"a"}"#, "no primary key"),
+        (#"{"op":"delete","class":"Note","@id":"a"}"#, "32 hexadecimal"),
         (#"{"op":"delete","class":"Car","key":"a","@id":"b"}"#, "both given"),
     ])
     func wrongLinesSayWhatIsWrong(line: String, message: String) {

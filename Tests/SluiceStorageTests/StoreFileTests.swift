@@ -1,6 +1,7 @@
 import CSQLite
 import Glibc
 import SluiceModel
+import SluiceQuery
 import SluiceStorage
 import Testing
 
@@ -84,6 +85,27 @@ struct StoreFileTests {
             #expect(try first.count(ofClass: Garage.car) == 0)
         }
         _ = try SQLiteClientStorage.open(location)
+    }
+
+    @Test func closedStore_letsGoOfItsFile_andRefusesWhatFollows() throws {
+        let folder = try TemporaryFolder()
+        let location = StorageLocation.file(folder.file("store"))
+        let first = try Garage.client(location)
+        try first.write { try first.insert(Garage.car("A"), ofClass: Garage.car) }
+        #expect(try first.read { try $0.count(ofClass: Garage.car) } == 1)
+        try first.begin()
+        try first.insert(Garage.car("B"), ofClass: Garage.car)
+        first.close()
+        first.close()
+        let second = try SQLiteClientStorage.open(location)
+        #expect(try second.rows(ofClass: Garage.car) == [.string("A"): Garage.car("A")])
+        #expect(!first.isInTransaction)
+        #expect(throws: StorageError.self) { try first.begin() }
+        #expect(throws: StorageError.self) { try first.row(Garage.carRef("A")) }
+        #expect(throws: StorageError.self) { try first.metadata("x") }
+        let error = #expect(throws: StorageError.self) { try first.read { try $0.count(ofClass: Garage.car) } }
+        #expect(error?.code == .misuse)
+        #expect(error?.message.contains("closed") == true)
     }
 
     @Test func missingFolder_isNamed() throws {

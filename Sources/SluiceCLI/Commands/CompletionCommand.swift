@@ -7,7 +7,8 @@ struct CompletionCommand: Command {
                 "SHELL", "bash, zsh or fish", completion: .choices(CompletionScript.Shell.allCases.map(\.rawValue)))
         ],
         examples: [
-            "source <(sluice completion bash)", "sluice completion zsh > ~/.zfunc/_sluice", "sluice completion fish | source",
+            "source <(sluice completion bash)", "sluice completion zsh > ~/.zfunc/_sluice",
+            "sluice completion fish | source",
         ])
 
     private let shell: CompletionScript.Shell

@@ -7,7 +7,8 @@ struct ImportCommand: Command {
     static let description = CommandDescription(
         "import", "Import the rows of a file as objects of a class.",
         arguments: [
-            ServerAccess.argument, ArgumentDescription("CLASS", "the class; made if the database has none of that name"),
+            ServerAccess.argument,
+            ArgumentDescription("CLASS", "the class; made if the database has none of that name"),
             ArgumentDescription("FILE", "a .csv or .jsonl file, or either packed as .gz", completion: .files),
         ],
         options: [
@@ -42,7 +43,8 @@ struct ImportCommand: Command {
         access = try ServerAccess(arguments)
         let className = arguments.positionals[1]
         guard PropertyName.make(of: className) == className else {
-            throw .usage("'\(className)' cannot name a class: use 1 to 63 letters, digits and '_', not starting with a digit")
+            throw .usage(
+                "'\(className)' cannot name a class: use 1 to 63 letters, digits and '_', not starting with a digit")
         }
         var links: [LinkOption] = []
         for text in arguments.values("link") { links.append(try LinkOption(text)) }
@@ -85,8 +87,10 @@ struct ImportCommand: Command {
             try await store.uploaded(timeout: access.timeout)
         } catch {
             progress.finish()
-            try? await store.uploaded(timeout: access.timeout)
-            Diagnostics.report("the import stopped after \(GroupedNumber.text(count)) imported rows")
+            // A fault of the file leaves the batches before it to be finished; a fault of the server nothing to wait for.
+            if error is CommandError, (try? await store.uploaded(timeout: access.timeout)) != nil {
+                Diagnostics.report("the import stops after \(GroupedNumber.text(count)) imported rows")
+            }
             throw error
         }
         progress.finish()
@@ -122,7 +126,8 @@ struct ImportCommand: Command {
 
     private func report(_ count: Int, bad: Int) {
         let skipped = bad == 0 ? "" : ", \(GroupedNumber.text(bad)) bad \(bad == 1 ? "row" : "rows") skipped"
-        Diagnostics.report("imported \(GroupedNumber.text(count)) \(count == 1 ? "row" : "rows") into \(request.className)\(skipped)")
+        Diagnostics.report(
+            "imported \(GroupedNumber.text(count)) \(count == 1 ? "row" : "rows") into \(request.className)\(skipped)")
     }
 }
 

@@ -13,7 +13,9 @@ final class RejectedWrites: Sendable {
             let object = rejection.object.map { "\($0.className) \($0.key): " } ?? ""
             state.withLock { state in
                 state.count += 1
-                if state.reports.count < Self.reportedMax { state.reports.append("\(object)\(rejection.reason.message)") }
+                if state.reports.count < Self.reportedMax {
+                    state.reports.append("\(object)\(rejection.reason.message)")
+                }
             }
         }
     }

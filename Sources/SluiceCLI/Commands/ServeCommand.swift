@@ -24,7 +24,9 @@ struct ServeCommand: Command {
     private let configuration: ServerConfiguration
 
     init(_ arguments: ParsedArguments) throws(CommandError) {
-        guard let folder = arguments.value("data") else { throw .usage("--data=DIR is missing: the folder of the databases") }
+        guard let folder = arguments.value("data") else {
+            throw .usage("--data=DIR is missing: the folder of the databases")
+        }
         let address = try ListenAddress(arguments.value("listen") ?? "127.0.0.1:9080")
         var configuration = ServerConfiguration(
             dataFolder: folder, host: address.host, port: address.port, isDevelopment: arguments.flag("dev"))
@@ -44,7 +46,8 @@ struct ServeCommand: Command {
         do {
             server = try SyncServer(configuration)
         } catch let error as ServerError where error.code == .invalidConfiguration {
-            throw CommandError.usage("\(error.message)\(configuration.isDevelopment ? "" : " (use --dev for development)")")
+            throw CommandError.usage(
+                "\(error.message)\(configuration.isDevelopment ? "" : " (use --dev for development)")")
         }
         let port = try server.start()
         let scheme = configuration.certificate == nil ? "ws" : "wss"

@@ -49,9 +49,11 @@ struct WriteCommand: Command {
                     try await store.purgeUnsubscribed()
                 }
             }
-        } catch {
+        } catch let error as CommandError {
             // What was written before the line at fault stays written; it must not be lost on the way out.
-            try await store.uploaded(timeout: access.timeout)
+            do { try await store.uploaded(timeout: access.timeout) } catch {
+                Diagnostics.report("lines before the one at fault may be lost: \(Program.failure(of: error).message)")
+            }
             throw error
         }
         try await store.uploaded(timeout: access.timeout)

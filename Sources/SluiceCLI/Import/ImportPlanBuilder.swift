@@ -29,7 +29,8 @@ struct ImportPlanBuilder {
         let asked = try request.key.map { (key) throws(CommandError) in try Self.propertyName(key) }
         if let existing, let asked, existing.primaryKey != asked {
             let identity = existing.primaryKey.map { "the primary key '\($0)'" } ?? "no primary key"
-            throw .failure("--key=\(request.key ?? ""): \(existing.name) exists and has \(identity); that cannot change")
+            throw .failure(
+                "--key=\(request.key ?? ""): \(existing.name) exists and has \(identity); that cannot change")
         }
         primaryKey = existing == nil ? asked : existing?.primaryKey
     }

@@ -11,7 +11,7 @@ struct ArgumentParser {
     /// - Parameter arguments: what follows the command's name. With `--help` among them nothing else is required.
     /// - Throws: ``CommandError`` of kind `usage`, with a suggestion where a name was probably mistyped.
     func parse(_ arguments: some Sequence<String>) throws(CommandError) -> ParsedArguments {
-        var parsed = ParsedArguments(command: description.name)
+        var parsed = ParsedArguments()
         var onlyPositionals = false
         var iterator = arguments.makeIterator()
         while let argument = iterator.next() {

@@ -1,11 +1,8 @@
 /// What a command line said, checked against the command's description.
 struct ParsedArguments: Sendable {
-    let command: String
     private(set) var positionals: [String] = []
     private var values: [String: [String]] = [:]
     private var flags: Set<String> = []
-
-    init(command: String) { self.command = command }
 
     mutating func add(positional: String) { positionals.append(positional) }
 

@@ -5,12 +5,15 @@ struct ServerURL: Hashable, Sendable {
     /// - Throws: ``CommandError`` of kind `usage` unless `text` is `ws://HOST[:PORT]/DATABASE` or `wss://…`.
     init(_ text: String) throws(CommandError) {
         func invalid(_ reason: String) -> CommandError {
-            .usage("'\(text)' is not the URL of a database: \(reason); write ws://HOST:PORT/DATABASE, or wss:// for TLS")
+            .usage(
+                "'\(text)' is not the URL of a database: \(reason); write ws://HOST:PORT/DATABASE, or wss:// for TLS")
         }
         let scheme = ["ws://", "wss://"].first { text.lowercased().hasPrefix($0) }
         guard let scheme else { throw invalid("it does not begin with ws:// or wss://") }
         let parts = text.dropFirst(scheme.count).split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let host = Self.host(in: parts[0]), !host.isEmpty else { throw invalid("it names no host, or not a port") }
+        guard let host = Self.host(in: parts[0]), !host.isEmpty else {
+            throw invalid("it names no host, or not a port")
+        }
         guard parts.count == 2, Self.isDatabaseName(parts[1]) else {
             throw invalid("a database's name is 1 to 64 letters, digits, '_' and '-'")
         }

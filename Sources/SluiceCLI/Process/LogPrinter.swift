@@ -13,7 +13,8 @@ enum LogPrinter {
         guard isTerminal else {
             var writer = JSONWriter()
             let members =
-                [("time", time.description), ("level", entry.level.rawValue), ("message", entry.message)] + entry.metadata
+                [("time", time.description), ("level", entry.level.rawValue), ("message", entry.message)]
+                + entry.metadata
             writer.object(members.map { ($0.0, $0.1) }) { $0.string($1) }
             writer.endLine()
             return String(decoding: writer.bytes, as: UTF8.self)

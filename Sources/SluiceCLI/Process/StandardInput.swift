@@ -28,7 +28,8 @@ final class StandardInput {
             let lines = try takeLines()
             if !lines.isEmpty { return lines }
             guard rest.count <= Self.lineSizeMax else {
-                throw CommandError.failure("stdin:\(lineCount + 1): the line is longer than \(Self.lineSizeMax >> 20) MiB")
+                throw CommandError.failure(
+                    "stdin:\(lineCount + 1): the line is longer than \(Self.lineSizeMax >> 20) MiB")
             }
         }
         return nil

@@ -58,7 +58,8 @@ final class CSVReader {
             if fields.count == 1, fields[0].isEmpty { continue }
             throw RowError(
                 line: line, column: nil,
-                message: "\(fields.count) \(fields.count == 1 ? "field" : "fields"), and the header has \(header.count)")
+                message: "\(fields.count) \(fields.count == 1 ? "field" : "fields"), and the header has \(header.count)"
+            )
         }
     }
 
@@ -142,7 +143,8 @@ final class CSVReader {
                 let start = index
                 while index < end, record[index] != 0x2C {
                     if record[index] == 0x22 {
-                        throw fault("a quote within an unquoted field; quote the whole field and double the quotes in it")
+                        throw fault(
+                            "a quote within an unquoted field; quote the whole field and double the quotes in it")
                     }
                     index += 1
                 }
@@ -167,7 +169,9 @@ final class CSVReader {
             read += 1
         }
         guard read < end else { throw fault("a quoted field that never ends") }
-        guard read + 1 == end || record[read + 1] == 0x2C else { throw fault("text behind the closing quote of a field") }
+        guard read + 1 == end || record[read + 1] == 0x2C else {
+            throw fault("text behind the closing quote of a field")
+        }
         fields.append(start..<written)
         return read + 1
     }

@@ -104,7 +104,8 @@ struct JSONParser {
     private mutating func word(_ text: StaticString, _ value: JSONValue) throws(JSONError) -> JSONValue {
         let end = position + text.utf8CodeUnitCount
         guard end <= bytes.count,
-            bytes[position..<end].elementsEqual(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+            bytes[position..<end].elementsEqual(
+                UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
         else { throw fault("a value is expected here") }
         position = end
         return value

@@ -24,17 +24,4 @@ extension JSONValue {
         writer.write(self)
         return String(decoding: writer.bytes, as: UTF8.self)
     }
-
-    /// What kind of value this is, in a word.
-    var kindName: String {
-        switch self {
-        case .null: "null"
-        case .bool: "bool"
-        case .integer: "integer"
-        case .number: "number"
-        case .string: "string"
-        case .array: "array"
-        case .object: "object"
-        }
-    }
 }

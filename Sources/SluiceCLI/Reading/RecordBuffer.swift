@@ -32,7 +32,8 @@ final class RecordBuffer {
         }
         if end == storage.count { try grow() }
         while end < storage.count, !isAtEnd {
-            let count = try source.read(into: UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: storage[end...])))
+            let count = try source.read(
+                into: UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: storage[end...])))
             end += count
             isAtEnd = count == 0
         }

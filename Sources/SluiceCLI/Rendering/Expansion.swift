@@ -15,14 +15,17 @@ struct Expansion: Hashable, Sendable {
     /// - Throws: ``CommandError`` when a path names no property, or one that is no link.
     init(_ paths: String, className: String, schema: Schema) throws(CommandError) {
         for path in paths.split(separator: ",", omittingEmptySubsequences: false) {
-            try add(path.split(separator: ".", omittingEmptySubsequences: false)[...], className: className, schema: schema)
+            try add(
+                path.split(separator: ".", omittingEmptySubsequences: false)[...], className: className, schema: schema)
         }
     }
 
     private mutating func add(
         _ path: ArraySlice<Substring>, className: String, schema: Schema
     ) throws(CommandError) {
-        guard let name = path.first.map(String.init), let declared = schema.classSchema(named: className) else { return }
+        guard let name = path.first.map(String.init), let declared = schema.classSchema(named: className) else {
+            return
+        }
         guard let property = declared.property(named: name) else {
             let names = declared.properties.map(\.name)
             let hint =

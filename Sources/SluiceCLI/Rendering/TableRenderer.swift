@@ -21,7 +21,8 @@ struct TableRenderer {
             columns: classSchema.properties.map { property in
                 let isNumeric: Bool =
                     switch property.type.element {
-                    case .scalar(.int), .scalar(.float), .scalar(.double), .scalar(.decimal): !property.type.isCollection
+                    case .scalar(.int), .scalar(.float), .scalar(.double), .scalar(.decimal):
+                        !property.type.isCollection
                     default: false
                     }
                 return Column(title: property.name, isNumeric: isNumeric)

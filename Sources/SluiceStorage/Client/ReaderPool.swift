@@ -13,7 +13,8 @@ final class ReaderPool: @unchecked Sendable {
     private let name: String
     /// Keeps writers out while somebody reads; nil where the write-ahead log makes that needless.
     private let gate: AccessGate?
-    private let idle = Mutex<[Lent]>([])
+    /// Readers that nobody uses; nil once closed.
+    private let idle = Mutex<[Lent]?>([])
     private let states: Mutex<[ClientState]>
 
     /// Sound as `Sendable`: it is in the hands of one thread at a time.
@@ -49,20 +50,26 @@ final class ReaderPool: @unchecked Sendable {
             }
         }
         defer { gate?.leaveReading() }
-        let reader = try idle.withLock { $0.popLast()?.reader } ?? make()
+        let reader = try take()
         defer {
             reader.end()
             let lent = Lent(reader: reader)
             idle.withLock { idle in
-                if idle.count < Self.idleMax { idle.append(lent) }
+                if idle?.count ?? .max < Self.idleMax { idle?.append(lent) }
             }
         }
         try begin(reader)
         return try body(reader)
     }
 
-    private func make() throws -> SQLiteClientReader {
-        try SQLiteClientReader(location: location, name: name, state: ClientState())
+    /// Refuses new readers, and drops those that nobody uses; the others go when they are done.
+    func close() { idle.withLock { $0 = nil } }
+
+    private func take() throws -> SQLiteClientReader {
+        let (lent, isClosed) = idle.withLock { idle in (idle?.popLast(), idle == nil) }
+        if let lent { return lent.reader }
+        guard !isClosed else { throw StorageError(.misuse, "\(name) is closed; open it again") }
+        return try SQLiteClientReader(location: location, name: name, state: ClientState())
     }
 
     private func begin(_ reader: SQLiteClientReader) throws {

@@ -79,6 +79,11 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
         try pool.read { try body($0) }
     }
 
+    package override func close() {
+        pool.close()
+        super.close()
+    }
+
     // MARK: Transactions
 
     package override func begin() throws {

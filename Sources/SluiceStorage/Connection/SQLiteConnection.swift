@@ -2,7 +2,8 @@ internal import CSQLite
 
 /// One connection to an SQLite database. Used by one thread at a time.
 final class SQLiteConnection {
-    let handle: OpaquePointer
+    /// Nil once closed.
+    private(set) var handle: OpaquePointer?
     /// What messages call the database.
     let name: String
     /// Fails writes on purpose; tests install it.
@@ -30,9 +31,13 @@ final class SQLiteConnection {
         sqlite3_busy_timeout(handle, 5_000)
     }
 
-    deinit {
+    deinit { close() }
+
+    /// Ends the connection: at once, or with the last statement that others keep. What comes later throws.
+    func close() {
         idle.removeAll()
         sqlite3_close_v2(handle)
+        handle = nil
     }
 
     /// Sets what every connection of a store has in common.
@@ -84,7 +89,7 @@ final class SQLiteConnection {
     // MARK: Transactions
 
     /// Whether a transaction is open. SQLite itself ends one after some errors.
-    var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+    var isInTransaction: Bool { handle.map { sqlite3_get_autocommit($0) == 0 } ?? false }
 
     func begin() throws { try withStatement("BEGIN IMMEDIATE") { try $0.run() } }
 
@@ -122,7 +127,8 @@ final class SQLiteConnection {
     // MARK: Errors
 
     func error(_ result: Int32) -> StorageError {
-        .sqlite(result, file: name, detail: String(cString: sqlite3_errmsg(handle)))
+        guard let handle else { return StorageError(.misuse, "\(name) is closed; open it again") }
+        return .sqlite(result, file: name, detail: String(cString: sqlite3_errmsg(handle)))
     }
 
     /// Fails if the fault plan says so.

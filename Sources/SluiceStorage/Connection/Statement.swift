@@ -11,12 +11,13 @@ final class Statement {
     private var arena = BindingArena()
 
     init(_ sql: String, on connection: SQLiteConnection, isPersistent: Bool) throws(StorageError) {
+        guard let database = connection.handle else { throw connection.error(SQLITE_MISUSE) }
         var handle: OpaquePointer?
         var sql = sql
         let flags = isPersistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
         let result = sql.withUTF8 { bytes in
             bytes.withMemoryRebound(to: CChar.self) {
-                sqlite3_prepare_v3(connection.handle, $0.baseAddress, Int32($0.count), flags, &handle, nil)
+                sqlite3_prepare_v3(database, $0.baseAddress, Int32($0.count), flags, &handle, nil)
             }
         }
         guard result == SQLITE_OK, let handle else { throw connection.error(result) }

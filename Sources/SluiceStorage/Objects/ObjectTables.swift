@@ -29,6 +29,9 @@ final class ObjectTables {
         for table in tables { try table.recover() }
     }
 
+    /// Drops the tables with their statements, so that the connection can be closed.
+    func close() { tables = [] }
+
     /// Forgets what another connection may have changed since.
     func refresh() {
         for table in tables { table.forgetRows() }

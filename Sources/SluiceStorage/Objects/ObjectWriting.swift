@@ -40,4 +40,8 @@ package protocol ObjectWriting: ObjectReading {
     ///
     /// - Parameter version: the version of the tombstone.
     func delete(_ object: ObjectRef, version: UInt64) throws
+
+    /// Rolls back what is open, and lets go of the file, whoever else still has the store. What is asked of it later
+    /// throws ``StorageError/Code/misuse`` or ``StorageError/Code/notFound``.
+    func close()
 }

@@ -8,7 +8,7 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
     let connection: SQLiteConnection
     let meta: MetaTable
     /// Held while the store is open; nil in memory.
-    private let lock: FileLock?
+    private var lock: FileLock?
     private var committedSchema: Schema
 
     init(_ connection: SQLiteConnection, lock: FileLock?) throws {
@@ -49,6 +49,15 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
     static func prepareObjects(on connection: SQLiteConnection) throws {
         try MetaTable.make(on: connection)
         try MetaTable(connection).set("schema", Schema().wireBytes())
+    }
+
+    /// Rolls back what is open, and lets go of the file and its lock. What is asked of the store later throws.
+    package func close() {
+        guard connection.handle != nil else { return }
+        rollback()
+        tables.close()
+        connection.close()
+        lock = nil
     }
 
     /// Writes what belongs to the transaction, before it is committed.

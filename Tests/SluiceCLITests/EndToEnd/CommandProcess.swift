@@ -28,7 +28,8 @@ final class CommandProcess: Sendable {
 
     /// The executable lies beside the tests.
     static let path: String = {
-        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+        let own =
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
         return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("sluice").path
     }()
 
@@ -48,11 +49,12 @@ final class CommandProcess: Sendable {
         defer { posix_spawn_file_actions_destroy(&actions) }
         var words: [UnsafeMutablePointer<CChar>?] = ([Self.path] + arguments).map { strdup($0) } + [nil]
         defer { words.forEach { free($0) } }
-        var processID: pid_t = 0
-        let code = posix_spawn(&processID, Self.path, &actions, nil, &words, environ)
+        var spawned: pid_t = 0
+        let code = posix_spawn(&spawned, Self.path, &actions, nil, &words, environ)
         for descriptor in [inputPipe[0], outputPipe[1], errorPipe[1]] { close(descriptor) }
         guard code == 0 else { throw TimedOut(description: "\(Self.path) cannot be started: \(code)") }
         self.arguments = arguments
+        let processID = spawned
         self.processID = processID
         input = inputPipe[1]
         output = outputPipe[0]
@@ -67,7 +69,7 @@ final class CommandProcess: Sendable {
             }
         }
         Thread.detachNewThread { [self] in drain(diagnostics) { $0.diagnostics += $1 } }
-        Thread.detachNewThread { [self] in
+        Thread.detachNewThread { [self, processID] in
             var status: Int32 = 0
             while waitpid(processID, &status, 0) < 0, errno == EINTR {}
             let code = status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F

@@ -7,7 +7,8 @@ import Testing
 @Suite(.serialized)
 struct EndToEndTests {
     private static let planes = "tailnum,year,seats\nN1,1999,55\nN2,NA,182\nN3,2004,2\n"
-    private static let flights = "flight,tailnum,delay,time_hour\n1,N1,2.5,2013-01-01T10:00:00Z\n2,N9,NA,2013-01-01T11:00:00Z\n3,NA,61,2013-01-02T10:00:00Z\n"
+    private static let flights =
+        "flight,tailnum,delay,time_hour\n1,N1,2.5,2013-01-01T10:00:00Z\n2,N9,NA,2013-01-01T11:00:00Z\n3,NA,61,2013-01-02T10:00:00Z\n"
 
     private func load(_ server: ServerProcess) throws {
         let planes = try TemporaryFile.packed(Self.planes)
@@ -33,19 +34,26 @@ struct EndToEndTests {
                 #"{"flight":3,"tailnum":null,"delay":61.0,"time_hour":"2013-01-02T10:00:00Z"}"#,
                 #"{"flight":1,"tailnum":"N1","delay":2.5,"time_hour":"2013-01-01T10:00:00Z"}"#,
             ])
-        let expanded = try sluice("query", server.url(), "Flight SORT(flight ASC) LIMIT(2)", "--expand=tailnum", "--once")
+        let expanded = try sluice(
+            "query", server.url(), "Flight SORT(flight ASC) LIMIT(2)", "--expand=tailnum", "--once")
         #expect(
             expanded.lines.map(withoutID).first
-                == #"{"flight":1,"tailnum":{"tailnum":"N1","year":1999,"seats":55},"delay":2.5,"time_hour":"2013-01-01T10:00:00Z"}"#)
+                == #"{"flight":1,"tailnum":{"tailnum":"N1","year":1999,"seats":55},"delay":2.5,"time_hour":"2013-01-01T10:00:00Z"}"#
+        )
         #expect(expanded.lines.last?.contains(#""tailnum":"N9""#) == true)
         let exported = try sluice("export", server.url(), "Flight", "--format=csv")
         let again = try TemporaryFile(exported.lines.joined(separator: "\n") + "\n")
-        #expect(try sluice("import", server.url("copy"), "Plane", TemporaryFile(Self.planes).path, "--key=tailnum").code == 0)
-        let copied = try sluice("import", server.url("copy"), "Flight", again.path, "--key=flight", "--link=tailnum:Plane")
+        let planes = try TemporaryFile(Self.planes)
+        #expect(try sluice("import", server.url("copy"), "Plane", planes.path, "--key=tailnum").code == 0)
+        let copied = try sluice(
+            "import", server.url("copy"), "Flight", again.path, "--key=flight", "--link=tailnum:Plane")
         #expect(copied.code == 0, "\(copied.diagnostics)")
         #expect(
             try sluice("export", server.url("copy"), "Flight").lines == sluice("export", server.url(), "Flight").lines)
-        #expect(Set(exported.lines.dropFirst()) == ["1,N1,2.5,2013-01-01T10:00:00Z", "2,N9,,2013-01-01T11:00:00Z", "3,,61.0,2013-01-02T10:00:00Z"])
+        #expect(
+            Set(exported.lines.dropFirst()) == [
+                "1,N1,2.5,2013-01-01T10:00:00Z", "2,N9,,2013-01-01T11:00:00Z", "3,,61.0,2013-01-02T10:00:00Z",
+            ])
     }
 
     @Test func importingTwiceChangesNothing() throws {
@@ -67,7 +75,8 @@ struct EndToEndTests {
         #expect(skipped.code == 0, "\(skipped.diagnostics)")
         #expect(skipped.diagnostics.contains("imported 2 rows into Row, 1 bad row skipped"))
         #expect(try sluice("query", server.url(), "Row").lines.count == 2)
-        let wrong = try sluice("import", server.url(), "Row", TemporaryFile("id,n\n4,4\n5,x\n").path)
+        let other = try TemporaryFile("id,n\n4,4\n5,x\n")
+        let wrong = try sluice("import", server.url(), "Row", other.path)
         #expect(wrong.code == 1)
         #expect(wrong.diagnostics.contains(":3: column 'n': 'x' is not of type int"))
         #expect(try sluice("query", server.url(), "Row").lines.count == 2)
@@ -108,8 +117,14 @@ struct EndToEndTests {
         let insert = #"{"op":"insert","class":"Plane","key":"N5","set":{"seats":1}}"# + "\n"
         for (line, message) in [
             (#"{"op":"insert","class":"Plane","key":"N1"}"#, "stdin:2: Plane has an object with this key already"),
-            (#"{"op":"update","class":"Plane","key":"N8","set":{"seats":1}}"#, "stdin:2: Plane has no object with this key"),
-            (#"{"op":"update","class":"Plane","key":"N1","set":{"wings":2}}"#, "stdin:2: Plane has no property 'wings'"),
+            (
+                #"{"op":"update","class":"Plane","key":"N8","set":{"seats":1}}"#,
+                "stdin:2: Plane has no object with this key"
+            ),
+            (
+                #"{"op":"update","class":"Plane","key":"N1","set":{"wings":2}}"#,
+                "stdin:2: Plane has no property 'wings'"
+            ),
             ("nonsense", "stdin:2: at byte 1"),
         ] {
             let result = try sluice("write", server.url(), input: insert + line + "\n")
@@ -152,7 +167,8 @@ struct EndToEndTests {
     @Test func aClosedPipeEndsAWatchQuietlyWhileNothingHappens() throws {
         let server = try ServerProcess()
         try load(server)
-        let result = try shell("\(CommandProcess.path) query \(server.url()) Plane --watch | head -n 1; echo ${PIPESTATUS[0]}")
+        let result = try shell(
+            "\(CommandProcess.path) query \(server.url()) Plane --watch | head -n 1; echo ${PIPESTATUS[0]}")
         #expect(result.hasSuffix("\n0\n"), "\(result)")
     }
 
@@ -206,7 +222,8 @@ struct EndToEndTests {
     }
 
     @Test(arguments: [
-        (["sluice", "que"], "query"), (["sluice", "query", "--wa"], "--watch"), (["sluice", "query", "--format", "=", "ta"], "table"),
+        (["sluice", "que"], "query"), (["sluice", "query", "--wa"], "--watch"),
+        (["sluice", "query", "--format", "=", "ta"], "table"),
         (["sluice", "query", "--format", "="], "table jsonl"), (["sluice", "completion", "f"], "fish"),
     ])
     func bashCompletes(words: [String], expected: String) throws {
