@@ -61,6 +61,7 @@ extension ClientEngine {
     /// - Parameter refused: sequences among the acknowledged that the server refused.
     func retireOutbox(in transaction: StoreTransaction, refusing refused: Set<UInt64>) throws {
         guard canRetire else { return }
+        guard !storage.subscriptions.isEmpty || !refused.isEmpty else { return try retireUnasked() }
         var accepted: [ObjectRef: [ObjectOperation]] = [:]
         var refusedObjects: Set<ObjectRef> = []
         try storage.forEachOutboxChangeset(after: 0) { changeset in
@@ -75,6 +76,14 @@ extension ClientEngine {
         for object in try storage.removeFromOutbox(through: session.acknowledged) {
             try settle(
                 object, accepted: accepted[object] ?? [], isRefused: refusedObjects.contains(object), transaction)
+        }
+    }
+
+    /// Drops acknowledged changesets while nothing was ever asked of the server: what was written stays.
+    private func retireUnasked() throws {
+        for object in try storage.removeFromOutbox(through: session.acknowledged) where try !storage.hasPending(object)
+        {
+            try storage.setBaseImage(nil, of: object)
         }
     }
 

@@ -51,7 +51,9 @@ extension ClientEngine {
         let error = SyncError(SyncError.Code(failure.code), failure.message)
         switch failure.action {
         case .report:
-            log?(.warning, "the server reports a problem", [("code", failure.code.rawValue), ("message", failure.message)])
+            log?(
+                .warning, "the server reports a problem",
+                [("code", failure.code.rawValue), ("message", failure.message)])
             let waiters = reportWaiters
             reportWaiters = [:]
             for waiter in waiters.values { waiter(.failure(error)) }

@@ -21,9 +21,8 @@ extension ClientEngine {
         let written = Set(writer.operations.map(\.object))
         for (object, old) in writer.firstImages where try written.contains(object) && !storage.hasPending(object) {
             if unconfirmed.remove(object) != nil { continue }
-            // What no server has seen has no image there.
-            let image = old.flatMap { $0.version > 0 ? BaseImage.row($0) : nil } ?? BaseImage.none
-            try storage.setBaseImage(image, of: object)
+            // Nothing of it is under way, so the server has it as it was. Of what was not here no image is kept.
+            if let old { try storage.setBaseImage(.row(old), of: object) }
         }
         let timestamp = clock.tick(now: now())
         try storage.setClock(timestamp)

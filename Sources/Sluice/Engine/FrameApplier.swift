@@ -101,7 +101,8 @@ final class FrameApplier {
     /// Rows on disk that match the query, which the server did not name, and that nothing else protects: they are stale.
     private func dropStale(_ interest: Interest) throws {
         let query = interest.query
-        let matching = try query.object.map { try storage.findObject($0).map { [$0] } ?? [] } ?? storage.refs(matching: query)
+        let matching =
+            try query.object.map { try storage.findObject($0).map { [$0] } ?? [] } ?? storage.refs(matching: query)
         for object in matching {
             guard try !storage.isMember(object, of: interest.record.id, role: nil) else { continue }
             try dropIfUnheld(object, reason: .unknown)
@@ -123,7 +124,9 @@ final class FrameApplier {
 
     private func apply(_ block: ViewBlock, to interests: [Interest]) throws {
         for departure in block.departures {
-            guard let object = map.fromServer(departure.object) else { throw SyncError(.protocolViolation, "an unknown class") }
+            guard let object = map.fromServer(departure.object) else {
+                throw SyncError(.protocolViolation, "an unknown class")
+            }
             for interest in interests { try leave(object, departure, interest) }
             departed.append((object, RemovalReason(departure.reason)))
         }

@@ -121,7 +121,8 @@ public struct Results<Element: ResultElement>: Sendable {
             number.set(id)
             return id
         }
-        return NotificationToken(gate: gate, purgesWhenReleased: core.configuration.purgesWhenTokenIsReleased) { ending in
+        return NotificationToken(gate: gate, purgesWhenReleased: core.configuration.purgesWhenTokenIsReleased) {
+            ending in
             // The store may be gone already; then so is the observation.
             try? core.performAndWait { engine in
                 try engine.endObservation(id, keeping: !ending.stopSyncing, purging: ending.purgeLocal)

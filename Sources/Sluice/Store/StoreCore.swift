@@ -59,7 +59,9 @@ package final class StoreCore: Sendable {
     }
 
     /// Runs `body` on the store's queue.
-    package func perform<Result: Sendable>(_ body: @escaping @Sendable (ClientEngine) throws -> Result) async throws -> Result {
+    package func perform<Result: Sendable>(_ body: @escaping @Sendable (ClientEngine) throws -> Result) async throws
+        -> Result
+    {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { [self] in
                 do {
@@ -111,7 +113,8 @@ package final class StoreCore: Sendable {
                 link?.send(frame)
             case .reconnect(let delay):
                 link?.disconnect()
-                configuration.environment.schedule(delay) { [weak self] in self?.performLater { $0.handle(.reconnect) } }
+                configuration.environment.schedule(delay) { [weak self] in self?.performLater { $0.handle(.reconnect) }
+                }
             }
         }
     }

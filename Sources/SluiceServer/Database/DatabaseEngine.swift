@@ -215,7 +215,9 @@ package final class DatabaseEngine {
             log?(.error, "a group of uploads was not stored", [("database", name), ("error", "\(error)")])
             for id in Set(group.map(\.session)) {
                 guard let session = sessions[id] else { continue }
-                end(session, .internalError, "the server could not store the upload; it will be sent again", action: .retry)
+                end(
+                    session, .internalError, "the server could not store the upload; it will be sent again",
+                    action: .retry)
             }
         }
     }
