@@ -100,12 +100,17 @@ final class FrameApplier {
 
     /// Rows on disk that match the query, which the server did not name, and that nothing else protects: they are stale.
     private func dropStale(_ interest: Interest) throws {
-        let query = interest.query
-        let matching = try query.object.map { try storage.findObject($0).map { [$0] } ?? [] } ?? storage.refs(matching: query)
-        for object in matching {
-            guard try !storage.isMember(object, of: interest.record.id, role: nil) else { continue }
-            try dropIfUnheld(object, reason: .unknown)
+        let id = interest.record.id
+        guard let single = interest.query.object else {
+            for object in try storage.nonmembers(of: id, matching: interest.query) {
+                try dropIfUnheld(object, reason: .unknown)
+            }
+            return
         }
+        guard let object = try storage.findObject(single), try !storage.isMember(object, of: id, role: nil) else {
+            return
+        }
+        try dropIfUnheld(object, reason: .unknown)
     }
 
     // MARK: Commits
@@ -123,7 +128,9 @@ final class FrameApplier {
 
     private func apply(_ block: ViewBlock, to interests: [Interest]) throws {
         for departure in block.departures {
-            guard let object = map.fromServer(departure.object) else { throw SyncError(.protocolViolation, "an unknown class") }
+            guard let object = map.fromServer(departure.object) else {
+                throw SyncError(.protocolViolation, "an unknown class")
+            }
             for interest in interests { try leave(object, departure, interest) }
             departed.append((object, RemovalReason(departure.reason)))
         }
@@ -135,7 +142,9 @@ final class FrameApplier {
                 classSchema: engine.schema[classIndex], classIndex: classIndex, properties: properties)
             for row in 0..<group.count {
                 let object = ObjectRef(classIndex, group.keys[row])
-                try apply(images, object, version: group.versions[row], values: group.values(at: row))
+                try apply(
+                    images, object, version: group.versions[row], values: group.values(at: row),
+                    isLikelyNew: group.role != .member)
                 if group.role == .member { continue }
                 for interest in interests { try join(object, group.role == .root ? .root : .linked, interest) }
             }
@@ -182,8 +191,9 @@ final class FrameApplier {
         try engine.evict(object, reason: reason, transaction)
     }
 
+    /// - Parameter isLikelyNew: whether the object is probably not here, so that storing it is worth a try.
     private func apply(
-        _ images: ServerImages, _ object: ObjectRef, version: UInt64, values: ArraySlice<Value>
+        _ images: ServerImages, _ object: ObjectRef, version: UInt64, values: ArraySlice<Value>, isLikelyNew: Bool
     ) throws {
         if try engine.unconfirmed.contains(object) || storage.hasPending(object) {
             transaction.noteServerImage(object)
@@ -198,9 +208,14 @@ final class FrameApplier {
             if engine.unconfirmed.remove(object) != nil { try storage.setBaseImage(nil, of: object) }
             return
         }
+        if isLikelyNew {
+            let row = images.overlay(nil, key: object.key, version: version, values: values)
+            if try transaction.insert(row, of: object) { return }
+        }
         guard let current = try storage.row(object) else {
             let row = images.overlay(nil, key: object.key, version: version, values: values)
-            return try transaction.insert(row, of: object)
+            try transaction.insert(row, of: object)
+            return
         }
         guard current.version <= version else { return }
         let row = images.overlay(current, key: object.key, version: version, values: values)
