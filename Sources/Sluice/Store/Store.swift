@@ -1,5 +1,5 @@
-public import SluiceModel
 internal import Dispatch
+public import SluiceModel
 internal import SluiceStorage
 internal import Synchronization
 

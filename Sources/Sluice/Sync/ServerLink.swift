@@ -108,7 +108,10 @@ final class ServerLink: Sendable {
         }
 
         func connection(_ connection: any MessageConnection, didCloseWith error: TransportError?) {
-            say(.closed(reason: error?.message ?? "the server closed the connection", isTransient: error?.isTransient ?? true))
+            say(
+                .closed(
+                    reason: error?.message ?? "the server closed the connection",
+                    isTransient: error?.isTransient ?? true))
         }
 
         func didHandleFrame(_ connection: any MessageConnection) {

@@ -104,6 +104,7 @@ package final class DatabaseEngine {
         do { try storage.checkpoint(truncating: true) } catch {
             log?(.warning, "the database could not be tidied up", [("database", name), ("error", "\(error)")])
         }
+        storage.close()
     }
 
     /// Gives the database its file, now that there is something to be kept.
@@ -215,7 +216,9 @@ package final class DatabaseEngine {
             log?(.error, "a group of uploads was not stored", [("database", name), ("error", "\(error)")])
             for id in Set(group.map(\.session)) {
                 guard let session = sessions[id] else { continue }
-                end(session, .internalError, "the server could not store the upload; it will be sent again", action: .retry)
+                end(
+                    session, .internalError, "the server could not store the upload; it will be sent again",
+                    action: .retry)
             }
         }
     }
