@@ -1,4 +1,5 @@
 package import SluiceModel
+package import SluiceQuery
 
 /// A client's store as a reader sees it: objects, subscriptions, memberships, of one commit.
 package protocol ClientReading: ObjectReading {
@@ -130,6 +131,11 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
 
     /// Whether an active subscription other than `excluded` has the object as member or stages it.
     func isHeld(_ object: ObjectRef, excluding excluded: UInt64?) throws -> Bool
+
+    /// The present objects that match a query's predicate, sort and limit aside, and are no members of a subscription.
+    ///
+    /// - Parameter query: not of one object.
+    func nonmembers(of subscription: UInt64, matching query: Query) throws -> [ObjectRef]
 
     /// The present objects of a class that no active subscription holds and that have no pending operations.
     func unheldObjects(ofClass classIndex: Int) throws -> [ObjectRef]
