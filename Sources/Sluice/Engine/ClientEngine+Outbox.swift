@@ -101,6 +101,9 @@ extension ClientEngine {
         }
         var image: Row? = if case .row(let row)? = try storage.baseImage(of: object) { row } else { nil }
         let isPending = try storage.hasPending(object)
+        if try !isPending && isMissedByMembers(object) {
+            return try evict(object, reason: .deleted, transaction)
+        }
         let isMember = try isMemberOfAny(object)
         if !isMember || isRefused {
             for operation in accepted { image = operation.applied(to: image, schema: schema) }
@@ -113,6 +116,25 @@ extension ClientEngine {
         } else if !isPending {
             unconfirmed.insert(object)
         }
+    }
+
+    /// Whether a complete subscription follows a link to the object without having it: then the server has it not.
+    private func isMissedByMembers(_ object: ObjectRef) throws -> Bool {
+        let complete = interests.values.filter(\.isComplete)
+        guard !complete.isEmpty, try !storage.isHeld(object, excluding: nil) else { return false }
+        for (classIndex, property) in schema.backlinks(to: object.classIndex) {
+            var isMissed = false
+            try storage.backlinks(to: object, fromClass: classIndex, property: property) { key in
+                let owner = ObjectRef(classIndex, key)
+                for interest in complete where try storage.isMember(owner, of: interest.record.id, role: nil) {
+                    // Without exclusions every link of a member is followed.
+                    isMissed = isMissed || interest.query.exclusions.isEmpty
+                }
+                return !isMissed
+            }
+            if isMissed { return true }
+        }
+        return false
     }
 
     /// Shows the server's last image with what is unacknowledged on it, and keeps the image only for that.

@@ -14,6 +14,8 @@ final class FrameApplier {
     private var departed: [(object: ObjectRef, reason: RemovalReason)] = []
     private var bootstrapped: [Interest] = []
     private var completed: [Interest] = []
+    /// What objects of commits link to: the server has sent it, or has it not.
+    private var linkTargets: Set<ObjectRef> = []
 
     init(_ engine: ClientEngine, map: SchemaMap, _ transaction: StoreTransaction) {
         self.engine = engine
@@ -44,7 +46,12 @@ final class FrameApplier {
     /// Removes what the messages have left without anybody who asks for it.
     func finish() throws {
         for (object, reason) in departed { try dropIfUnheld(object, reason: reason) }
-        for interest in bootstrapped { try dropStale(interest) }
+        for interest in bootstrapped {
+            linkTargets.formUnion(interest.linkTargets)
+            interest.linkTargets = []
+            try dropStale(interest)
+        }
+        for target in linkTargets { try dropIfUnheld(target, reason: .unknown) }
         guard !completed.isEmpty else { return }
         // Of what no image came, the last one is right.
         for object in try storage.objectsWithBaseImage {
@@ -61,7 +68,9 @@ final class FrameApplier {
         let interests = interests(page.subscriptions)
         for interest in interests {
             concerned.insert(interest.record.id)
-            if page.kind == .bootstrap { try bootstrap(interest, progress: page.progress) }
+            guard page.kind == .bootstrap else { continue }
+            try bootstrap(interest, progress: page.progress)
+            try forEachLinkTarget(page.content) { interest.linkTargets.insert($0) }
         }
         try apply(page.content, to: interests)
     }
@@ -70,6 +79,7 @@ final class FrameApplier {
     private func bootstrap(_ interest: Interest, progress: Double) throws {
         interest.progress = progress
         guard interest.record.state != .bootstrapping else { return }
+        interest.linkTargets = []
         interest.record.state = .bootstrapping
         try storage.updateSubscription(interest.record)
         if !storage.isStaging(interest.record.id) { try storage.beginStaging(interest.record.id) }
@@ -112,8 +122,28 @@ final class FrameApplier {
     // MARK: Commits
 
     func apply(_ commit: ServerMessage.Commit) throws {
-        for block in commit.blocks { try apply(block.content, to: interests(block.subscriptions)) }
+        for block in commit.blocks {
+            try apply(block.content, to: interests(block.subscriptions))
+            try forEachLinkTarget(block.content) { linkTargets.insert($0) }
+        }
         if !commit.header.isContinued { try engine.standAt(commit.header.version) }
+    }
+
+    /// What the rows of a block link to, as far as the query follows it.
+    private func forEachLinkTarget(_ block: ViewBlock, _ body: (ObjectRef) -> Void) throws {
+        for group in block.objects.groups {
+            guard let classIndex = map.classIndex(fromServer: group.classIndex),
+                let properties = map.properties(fromServer: group.properties, ofClass: group.classIndex)
+            else { continue }
+            let declared = engine.schema[classIndex].properties
+            for (position, property) in properties.enumerated() {
+                guard let target = declared[property].type.targetClass.flatMap(engine.schema.index(of:)) else { continue }
+                for row in 0..<group.count {
+                    let values = group.values(at: row)
+                    values[values.startIndex + position].forEachLink { body(ObjectRef(target, $0)) }
+                }
+            }
+        }
     }
 
     // MARK: Blocks

@@ -144,7 +144,12 @@ extension ClientEngine {
     ) throws -> UInt64 {
         let interest = try addInterest(query)
         let number = nextNumber()
-        if !waiter(interest.status) { interest.waiters[number] = waiter }
+        var status = interest.status
+        // What stopped the session for good answers the question too.
+        if case .failed(let error) = session.phase, status.state != .complete {
+            status = SubscriptionStatus(state: .error, error: error)
+        }
+        if !waiter(status) { interest.waiters[number] = waiter }
         return number
     }
 

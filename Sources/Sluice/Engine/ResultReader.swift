@@ -28,7 +28,10 @@ struct ResultReader {
 
     /// Whether an object that is here is among the results, limit aside.
     func includes(_ row: Row, _ object: ObjectRef) throws -> Bool {
-        if let id = query.object { return Identity(className: className(of: object), key: object.key).objectID == id }
+        if let id = query.object {
+            guard Identity(className: className(of: object), key: object.key).objectID == id else { return false }
+            return try !isComplete || reader.hasPending(object) || isNamed(object)
+        }
         guard object.classIndex == query.classIndex else { return false }
         if isComplete, try !reader.hasPending(object) { return try isNamed(object) }
         guard try evaluator.isJudgeable(row, in: reader) else { return try isNamed(object) }
@@ -43,7 +46,9 @@ struct ResultReader {
     /// Calls `body` with every result, limit aside, in no particular order.
     func forEachResult(_ body: (ObjectRef, Row) throws -> Void) throws {
         if let id = query.object {
-            guard let object = try reader.findObject(id), let row = try reader.row(object) else { return }
+            guard let object = try reader.findObject(id), let row = try reader.row(object),
+                try includes(row, object)
+            else { return }
             return try body(object, row)
         }
         func visit(_ object: ObjectRef) throws {

@@ -131,6 +131,7 @@ package final class StoreCore: Sendable {
         queue.sync {
             guard !closed.exchange(true, ordering: .sequentiallyConsistent) else { return }
             run { $0.close() }
+            storage.close()
         }
     }
 

@@ -104,6 +104,7 @@ package final class DatabaseEngine {
         do { try storage.checkpoint(truncating: true) } catch {
             log?(.warning, "the database could not be tidied up", [("database", name), ("error", "\(error)")])
         }
+        storage.close()
     }
 
     /// Gives the database its file, now that there is something to be kept.

@@ -55,6 +55,11 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     /// to it, becomes a ghost. It leaves every membership; subscriptions that lose a member so get holes.
     func evict(_ object: ObjectRef) throws
 
+    /// Removes every object from this store, as ``evict(_:)`` does, at a cost that does not depend on their number.
+    ///
+    /// - Precondition: there is no subscription and nothing in the outbox.
+    func evictAll() throws
+
     /// The server's image of an object with pending operations; nil if none was kept.
     func baseImage(of object: ObjectRef) throws -> BaseImage?
     /// Keeps or, with nil, forgets the server's image.
