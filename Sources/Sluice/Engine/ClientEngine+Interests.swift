@@ -117,6 +117,11 @@ extension ClientEngine {
     package func purgeUnsubscribed() throws -> Int {
         try transaction(.local) { transaction in
             var count = 0
+            if storage.subscriptions.isEmpty, storage.outboxCount == 0 {
+                for classIndex in schema.classes.indices { count += try storage.count(ofClass: classIndex) }
+                try storage.evictAll()
+                return count
+            }
             for classIndex in schema.classes.indices {
                 for object in try storage.unheldObjects(ofClass: classIndex) {
                     try evict(object, reason: .purged, transaction)

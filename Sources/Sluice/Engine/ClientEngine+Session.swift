@@ -12,7 +12,7 @@ extension ClientEngine {
         case .stop: stop()
         case .opened: greet()
         case .closed(let reason, let isTransient): disconnected(reason, isTransient: isTransient)
-        case .received(let frame): receive(frame)
+        case .received(let frame): receive([frame])
         case .reconnect: if session.phase == .waiting { connect() }
         }
     }

@@ -6,7 +6,7 @@ extension ClientEngine {
     /// Runs a local write transaction: all of it is stored and queued for upload, or nothing.
     package func write<Result>(_ body: (LocalWriter) throws -> Result) throws -> Result {
         let result = try transaction(.local) { transaction in
-            let writer = LocalWriter(transaction, schema: schema)
+            let writer = LocalWriter(transaction, schema: schema, isRecording: syncs)
             let result = try body(writer)
             try enqueue(writer, transaction)
             return result

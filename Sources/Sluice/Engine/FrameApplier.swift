@@ -120,13 +120,18 @@ final class FrameApplier {
 
     /// Rows on disk that match the query, which the server did not name, and that nothing else protects: they are stale.
     private func dropStale(_ interest: Interest) throws {
+        let id = interest.record.id
         let query = interest.query
-        let matching =
-            try query.object.map { try storage.findObject($0).map { [$0] } ?? [] } ?? storage.refs(matching: query)
-        for object in matching {
-            guard try !storage.isMember(object, of: interest.record.id, role: nil) else { continue }
-            try dropIfUnheld(object, reason: .unknown)
+        let stale: [ObjectRef]
+        if query.object == nil, query.limit == nil {
+            stale = try storage.nonmembers(of: id, matching: query)
+        } else {
+            // What lies beyond a limit may be as it is on the server.
+            let matching =
+                try query.object.map { try storage.findObject($0).map { [$0] } ?? [] } ?? storage.refs(matching: query)
+            stale = try matching.filter { try !storage.isMember($0, of: id, role: nil) }
         }
+        for object in stale { try dropIfUnheld(object, reason: .unknown) }
     }
 
     // MARK: Commits
@@ -178,7 +183,9 @@ final class FrameApplier {
                 classSchema: engine.schema[classIndex], classIndex: classIndex, properties: properties)
             for row in 0..<group.count {
                 let object = ObjectRef(classIndex, group.keys[row])
-                try apply(images, object, version: group.versions[row], values: group.values(at: row))
+                try apply(
+                    images, object, version: group.versions[row], values: group.values(at: row),
+                    isLikelyNew: group.role != .member)
                 if group.role == .member { continue }
                 for interest in interests { try join(object, group.role == .root ? .root : .linked, interest) }
             }
@@ -225,8 +232,9 @@ final class FrameApplier {
         try engine.evict(object, reason: reason, transaction)
     }
 
+    /// - Parameter isLikelyNew: whether the object is probably not here, so that storing it is worth a try.
     private func apply(
-        _ images: ServerImages, _ object: ObjectRef, version: UInt64, values: ArraySlice<Value>
+        _ images: ServerImages, _ object: ObjectRef, version: UInt64, values: ArraySlice<Value>, isLikelyNew: Bool
     ) throws {
         if try engine.unconfirmed.contains(object) || storage.hasPending(object) {
             transaction.noteServerImage(object)
@@ -241,9 +249,14 @@ final class FrameApplier {
             if engine.unconfirmed.remove(object) != nil { try storage.setBaseImage(nil, of: object) }
             return
         }
+        if isLikelyNew {
+            let row = images.overlay(nil, key: object.key, version: version, values: values)
+            if try transaction.insert(row, of: object) { return }
+        }
         guard let current = try storage.row(object) else {
             let row = images.overlay(nil, key: object.key, version: version, values: values)
-            return try transaction.insert(row, of: object)
+            try transaction.insert(row, of: object)
+            return
         }
         guard current.version <= version else { return }
         let row = images.overlay(current, key: object.key, version: version, values: values)

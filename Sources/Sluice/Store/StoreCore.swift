@@ -20,6 +20,8 @@ package final class StoreCore: Sendable {
     private let confined: Confined
     private let link: ServerLink?
     private let closed = Atomic<Bool>(false)
+    /// Frames that have arrived and wait for the queue: whatever has gathered is taken at once.
+    private let frames = Mutex<[[UInt8]]>([])
     private let isOnQueue = DispatchSpecificKey<Bool>()
     private let bindings = Mutex<[BindingKey: ElementBinding]>([:])
     private let published: Mutex<Schema>
@@ -120,10 +122,21 @@ package final class StoreCore: Sendable {
     }
 
     private func take(_ event: ClientEvent) {
-        performLater { [link] engine in
-            engine.handle(event)
-            if case .received = event { link?.didHandleFrame() }
+        guard case .received(let frame) = event else { return performLater { $0.handle(event) } }
+        let isFirst = frames.withLock { frames in
+            frames.append(frame)
+            return frames.count == 1
         }
+        if isFirst { performLater { [self] engine in takeFrames(engine) } }
+    }
+
+    private func takeFrames(_ engine: ClientEngine) {
+        let batch = frames.withLock { frames in
+            defer { frames = [] }
+            return frames
+        }
+        engine.receive(batch)
+        for _ in batch { link?.didHandleFrame() }
     }
 
     /// Ends syncing and all interests; what was written stays, and is uploaded when the store is next opened.

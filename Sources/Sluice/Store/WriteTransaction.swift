@@ -4,6 +4,7 @@ public import SluiceModel
 public struct WriteTransaction: ~Copyable {
     private let writer: LocalWriter
     private let core: StoreCore
+    private let recent = RecentBinding()
 
     init(writer: LocalWriter, core: StoreCore) {
         self.writer = writer
@@ -54,7 +55,10 @@ public struct WriteTransaction: ~Copyable {
 
     /// Adds to a number, so that additions made elsewhere meanwhile count too.
     ///
-    /// - Parameter amount: may be negative.
+    /// - Parameters:
+    ///   - object: names the object; its values do not matter.
+    ///   - property: the number.
+    ///   - amount: may be negative.
     public func increment<Element: Model, Number: PropertyValue & Numeric>(
         _ object: Element, _ property: KeyPath<Element, Number>, by amount: Number
     ) throws {
@@ -84,6 +88,7 @@ public struct WriteTransaction: ~Copyable {
     /// Changes properties of an object by name.
     ///
     /// - Parameters:
+    ///   - object: its class and key.
     ///   - set: new values.
     ///   - add: amounts to add to numbers.
     public func update(_ object: Identity, set: [String: Value] = [:], add: [String: Value] = [:]) throws {
@@ -140,13 +145,27 @@ public struct WriteTransaction: ~Copyable {
     }
 
     private func encoded<Element: ResultElement>(_ object: Element) throws -> (row: Row, classIndex: Int) {
+        if let binding = recent.binding, recent.element == ObjectIdentifier(Element.self) {
+            return (try object.encoded(for: binding), binding.classIndex)
+        }
         let className = try Element.declaredClass?.schema.get().name ?? (object as? Record)?.classSchema.name
         let classIndex = try core.classIndex(of: className ?? "")
         let binding = try core.cachedBinding(of: Element.self, classIndex: classIndex)
+        // A record's class is not known from its type.
+        if Element.declaredClass != nil {
+            recent.binding = binding
+            recent.element = ObjectIdentifier(Element.self)
+        }
         return (try object.encoded(for: binding), classIndex)
     }
 
     private func missing(_ className: String) -> StoreError {
         StoreError(.objectMissing, "\(className) has no object with this key here to be changed")
     }
+}
+
+/// The binding of the type that was written last: loops over objects of one type need not look for it.
+private final class RecentBinding {
+    var element: ObjectIdentifier?
+    var binding: ElementBinding?
 }
