@@ -209,7 +209,9 @@ package final class DatabaseEngine {
         uploadOperationCount = 0
         do {
             try becomeDurable()
-            let committed = try CommitPipeline(storage: storage, workerID: workerID).commit(group, now: now)
+            let committed = try CommitPipeline(
+                storage: storage, workerID: workerID, operationCountMax: Int(limits.server.operationCountMax)
+            ).commit(group, now: now)
             statistics.note(committed)
             try publish(committed)
         } catch {
