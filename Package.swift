@@ -107,6 +107,10 @@ let package = Package(
         tests("SluiceServer", ["SluiceModel", "SluiceTesting"]),
         tests("SluiceTesting"),
         tests("SluiceCLI"),
+        // Real processes and sockets: the built `sluice`, and clients that behave or do not.
+        .testTarget(
+            name: "EndToEndTests", dependencies: ["Sluice", "SluiceModel", "SluiceStorage", "SluiceWire"],
+            swiftSettings: settings),
     ]
 )
 

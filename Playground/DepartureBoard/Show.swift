@@ -45,7 +45,7 @@ struct Show {
         gateToken.stop()
         token.stop(stopSyncing: true, purgeLocal: true)
         screen.say(
-            "The concourse lets go of its board, and the flights of it leave its store: \(try concourse.objects(Flight.self).count()) is left, the one that was tapped."
+            "The concourse lets go of its board, and what it held leaves its store: \(try concourse.objects(Flight.self).count()) flights are left there."
         )
         screen.say(
             "The server still has all \(try await Self.flightsOnServer(operations)) flights: a purge deletes nothing there."

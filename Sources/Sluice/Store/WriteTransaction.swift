@@ -55,7 +55,10 @@ public struct WriteTransaction: ~Copyable {
 
     /// Adds to a number, so that additions made elsewhere meanwhile count too.
     ///
-    /// - Parameter amount: may be negative.
+    /// - Parameters:
+    ///   - object: names the object; its values do not matter.
+    ///   - property: the number.
+    ///   - amount: may be negative.
     public func increment<Element: Model, Number: PropertyValue & Numeric>(
         _ object: Element, _ property: KeyPath<Element, Number>, by amount: Number
     ) throws {
@@ -85,6 +88,7 @@ public struct WriteTransaction: ~Copyable {
     /// Changes properties of an object by name.
     ///
     /// - Parameters:
+    ///   - object: its class and key.
     ///   - set: new values.
     ///   - add: amounts to add to numbers.
     public func update(_ object: Identity, set: [String: Value] = [:], add: [String: Value] = [:]) throws {

@@ -1,0 +1,90 @@
+import Foundation
+import Sluice
+import Testing
+
+/// The client in Python, written from PROTOCOL.md alone, and a real server.
+@Suite(.serialized)
+struct StrangerTests {
+    private static let script = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../Strangers/python/sluice_client.py").standardizedFileURL.path
+
+    /// Nil, with a printed reason, where the client cannot run.
+    private func python() async throws -> String? {
+        guard let exit = try await run("python3", ["-c", "import sys, websockets; print(sys.executable)"]) else {
+            print("skipped: there is no python3")
+            return nil
+        }
+        guard exit.code == 0, let path = exit.lines.first else {
+            print("skipped: python3 has no package websockets (pip install websockets)")
+            return nil
+        }
+        return path
+    }
+
+    private func load(_ server: TestServer, in folder: String) async throws {
+        let planes = folder + "/planes.csv"
+        let flights = folder + "/flights.csv"
+        try "tail,seats\nN1,55\nN2,NA\n".write(toFile: planes, atomically: true, encoding: .utf8)
+        let rows = (0..<5_000).map { "\($0),N\($0 % 4),\($0 % 7 == 0 ? "NA" : "\(Double($0) / 4)"),2013-01-01T10:00:00Z" }
+        try (["id,plane,delay,at"] + rows).joined(separator: "\n").appending("\n")
+            .write(toFile: flights, atomically: true, encoding: .utf8)
+        for arguments in [
+            ["import", server.url(), "Plane", planes, "--key=tail"],
+            ["import", server.url(), "Flight", flights, "--key=id", "--link=plane:Plane"],
+        ] {
+            let exit = try await ChildProcess(Tool.path, arguments).finish()
+            guard exit.code == 0 else { throw Failure(exit.diagnostics) }
+        }
+    }
+
+    /// The objects in an order of members that both sides share.
+    private func objects(_ lines: [String]) throws -> [String] {
+        try lines.map { line in
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8))
+            return String(decoding: try JSONSerialization.data(withJSONObject: object, options: .sortedKeys), as: UTF8.self)
+        }
+    }
+
+    @Test func theStranger_printsTheRowsThatTheToolPrints() async throws {
+        guard let python = try await python() else { return }
+        try await withFolder { folder in
+            try await withServer { server in
+                try await load(server, in: folder)
+                for query in [
+                    "Plane", "Flight WHERE delay > 700 SORT(delay DESC) LIMIT(20)", "Flight SORT(id ASC)",
+                    "Flight WHERE plane.seats > 50 SORT(id ASC) LIMIT(7) EXCLUDE(at)", "Flight WHERE id < 0",
+                ] {
+                    let expected = try await Tool.run("query", server.url(), query, "--format=jsonl")
+                    let exit = try await ChildProcess(python, [Self.script, server.url(), query]).finish()
+                    #expect(exit.code == 0, "\(query): \(exit.diagnostics)")
+                    let (own, tool) = (try objects(exit.lines), try objects(expected.lines))
+                    let isSorted = query.contains("SORT")
+                    #expect(isSorted ? own == tool : own.sorted() == tool.sorted(), "\(query)")
+                }
+                let refused = try await ChildProcess(python, [Self.script, server.url(), "Boat"]).finish()
+                #expect(refused.code == 1)
+                #expect(refused.diagnostics.contains("unknownName"))
+            }
+        }
+    }
+
+    @Test func theStranger_seesChanges() async throws {
+        guard let python = try await python() else { return }
+        try await withServer { server in
+            try await Fixture.withStore(server.url()) { store in
+                try await store.addPlane("N1", seats: 60)
+                let watcher = try ChildProcess(python, [Self.script, server.url(), "Plane WHERE seats > 50", "--watch"])
+                defer { watcher.signal(9) }
+                try await watcher.line(with: #""N1""#, #""seats": 60"#)
+                try await store.addPlane("N2", seats: 70)
+                try await watcher.line(with: #""changed""#, #""N2""#)
+                _ = try await store.found("Plane")
+                try await store.addPlane("N1", seats: 61)
+                try await watcher.line(with: #""changed""#, #""seats": 61"#)
+                try await store.write { try $0.delete(Identity(className: "Plane", key: .string("N1"))) }
+                let id = Identity(className: "Plane", key: .string("N1")).objectID.description
+                try await watcher.line(with: #""removed""#, id)
+            }
+        }
+    }
+}

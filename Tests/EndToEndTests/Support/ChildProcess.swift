@@ -1,0 +1,171 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A running program: its lines, its diagnostics, its end. Every wait ends by a deadline.
+final class ChildProcess: Sendable {
+    struct Exit: Sendable {
+        /// The exit code, or 128 and the signal's number.
+        var code: Int32
+        /// The lines of its output that nobody took.
+        var lines: [String]
+        var diagnostics: String
+    }
+
+    enum Stream: Int, Sendable { case output, diagnostics }
+
+    private struct State {
+        var lines: [[String]] = [[], []]
+        var rests: [[UInt8]] = [[], []]
+        var taken = [0, 0]
+        var openStreamCount = 2
+        var exitCode: Int32?
+    }
+
+    let processID: pid_t
+    private let name: String
+    private let state = Mutex(State())
+    private let condition = NSCondition()
+
+    /// - Parameter input: all of its standard input.
+    init(_ executable: String, _ arguments: [String], input: String = "") throws {
+        name = ([executable] + arguments).joined(separator: " ")
+        let pipes = try (0..<3).map { _ in try Self.pipe() }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for (target, source) in [pipes[0].reading, pipes[1].writing, pipes[2].writing].enumerated() {
+            posix_spawn_file_actions_adddup2(&actions, source, Int32(target))
+        }
+        var words: [UnsafeMutablePointer<CChar>?] = ([executable] + arguments).map { strdup($0) } + [nil]
+        defer { words.forEach { free($0) } }
+        var spawned: pid_t = 0
+        let code = posix_spawn(&spawned, executable, &actions, nil, &words, environ)
+        for descriptor in [pipes[0].reading, pipes[1].writing, pipes[2].writing] { close(descriptor) }
+        processID = spawned
+        guard code == 0 else {
+            for descriptor in [pipes[0].writing, pipes[1].reading, pipes[2].reading] { close(descriptor) }
+            throw Failure("\(executable) cannot be started: \(String(cString: strerror(code)))")
+        }
+        let (toInput, fromOutput, fromDiagnostics) = (pipes[0].writing, pipes[1].reading, pipes[2].reading)
+        Thread.detachNewThread { [self] in drain(fromOutput, .output) }
+        Thread.detachNewThread { [self] in drain(fromDiagnostics, .diagnostics) }
+        Thread.detachNewThread { [self] in awaitEnd() }
+        Thread.detachNewThread {
+            var rest = Array(input.utf8)[...]
+            while !rest.isEmpty {
+                let count = rest.withUnsafeBytes { send(toInput, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+                guard count > 0 else { break }
+                rest = rest.dropFirst(count)
+            }
+            close(toInput)
+        }
+    }
+
+    /// A pair of sockets, since writing to a closed one can be kept from raising a signal.
+    private static func pipe() throws -> (reading: Int32, writing: Int32) {
+        var ends: [Int32] = [0, 0]
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+            throw Failure("no pair of sockets: \(errno)")
+        }
+        shutdown(ends[0], Int32(SHUT_WR))
+        return (ends[0], ends[1])
+    }
+
+    private func change(_ body: (inout State) -> Void) {
+        condition.lock()
+        state.withLock { body(&$0) }
+        condition.broadcast()
+        condition.unlock()
+    }
+
+    private func drain(_ descriptor: Int32, _ stream: Stream) {
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(descriptor, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            change { state in
+                var rest = state.rests[stream.rawValue] + buffer[..<count]
+                while let end = rest.firstIndex(of: 0x0A) {
+                    state.lines[stream.rawValue].append(String(decoding: rest[..<end], as: UTF8.self))
+                    rest.removeSubrange(...end)
+                }
+                state.rests[stream.rawValue] = rest
+            }
+        }
+        close(descriptor)
+        change { $0.openStreamCount -= 1 }
+    }
+
+    private func awaitEnd() {
+        var information = siginfo_t()
+        while waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+        change { state in
+            var status: Int32 = 0
+            waitpid(processID, &status, 0)
+            state.exitCode = status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
+        }
+    }
+
+    private func wait<Result: Sendable>(
+        for what: String, _ body: @escaping @Sendable (inout State) -> Result?
+    ) async throws -> Result {
+        try await blocking { [self] in
+            let deadline = Date(timeIntervalSinceNow: waitMax / .seconds(1))
+            condition.lock()
+            defer { condition.unlock() }
+            while true {
+                if let result = state.withLock({ body(&$0) }) { return result }
+                let isOver = state.withLock { $0.exitCode != nil && $0.openStreamCount == 0 }
+                guard !isOver, condition.wait(until: deadline) else {
+                    throw Failure("\(name): no \(what); it said \(state.withLock { $0.lines })")
+                }
+            }
+        }
+    }
+
+    /// The next line of a stream, of those not taken yet, that holds all of some words.
+    @discardableResult
+    func line(_ stream: Stream = .output, with words: String...) async throws -> String {
+        try await wait(for: "line with \(words)") { state in
+            let index = stream.rawValue
+            while state.taken[index] < state.lines[index].count {
+                defer { state.taken[index] += 1 }
+                let line = state.lines[index][state.taken[index]]
+                if words.allSatisfy({ line.contains($0) }) { return line }
+            }
+            return nil
+        }
+    }
+
+    /// Whether it still runs.
+    var isRunning: Bool { state.withLock { $0.exitCode == nil } }
+
+    /// What it said on stderr so far.
+    var diagnostics: String { state.withLock { $0.lines[1].joined(separator: "\n") } }
+
+    /// Sends a signal, unless it has ended.
+    func signal(_ number: Int32) {
+        state.withLock { if $0.exitCode == nil { _ = kill(processID, number) } }
+    }
+
+    /// Waits for its end.
+    func finish() async throws -> Exit {
+        try await wait(for: "end") { state in
+            guard let code = state.exitCode, state.openStreamCount == 0 else { return nil }
+            return Exit(
+                code: code, lines: Array(state.lines[0][state.taken[0]...]),
+                diagnostics: state.lines[1].joined(separator: "\n"))
+        }
+    }
+
+    /// Its memory in kilobytes: what `/proc` calls `VmRSS` (now) or `VmHWM` (at most so far).
+    func memory(_ field: String = "VmRSS") throws -> Int {
+        let status = try String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)
+        guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix(field + ":") }),
+            let number = line.split(whereSeparator: { " \t".contains($0) }).dropFirst().first.flatMap({ Int($0) })
+        else { throw Failure("no \(field) of \(name)") }
+        return number
+    }
+}

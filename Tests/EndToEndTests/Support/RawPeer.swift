@@ -1,0 +1,209 @@
+import Glibc
+import SluiceModel
+import SluiceWire
+
+/// A TCP client that says exactly what a test wants, well-formed or not. It blocks, ten seconds at most.
+final class RawPeer {
+    /// The server ended the connection.
+    struct Closed: Error {
+        /// The WebSocket code; nil when there was no closing handshake.
+        var code: UInt16?
+        var reason: String
+    }
+
+    enum Opcode: UInt8 { case continuation = 0, text = 1, binary = 2, close = 8, ping = 9, pong = 10 }
+
+    private let descriptor: Int32
+
+    init(_ port: UInt16, receiveBufferSize: Int32? = nil) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        if var receiveBufferSize {
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBufferSize, socklen_t(MemoryLayout<Int32>.size))
+        }
+        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        guard Self.withAddress(port: port, { connect(descriptor, $0, $1) }) == 0 else {
+            throw Failure("no connection to port \(port): \(String(cString: strerror(errno)))")
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    /// This machine's own address, with a port.
+    static func withAddress<Result>(
+        port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+    ) -> Result {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+    }
+
+    // MARK: Bytes
+
+    func send(_ bytes: [UInt8]) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    func send(_ text: String) { send(Array(text.utf8)) }
+
+    func endWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// Everything up to the end of the connection.
+    func receiveToEnd() -> String {
+        var all: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            guard count > 0 else { return String(decoding: all, as: UTF8.self) }
+            all += buffer[..<count]
+        }
+    }
+
+    private func receive(_ count: Int) throws -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let got = bytes.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress! + filled, count - filled, 0) }
+            if got < 0, errno == EAGAIN { throw Failure("the server said nothing for ten seconds") }
+            guard got > 0 else { throw Closed(code: nil, reason: "") }
+            filled += got
+        }
+        return bytes
+    }
+
+    // MARK: WebSocket
+
+    static let upgradeRequest =
+        "GET /hostile HTTP/1.1\r\nHost: test\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+        + "Sec-WebSocket-Protocol: sluice.1\r\n\r\n"
+
+    /// Becomes a WebSocket.
+    func upgrade() throws {
+        send(Self.upgradeRequest)
+        var head: [UInt8] = []
+        while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) { head += try receive(1) }
+        let text = String(decoding: head, as: UTF8.self)
+        guard text.hasPrefix("HTTP/1.1 101 ") else { throw Failure("no upgrade: \(text)") }
+    }
+
+    /// A frame as clients make them, or nearly.
+    static func frame(
+        _ opcode: UInt8, _ payload: [UInt8], isFinal: Bool = true, isMasked: Bool = true, claimedLength: UInt64? = nil
+    ) -> [UInt8] {
+        var bytes: [UInt8] = [(isFinal ? 0x80 : 0) | opcode]
+        let mask: UInt8 = isMasked ? 0x80 : 0
+        let length = claimedLength ?? UInt64(payload.count)
+        switch length {
+        case 0..<126: bytes.append(mask | UInt8(length))
+        case 126..<65_536: bytes += [mask | 126, UInt8(length >> 8), UInt8(length & 0xFF)]
+        default:
+            bytes.append(mask | 127)
+            bytes += (0..<8).reversed().map { UInt8(truncatingIfNeeded: length >> ($0 * 8)) }
+        }
+        guard isMasked else { return bytes + payload }
+        let key: [UInt8] = [0x37, 0xFA, 0x21, 0x3D]
+        return bytes + key + payload.enumerated().map { $1 ^ key[$0 & 3] }
+    }
+
+    func send(_ opcode: Opcode, _ payload: [UInt8]) { send(Self.frame(opcode.rawValue, payload)) }
+
+    func send(_ messages: ClientMessage...) {
+        for message in messages { send(.binary, Frame.encode(message)) }
+    }
+
+    private func receiveFrame() throws -> (opcode: UInt8, payload: [UInt8]) {
+        let head = try receive(2)
+        var length = UInt64(head[1] & 0x7F)
+        if length >= 126 {
+            length = try receive(length == 126 ? 2 : 8).reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        return (head[0] & 0x0F, try receive(Int(length)))
+    }
+
+    /// The next binary message or pong.
+    ///
+    /// - Throws: ``Closed`` at the end.
+    func receive() throws -> (opcode: Opcode, payload: [UInt8]) {
+        while true {
+            let (code, payload) = try receiveFrame()
+            switch Opcode(rawValue: code) {
+            case .binary: return (.binary, payload)
+            case .pong: return (.pong, payload)
+            case .close:
+                let number = payload.count >= 2 ? UInt16(payload[0]) << 8 | UInt16(payload[1]) : nil
+                throw Closed(code: number, reason: String(decoding: payload.dropFirst(2), as: UTF8.self))
+            case .ping: send(.pong, payload)
+            default: throw Failure("the server sent a frame of opcode \(code)")
+            }
+        }
+    }
+
+    /// Reads messages up to the one wanted.
+    func receive<Result>(_ wanted: (ServerMessage) -> Result?) throws -> Result {
+        while true {
+            let (opcode, payload) = try receive()
+            guard opcode == .binary else { continue }
+            for message in try Frame.decode(payload, as: ServerMessage.self) {
+                if let result = wanted(message) { return result }
+            }
+        }
+    }
+
+    /// Reads to the end of the connection, and returns the problems that the server named.
+    func receiveProblems() throws -> (failures: [ServerMessage.Failure], closed: Closed) {
+        var failures: [ServerMessage.Failure] = []
+        do {
+            while true {
+                let failure = try receive { if case .error(let failure) = $0 { failure } else { nil } }
+                failures.append(failure)
+            }
+        } catch let closed as Closed {
+            return (failures, closed)
+        }
+    }
+
+    // MARK: Sluice
+
+    /// Greets, and opens session 1.
+    @discardableResult
+    func open(
+        _ database: String = "hostile", schema: Schema, options: ClientMessage.Open.Options = []
+    ) throws -> ServerMessage.Opened {
+        try upgrade()
+        send(
+            .hello(.init(features: [.resume, .reports], agent: "hostile")),
+            .open(.init(session: 1, path: database, options: options, schema: schema)))
+        return try receive { if case .opened(let opened) = $0 { opened } else { nil } }
+    }
+
+    /// Waits until the server has dealt with everything sent to it so far.
+    ///
+    /// - Returns: the problem of the session, if that is what the server answers.
+    func settle() throws -> ServerMessage.Failure? {
+        send(.reportRequest(.init(session: 1, request: 4_711, topic: .status)))
+        while true {
+            let (opcode, payload) = try receive()
+            guard opcode == .binary else { continue }
+            for message in try Frame.decode(payload, as: ServerMessage.self) {
+                switch message {
+                case .report(_, 4_711, _): return nil
+                case .error(let failure) where failure.action != .report: return failure
+                default: break
+                }
+            }
+        }
+    }
+}
