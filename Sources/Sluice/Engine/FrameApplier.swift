@@ -142,7 +142,9 @@ final class FrameApplier {
             else { continue }
             let declared = engine.schema[classIndex].properties
             for (position, property) in properties.enumerated() {
-                guard let target = declared[property].type.targetClass.flatMap(engine.schema.index(of:)) else { continue }
+                guard let target = declared[property].type.targetClass.flatMap(engine.schema.index(of:)) else {
+                    continue
+                }
                 for row in 0..<group.count {
                     let values = group.values(at: row)
                     values[values.startIndex + position].forEachLink { body(ObjectRef(target, $0)) }
