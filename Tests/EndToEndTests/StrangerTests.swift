@@ -25,7 +25,7 @@ struct StrangerTests {
         let planes = folder + "/planes.csv"
         let flights = folder + "/flights.csv"
         try "tail,seats\nN1,55\nN2,NA\n".write(toFile: planes, atomically: true, encoding: .utf8)
-        let rows = (0..<5_000).map { "\($0),N\($0 % 4),\($0 % 7 == 0 ? "NA" : "\(Double($0) / 4)"),2013-01-01T10:00:00Z" }
+        let rows = (0..<2_500).map { "\($0),N\($0 % 4),\($0 % 7 == 0 ? "NA" : "\(Double($0) / 4)"),2013-01-01T10:00:00Z" }
         try (["id,plane,delay,at"] + rows).joined(separator: "\n").appending("\n")
             .write(toFile: flights, atomically: true, encoding: .utf8)
         for arguments in [
@@ -51,7 +51,7 @@ struct StrangerTests {
             try await withServer { server in
                 try await load(server, in: folder)
                 for query in [
-                    "Plane", "Flight WHERE delay > 700 SORT(delay DESC) LIMIT(20)", "Flight SORT(id ASC)",
+                    "Plane", "Flight WHERE delay > 500 SORT(delay DESC) LIMIT(20)", "Flight SORT(id ASC)",
                     "Flight WHERE plane.seats > 50 SORT(id ASC) LIMIT(7) EXCLUDE(at)", "Flight WHERE id < 0",
                 ] {
                     let expected = try await Tool.run("query", server.url(), query, "--format=jsonl")
