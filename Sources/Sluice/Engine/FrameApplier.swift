@@ -54,7 +54,9 @@ final class FrameApplier {
             }
         }
         for interest in bootstrapped {
-            linkTargets.formUnion(interest.linkTargets)
+            for target in interest.linkTargets where try isMissing(target, from: interest) {
+                linkTargets.insert(target)
+            }
             interest.linkTargets = []
             try dropStale(interest)
         }
@@ -132,6 +134,19 @@ final class FrameApplier {
             stale = try matching.filter { try !storage.isMember($0, of: id, role: nil) }
         }
         for object in stale { try dropIfUnheld(object, reason: .unknown) }
+    }
+
+    /// Whether a row is here that members of a complete subscription still link to and that did not come with them.
+    private func isMissing(_ target: ObjectRef, from interest: Interest) throws -> Bool {
+        guard try storage.isPresent(target) && !engine.isCompletelySynced(target) else { return false }
+        var isMissing = false
+        for (classIndex, property) in storage.schema.backlinks(to: target.classIndex) where !isMissing {
+            try storage.backlinks(to: target, fromClass: classIndex, property: property) { key in
+                isMissing = try storage.isMember(ObjectRef(classIndex, key), of: interest.record.id, role: nil)
+                return !isMissing
+            }
+        }
+        return isMissing
     }
 
     // MARK: Commits
