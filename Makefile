@@ -31,7 +31,8 @@ build: deps
 release: deps
 	$(SWIFT) build -c release
 
-demo: release
+demo: deps
+	$(SWIFT) build -c release --product DepartureBoard
 	@$(SWIFT) run -c release --skip-build DepartureBoard
 
 test: deps

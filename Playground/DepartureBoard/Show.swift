@@ -25,13 +25,18 @@ struct Show {
         let token = try board.observe { change in
             tally.note(change)
             let summary = Self.summary(change, painter: painter)
-            let title = "EWR DEPARTURES: the next 20, without planes   [\(change.state)]   ◆ from the server  ● made here"
+            let title =
+                "EWR DEPARTURES: the next 20, without planes   [\(change.state)]   ◆ from the server  ● made here"
             if let lines = try? painter.lines(change, title: title) { screen.paint(lines, summary: summary) }
         }
         let gateToken = try Self.board(in: gate).observe { tally.noteAtGate($0) }
         let first = try await board.synced(timeout: .seconds(30))
-        screen.say("The concourse's store holds \(try Self.objectCount(in: concourse)) objects: 20 flights and what they link to.")
-        screen.say("The gate's copy is the same query in another process of the airport: \(try await Self.board(in: gate).synced(timeout: .seconds(30)).count) flights.")
+        screen.say(
+            "The concourse's store holds \(try Self.objectCount(in: concourse)) objects: 20 flights and what they link to."
+        )
+        screen.say(
+            "The gate's copy is the same query in another process of the airport: \(try await Self.board(in: gate).synced(timeout: .seconds(30)).count) flights."
+        )
 
         try await watchDetail(of: first[0])
         try await replay(timetable, departures: 40)
@@ -39,8 +44,12 @@ struct Show {
 
         gateToken.stop()
         token.stop(stopSyncing: true, purgeLocal: true)
-        screen.say("The concourse lets go of its board, and the flights of it leave its store: \(try concourse.objects(Flight.self).count()) is left, the one that was tapped.")
-        screen.say("The server still has all \(try await Self.flightsOnServer(operations)) flights: a purge deletes nothing there.")
+        screen.say(
+            "The concourse lets go of its board, and what it held leaves its store: \(try concourse.objects(Flight.self).count()) flights are left there."
+        )
+        screen.say(
+            "The server still has all \(try await Self.flightsOnServer(operations)) flights: a purge deletes nothing there."
+        )
         screen.say(tally.summary)
     }
 
@@ -53,7 +62,8 @@ struct Show {
     }
 
     private static func objectCount(in store: Store) throws -> Int {
-        try store.objects(Flight.self).count() + store.objects(Airline.self).count() + store.objects(Airport.self).count()
+        try store.objects(Flight.self).count() + store.objects(Airline.self).count()
+            + store.objects(Airport.self).count()
             + store.objects(Plane.self).count()
     }
 
@@ -74,7 +84,8 @@ struct Show {
         let detail = concourse.results(of: flight)
         guard let whole = try await detail.synced(timeout: .seconds(30)).first else { return }
         let plane = try whole.plane?.fetch()
-        let described = plane.map { "\($0.manufacturer) \($0.model), \($0.seats) seats" } ?? "a plane that the data does not have"
+        let described =
+            plane.map { "\($0.manufacturer) \($0.model), \($0.seats) seats" } ?? "a plane that the data does not have"
         screen.say("A tap on \(whole.airlineCode) \(whole.number) fetches its plane: \(described).")
     }
 
@@ -102,6 +113,7 @@ struct Show {
         }
         try await concourse.uploaded(timeout: .seconds(30))
         try await tally.untilGateSaw(next.objectID, timeout: .seconds(10))
-        screen.say("An agent at the concourse delays \(next.airlineCode) \(next.number) by 25 minutes: ● here, ◆ at the gate.")
+        screen.say(
+            "An agent at the concourse delays \(next.airlineCode) \(next.number) by 25 minutes: ● here, ◆ at the gate.")
     }
 }

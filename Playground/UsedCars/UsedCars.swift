@@ -55,7 +55,9 @@ import SluiceServer
         step("Observing a query starts syncing it; linked owners and their friends come along.")
         let cars = phone.objects(Car.self).where { $0.name == "Toyota" }
         let token = try cars.observe { change in
-            say("event: \(change.results.count) cars, \(change.state), \(change.remote == nil ? "made here" : "from the server")")
+            say(
+                "event: \(change.results.count) cars, \(change.state), \(change.remote == nil ? "made here" : "from the server")"
+            )
         }
         _ = try await cars.synced(timeout: .seconds(30))
         say("now there are \(try cars.count()) cars and \(try phone.objects(User.self).count()) users here")
@@ -78,7 +80,9 @@ import SluiceServer
             try transaction.increment(car, \.discount, by: 100)
         }
         if let remote = await recorder.firstRemoteModification(timeout: .seconds(10)) {
-            say("remote: operations \(remote.operations.map(\.rawValue).sorted()), user \(remote.userID ?? "anonymous")")
+            say(
+                "remote: operations \(remote.operations.map(\.rawValue).sorted()), user \(remote.userID ?? "anonymous")"
+            )
             say("accepted before it was received: \(remote.acceptedAt <= remote.receivedAt)")
         }
         token.stop(stopSyncing: true, purgeLocal: false)
@@ -109,7 +113,9 @@ import SluiceServer
         try await dealer.write { try $0.insert(Dog(name: "B000", color: "tan")) }
         await recorder.waitFor(timeout: .seconds(10)) { (try? dogs.first()?.name) == "B000" }
         let now = try dogs.fetch()
-        say("a new first dog pushes the last out: \(now.count) dogs, from \(now.first?.name ?? "") to \(now.last?.name ?? "")")
+        say(
+            "a new first dog pushes the last out: \(now.count) dogs, from \(now.first?.name ?? "") to \(now.last?.name ?? "")"
+        )
         say("no event ever had more than \(recorder.largestCount) dogs")
         token.stop()
     }
@@ -119,7 +125,9 @@ import SluiceServer
         let cars = phone.objects(Car.self).where { $0.name == "Toyota" }.excluding(\.owners)
         let token = try cars.observe { _ in }
         let all = try await cars.synced(timeout: .seconds(30))
-        say("\(all.count) cars, \(try phone.objects(User.self).count()) users; the owners read as \(all[0].owners.count), excluded: \(!all[0].isPresent(\.owners))")
+        say(
+            "\(all.count) cars, \(try phone.objects(User.self).count()) users; the owners read as \(all[0].owners.count), excluded: \(!all[0].isPresent(\.owners))"
+        )
         token.stop()
     }
 

@@ -28,6 +28,18 @@ import Testing
         #expect(change.deletions.isEmpty && change.moves.isEmpty && change.modifications.isEmpty)
     }
 
+    @Test(arguments: [[1, 2, 3], [3, 2, 1], [2, 3, 1]])
+    func aListOfEntriesIsTheSameAsTheirEdits(numbers order: [Int]) throws {
+        let entries = order.map { entry($0, age: Int64(100 - $0)) }
+        let query = try TestSchema.query("User SORT(age ASC)")
+        var made = ResultList(order: SortOrder(query.sort), limit: 2, entries: entries)
+        #expect(numbers(made) == keys(3, 2))
+        #expect(made.entries.count == 3)
+        let change = made.apply([.remove(entry(3, age: 97).object, .deleted)])
+        #expect(change.deletions == [.init(index: 0, reason: .deleted)])
+        #expect(numbers(made) == keys(2, 1))
+    }
+
     @Test func anEntryBeyondTheLimitComesInWhenAnotherGoes() throws {
         var list = try list(limit: 2)
         _ = list.apply([.upsert(entry(1, age: 10)), .upsert(entry(2, age: 20)), .upsert(entry(3, age: 30))])

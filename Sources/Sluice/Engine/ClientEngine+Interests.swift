@@ -29,6 +29,7 @@ extension ClientEngine {
         guard let record else { throw StoreError(.storage, "the subscription could not be stored") }
         let interest = Interest(query: query, schema: schema, record: record)
         interest.holderCount = 1
+        if case .failed(let error) = session.phase { interest.error = error }
         interests[query.hash] = interest
         if session.isActive { send([try subscribeMessage(interest)]) }
         return interest
@@ -117,6 +118,11 @@ extension ClientEngine {
     package func purgeUnsubscribed() throws -> Int {
         try transaction(.local) { transaction in
             var count = 0
+            if storage.subscriptions.isEmpty, storage.outboxCount == 0 {
+                for classIndex in schema.classes.indices { count += try storage.count(ofClass: classIndex) }
+                try storage.evictAll()
+                return count
+            }
             for classIndex in schema.classes.indices {
                 for object in try storage.unheldObjects(ofClass: classIndex) {
                     try evict(object, reason: .purged, transaction)

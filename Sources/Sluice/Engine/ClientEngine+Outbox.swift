@@ -61,6 +61,7 @@ extension ClientEngine {
     /// - Parameter refused: sequences among the acknowledged that the server refused.
     func retireOutbox(in transaction: StoreTransaction, refusing refused: Set<UInt64>) throws {
         guard canRetire else { return }
+        guard !storage.subscriptions.isEmpty || !refused.isEmpty else { return try retireUnasked() }
         var accepted: [ObjectRef: [ObjectOperation]] = [:]
         var refusedObjects: Set<ObjectRef> = []
         try storage.forEachOutboxChangeset(after: 0) { changeset in
@@ -78,6 +79,14 @@ extension ClientEngine {
         }
     }
 
+    /// Drops acknowledged changesets while nothing was ever asked of the server: what was written stays.
+    private func retireUnasked() throws {
+        for object in try storage.removeFromOutbox(through: session.acknowledged) where try !storage.hasPending(object)
+        {
+            try storage.setBaseImage(nil, of: object)
+        }
+    }
+
     /// Shows what an object is, now that the server has taken operations on it.
     ///
     /// What the server made of them is known if its image came just now, or if a complete subscription has the object:
@@ -92,6 +101,10 @@ extension ClientEngine {
         }
         var image: Row? = if case .row(let row)? = try storage.baseImage(of: object) { row } else { nil }
         let isPending = try storage.hasPending(object)
+        if try !isPending && isMissedByMembers(object) {
+            unconfirmed.insert(object)
+            return try evict(object, reason: .deleted, transaction)
+        }
         let isMember = try isMemberOfAny(object)
         if !isMember || isRefused {
             for operation in accepted { image = operation.applied(to: image, schema: schema) }
@@ -104,6 +117,27 @@ extension ClientEngine {
         } else if !isPending {
             unconfirmed.insert(object)
         }
+    }
+
+    /// Whether a complete subscription follows a link to the object without having it: then the server has it not.
+    private func isMissedByMembers(_ object: ObjectRef) throws -> Bool {
+        let complete = interests.values.filter(\.isComplete)
+        guard !complete.isEmpty, try !storage.isHeld(object, excluding: nil) else { return false }
+        for (classIndex, property) in schema.backlinks(to: object.classIndex) {
+            var isMissed = false
+            try storage.backlinks(to: object, fromClass: classIndex, property: property) { key in
+                let owner = ObjectRef(classIndex, key)
+                // A link that was made here says nothing.
+                guard try !storage.hasPending(owner) else { return true }
+                for interest in complete where try storage.isMember(owner, of: interest.record.id, role: nil) {
+                    // Without exclusions every link of a member is followed.
+                    isMissed = isMissed || interest.query.exclusions.isEmpty
+                }
+                return !isMissed
+            }
+            if isMissed { return true }
+        }
+        return false
     }
 
     /// Shows the server's last image with what is unacknowledged on it, and keeps the image only for that.
@@ -130,7 +164,7 @@ extension ClientEngine {
     }
 
     /// Whether a complete subscription has the object, so that its image here is the server's at the store's version.
-    private func isCompletelySynced(_ object: ObjectRef) throws -> Bool {
+    func isCompletelySynced(_ object: ObjectRef) throws -> Bool {
         for interest in interests.values where interest.isComplete {
             if try storage.isMember(object, of: interest.record.id, role: nil) { return true }
         }

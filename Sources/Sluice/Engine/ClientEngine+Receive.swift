@@ -3,19 +3,28 @@ internal import SluiceStorage
 internal import SluiceWire
 
 extension ClientEngine {
-    /// Takes a frame from the server. What it says of objects is applied in one transaction.
-    func receive(_ frame: [UInt8]) {
-        guard session.phase == .opening || session.isActive else { return }
+    /// The most messages of several frames that share a transaction: fewer pages than may travel, so that the server
+    /// makes the next ones meanwhile.
+    private static let sharedPageCountMax = 4
+    private static let sharedCommitCountMax = 64
+
+    /// Takes frames from the server, in order of arrival. What one says of objects is applied in one transaction, which
+    /// frames with nothing but pages share, and frames with nothing but commits.
+    package func receive(_ frames: [[UInt8]]) {
         do {
-            let messages = try Frame.decode(frame, as: ServerMessage.self)
             var content: [ServerMessage] = []
-            for message in messages {
-                switch message {
-                case .page, .complete, .commit, .rejected:
-                    content.append(message)
-                default:
-                    try apply(&content)
-                    try receive(message)
+            for frame in frames {
+                guard session.phase == .opening || session.isActive else { return }
+                let messages = try Frame.decode(frame, as: ServerMessage.self)
+                if !canShare(content, messages) { try apply(&content) }
+                for message in messages {
+                    switch message {
+                    case .page, .complete, .commit, .rejected:
+                        content.append(message)
+                    default:
+                        try apply(&content)
+                        try receive(message)
+                    }
                 }
             }
             try apply(&content)
@@ -26,6 +35,20 @@ extension ClientEngine {
         } catch {
             abandonConnection("what the server sent could not be stored: \(error)")
         }
+    }
+
+    /// Whether the content of earlier frames can be applied together with that of the next.
+    private func canShare(_ content: [ServerMessage], _ next: [ServerMessage]) -> Bool {
+        guard !session.awaitsCatchUp else { return false }
+        let all = content + next
+        let isOfCommits = all.allSatisfy { message in
+            if case .commit(let commit) = message { !commit.header.isContinued } else { false }
+        }
+        if isOfCommits { return all.count <= Self.sharedCommitCountMax }
+        let isOfPages = all.allSatisfy { message in
+            if case .page = message { true } else { false }
+        }
+        return isOfPages && all.count <= Self.sharedPageCountMax
     }
 
     private func receive(_ message: ServerMessage) throws {
@@ -51,7 +74,9 @@ extension ClientEngine {
         let error = SyncError(SyncError.Code(failure.code), failure.message)
         switch failure.action {
         case .report:
-            log?(.warning, "the server reports a problem", [("code", failure.code.rawValue), ("message", failure.message)])
+            log?(
+                .warning, "the server reports a problem",
+                [("code", failure.code.rawValue), ("message", failure.message)])
             let waiters = reportWaiters
             reportWaiters = [:]
             for waiter in waiters.values { waiter(.failure(error)) }

@@ -8,12 +8,23 @@ extension ClientEngine {
     /// Handles what happened outside. Errors of the store end the connection; it is tried again later.
     package func handle(_ event: ClientEvent) {
         switch event {
-        case .start: if session.phase == .stopped { connect() }
+        case .start: start()
         case .stop: stop()
         case .opened: greet()
         case .closed(let reason, let isTransient): disconnected(reason, isTransient: isTransient)
-        case .received(let frame): receive(frame)
+        case .received(let frame): receive([frame])
         case .reconnect: if session.phase == .waiting { connect() }
+        }
+    }
+
+    /// Begins to sync, also after the server refused: what it did not like may have changed.
+    private func start() {
+        switch session.phase {
+        case .stopped: connect()
+        case .failed:
+            for interest in interests.values { interest.error = nil }
+            connect()
+        case .waiting, .connecting, .opening, .active: break
         }
     }
 
@@ -96,7 +107,9 @@ extension ClientEngine {
         leaveSession()
         session.reset(to: .failed(error))
         actions.append(.disconnect)
+        for interest in interests.values { interest.error = interest.error ?? error }
         failWaiters(error)
+        hub.publishStatus(engine: self)
     }
 
     /// The server broke the protocol, or the store failed: leave the connection and try again.
@@ -227,10 +240,11 @@ extension ClientEngine {
     func failWaiters(_ error: SyncError) {
         for (id, waiter) in connectionWaiters where waiter(.failure(error)) { connectionWaiters[id] = nil }
         for (id, waiter) in uploadWaiters where waiter(.failure(error)) { uploadWaiters[id] = nil }
-        for interest in interests.values where interest.error == nil {
-            interest.error = error
+        for interest in interests.values {
+            let known = interest.error
+            interest.error = known ?? error
             interest.notifyWaiters()
-            interest.error = nil
+            interest.error = known
         }
     }
 }

@@ -6,7 +6,7 @@ extension ClientEngine {
     /// Runs a local write transaction: all of it is stored and queued for upload, or nothing.
     package func write<Result>(_ body: (LocalWriter) throws -> Result) throws -> Result {
         let result = try transaction(.local) { transaction in
-            let writer = LocalWriter(transaction, schema: schema)
+            let writer = LocalWriter(transaction, schema: schema, isRecording: syncs)
             let result = try body(writer)
             try enqueue(writer, transaction)
             return result
@@ -18,12 +18,12 @@ extension ClientEngine {
     /// Puts what the writer did into the outbox, and keeps the server's image of every object it touched first.
     private func enqueue(_ writer: LocalWriter, _ transaction: StoreTransaction) throws {
         guard syncs, !writer.operations.isEmpty else { return }
+        try TransactionLimit.check(writer.operations)
         let written = Set(writer.operations.map(\.object))
         for (object, old) in writer.firstImages where try written.contains(object) && !storage.hasPending(object) {
             if unconfirmed.remove(object) != nil { continue }
-            // What no server has seen has no image there.
-            let image = old.flatMap { $0.version > 0 ? BaseImage.row($0) : nil } ?? BaseImage.none
-            try storage.setBaseImage(image, of: object)
+            // Nothing of it is under way, so the server has it as it was. Of what was not here no image is kept.
+            if let old { try storage.setBaseImage(.row(old), of: object) }
         }
         let timestamp = clock.tick(now: now())
         try storage.setClock(timestamp)

@@ -113,7 +113,7 @@ package final class ClientEngine {
     /// Runs `body` in one storage transaction, then tells observers what it changed.
     @discardableResult
     func transaction<Result>(_ origin: ChangeOrigin, _ body: (StoreTransaction) throws -> Result) throws -> Result {
-        let transaction = StoreTransaction(storage)
+        let transaction = StoreTransaction(storage, isObserved: !hub.isEmpty)
         try storage.begin()
         let result: Result
         do {

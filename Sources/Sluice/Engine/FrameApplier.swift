@@ -14,6 +14,8 @@ final class FrameApplier {
     private var departed: [(object: ObjectRef, reason: RemovalReason)] = []
     private var bootstrapped: [Interest] = []
     private var completed: [Interest] = []
+    /// What objects of commits link to: the server has sent it, or has it not.
+    private var linkTargets: Set<ObjectRef> = []
 
     init(_ engine: ClientEngine, map: SchemaMap, _ transaction: StoreTransaction) {
         self.engine = engine
@@ -43,8 +45,23 @@ final class FrameApplier {
 
     /// Removes what the messages have left without anybody who asks for it.
     func finish() throws {
-        for (object, reason) in departed { try dropIfUnheld(object, reason: reason) }
-        for interest in bootstrapped { try dropStale(interest) }
+        for (object, reason) in departed {
+            if reason == .deleted, try !storage.hasPending(object) {
+                // Whoever else holds it has not been told yet.
+                try engine.evict(object, reason: reason, transaction)
+            } else {
+                try dropIfUnheld(object, reason: reason)
+            }
+        }
+        for interest in bootstrapped {
+            linkTargets.formUnion(interest.linkTargets)
+            interest.linkTargets = []
+            try dropStale(interest)
+        }
+        // What was linked and neither came nor belongs to a complete subscription, the server does not have.
+        for target in linkTargets where try !storage.hasPending(target) && !engine.isCompletelySynced(target) {
+            try engine.evict(target, reason: .unknown, transaction)
+        }
         guard !completed.isEmpty else { return }
         // Of what no image came, the last one is right.
         for object in try storage.objectsWithBaseImage {
@@ -61,7 +78,9 @@ final class FrameApplier {
         let interests = interests(page.subscriptions)
         for interest in interests {
             concerned.insert(interest.record.id)
-            if page.kind == .bootstrap { try bootstrap(interest, progress: page.progress) }
+            guard page.kind == .bootstrap else { continue }
+            try bootstrap(interest, progress: page.progress)
+            try forEachLinkTarget(page.content) { interest.linkTargets.insert($0) }
         }
         try apply(page.content, to: interests)
     }
@@ -70,6 +89,7 @@ final class FrameApplier {
     private func bootstrap(_ interest: Interest, progress: Double) throws {
         interest.progress = progress
         guard interest.record.state != .bootstrapping else { return }
+        interest.linkTargets = []
         interest.record.state = .bootstrapping
         try storage.updateSubscription(interest.record)
         if !storage.isStaging(interest.record.id) { try storage.beginStaging(interest.record.id) }
@@ -100,19 +120,47 @@ final class FrameApplier {
 
     /// Rows on disk that match the query, which the server did not name, and that nothing else protects: they are stale.
     private func dropStale(_ interest: Interest) throws {
+        let id = interest.record.id
         let query = interest.query
-        let matching = try query.object.map { try storage.findObject($0).map { [$0] } ?? [] } ?? storage.refs(matching: query)
-        for object in matching {
-            guard try !storage.isMember(object, of: interest.record.id, role: nil) else { continue }
-            try dropIfUnheld(object, reason: .unknown)
+        let stale: [ObjectRef]
+        if query.object == nil, query.limit == nil {
+            stale = try storage.nonmembers(of: id, matching: query)
+        } else {
+            // What lies beyond a limit may be as it is on the server.
+            let matching =
+                try query.object.map { try storage.findObject($0).map { [$0] } ?? [] } ?? storage.refs(matching: query)
+            stale = try matching.filter { try !storage.isMember($0, of: id, role: nil) }
         }
+        for object in stale { try dropIfUnheld(object, reason: .unknown) }
     }
 
     // MARK: Commits
 
     func apply(_ commit: ServerMessage.Commit) throws {
-        for block in commit.blocks { try apply(block.content, to: interests(block.subscriptions)) }
+        for block in commit.blocks {
+            try apply(block.content, to: interests(block.subscriptions))
+            try forEachLinkTarget(block.content) { linkTargets.insert($0) }
+        }
         if !commit.header.isContinued { try engine.standAt(commit.header.version) }
+    }
+
+    /// What the rows of a block link to, as far as the query follows it.
+    private func forEachLinkTarget(_ block: ViewBlock, _ body: (ObjectRef) -> Void) throws {
+        for group in block.objects.groups {
+            guard let classIndex = map.classIndex(fromServer: group.classIndex),
+                let properties = map.properties(fromServer: group.properties, ofClass: group.classIndex)
+            else { continue }
+            let declared = engine.schema[classIndex].properties
+            for (position, property) in properties.enumerated() {
+                guard let target = declared[property].type.targetClass.flatMap(engine.schema.index(of:)) else {
+                    continue
+                }
+                for row in 0..<group.count {
+                    let values = group.values(at: row)
+                    values[values.startIndex + position].forEachLink { body(ObjectRef(target, $0)) }
+                }
+            }
+        }
     }
 
     // MARK: Blocks
@@ -123,7 +171,9 @@ final class FrameApplier {
 
     private func apply(_ block: ViewBlock, to interests: [Interest]) throws {
         for departure in block.departures {
-            guard let object = map.fromServer(departure.object) else { throw SyncError(.protocolViolation, "an unknown class") }
+            guard let object = map.fromServer(departure.object) else {
+                throw SyncError(.protocolViolation, "an unknown class")
+            }
             for interest in interests { try leave(object, departure, interest) }
             departed.append((object, RemovalReason(departure.reason)))
         }
@@ -135,7 +185,9 @@ final class FrameApplier {
                 classSchema: engine.schema[classIndex], classIndex: classIndex, properties: properties)
             for row in 0..<group.count {
                 let object = ObjectRef(classIndex, group.keys[row])
-                try apply(images, object, version: group.versions[row], values: group.values(at: row))
+                try apply(
+                    images, object, version: group.versions[row], values: group.values(at: row),
+                    isLikelyNew: group.role != .member)
                 if group.role == .member { continue }
                 for interest in interests { try join(object, group.role == .root ? .root : .linked, interest) }
             }
@@ -182,8 +234,9 @@ final class FrameApplier {
         try engine.evict(object, reason: reason, transaction)
     }
 
+    /// - Parameter isLikelyNew: whether the object is probably not here, so that storing it is worth a try.
     private func apply(
-        _ images: ServerImages, _ object: ObjectRef, version: UInt64, values: ArraySlice<Value>
+        _ images: ServerImages, _ object: ObjectRef, version: UInt64, values: ArraySlice<Value>, isLikelyNew: Bool
     ) throws {
         if try engine.unconfirmed.contains(object) || storage.hasPending(object) {
             transaction.noteServerImage(object)
@@ -198,9 +251,14 @@ final class FrameApplier {
             if engine.unconfirmed.remove(object) != nil { try storage.setBaseImage(nil, of: object) }
             return
         }
+        if isLikelyNew {
+            let row = images.overlay(nil, key: object.key, version: version, values: values)
+            if try transaction.insert(row, of: object) { return }
+        }
         guard let current = try storage.row(object) else {
             let row = images.overlay(nil, key: object.key, version: version, values: values)
-            return try transaction.insert(row, of: object)
+            try transaction.insert(row, of: object)
+            return
         }
         guard current.version <= version else { return }
         let row = images.overlay(current, key: object.key, version: version, values: values)

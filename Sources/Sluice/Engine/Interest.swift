@@ -16,6 +16,8 @@ final class Interest {
     var wireID: UInt64?
     /// What the server said about how far the bootstrap is.
     var progress = 0.0
+    /// What the objects of a bootstrap link to, each to be sent before it is complete or not there.
+    var linkTargets: Set<ObjectRef> = []
     var error: SyncError?
     var waiters: [UInt64: (SubscriptionStatus) -> Bool] = [:]
 

@@ -4,6 +4,8 @@ package import SluiceModel
 package final class LocalWriter {
     private let transaction: StoreTransaction
     package let schema: Schema
+    /// Whether the operations are asked for.
+    private let isRecording: Bool
     /// What was done, object by object, in order; changes of one object are folded together.
     private(set) var operations: [ObjectOperation] = []
     private var positions: [ObjectRef: Int] = [:]
@@ -11,9 +13,10 @@ package final class LocalWriter {
     private(set) var firstImages: [(object: ObjectRef, old: Row?)] = []
     private var touched: Set<ObjectRef> = []
 
-    init(_ transaction: StoreTransaction, schema: Schema) {
+    init(_ transaction: StoreTransaction, schema: Schema, isRecording: Bool) {
         self.transaction = transaction
         self.schema = schema
+        self.isRecording = isRecording
     }
 
     /// The object as this transaction sees it; nil if it is not here.
@@ -24,12 +27,12 @@ package final class LocalWriter {
     /// - Throws: ``StoreError/Code/objectExists`` if it is here already.
     package func insert(_ row: Row, ofClass classIndex: Int) throws {
         let object = ObjectRef(classIndex, row.key)
-        guard try note(object) == nil else {
+        guard try create(row, object, named: PropertySet(all: row.values.count)) else {
             throw StoreError(
                 .objectExists,
                 "\(schema[classIndex].name) has an object with this key already; upsert replaces it, update changes it")
         }
-        try create(row, object, named: PropertySet(all: row.values.count))
+        if isRecording, touched.insert(object).inserted { firstImages.append((object, nil)) }
     }
 
     /// Makes an object, or sets the properties of one that is here.
@@ -37,7 +40,10 @@ package final class LocalWriter {
     /// - Parameter present: the properties to write.
     package func upsert(_ row: Row, ofClass classIndex: Int, present: PropertySet) throws {
         let object = ObjectRef(classIndex, row.key)
-        guard let current = try note(object) else { return try create(row, object, named: present) }
+        guard let current = try note(object) else {
+            try create(row, object, named: present)
+            return
+        }
         let fields = present.filter { $0 != schema[classIndex].primaryKeyIndex && row.values[$0] != current.values[$0] }
         // Others may have this object although it differs nowhere here; naming the values makes the writer's word count.
         try update(object, fields.map { FieldOperation($0, .set(row.values[$0])) })
@@ -69,20 +75,24 @@ package final class LocalWriter {
         append(ObjectOperation(object, .delete))
     }
 
-    private func create(_ row: Row, _ object: ObjectRef, named: PropertySet) throws {
+    /// - Returns: false, and nothing is done, if the object is here.
+    @discardableResult
+    private func create(_ row: Row, _ object: ObjectRef, named: PropertySet) throws -> Bool {
         var row = row
         row.version = 0
         row.absent = []
-        try transaction.insert(row, of: object)
+        guard try transaction.insert(row, of: object) else { return false }
+        guard isRecording else { return true }
         // Defaults are named too: the server may have been told others first.
         let fields = named.filter { $0 != schema[object.classIndex].primaryKeyIndex }
         append(ObjectOperation(object, .create(fields.map { FieldOperation($0, .set(row.values[$0])) })))
+        return true
     }
 
     @discardableResult
     private func note(_ object: ObjectRef) throws -> Row? {
         let current = try transaction.row(object)
-        if touched.insert(object).inserted { firstImages.append((object, current)) }
+        if isRecording, touched.insert(object).inserted { firstImages.append((object, current)) }
         return current
     }
 
@@ -96,6 +106,7 @@ package final class LocalWriter {
     }
 
     private func append(_ operation: ObjectOperation) {
+        guard isRecording else { return }
         positions[operation.object] = operations.count
         operations.append(operation)
     }

@@ -41,6 +41,13 @@ final class ObserverHub {
             interest.query, evaluator: interest.evaluator, in: engine.storage, subscription: interest.record)
     }
 
+    /// Tells observers a state that came about without a transaction.
+    func publishStatus(engine: ClientEngine) {
+        for observer in observers.values.sorted(by: { $0.id < $1.id }) {
+            observer.take([], origin: .local, now: engine.now())
+        }
+    }
+
     /// Tells observers what a committed transaction changed for them.
     func publish(_ transaction: StoreTransaction, origin: ChangeOrigin, engine: ClientEngine) throws {
         guard !observers.isEmpty else { return }
@@ -144,7 +151,12 @@ extension ClientEngine {
     ) throws -> UInt64 {
         let interest = try addInterest(query)
         let number = nextNumber()
-        if !waiter(interest.status) { interest.waiters[number] = waiter }
+        var status = interest.status
+        // What stopped the session for good answers the question too.
+        if case .failed(let error) = session.phase, status.state != .complete {
+            status = SubscriptionStatus(state: .error, error: error)
+        }
+        if !waiter(status) { interest.waiters[number] = waiter }
         return number
     }
 

@@ -28,7 +28,10 @@ struct ResultReader {
 
     /// Whether an object that is here is among the results, limit aside.
     func includes(_ row: Row, _ object: ObjectRef) throws -> Bool {
-        if let id = query.object { return Identity(className: className(of: object), key: object.key).objectID == id }
+        if let id = query.object {
+            guard Identity(className: className(of: object), key: object.key).objectID == id else { return false }
+            return try !isComplete || reader.hasPending(object) || isNamed(object)
+        }
         guard object.classIndex == query.classIndex else { return false }
         if isComplete, try !reader.hasPending(object) { return try isNamed(object) }
         guard try evaluator.isJudgeable(row, in: reader) else { return try isNamed(object) }
@@ -43,7 +46,9 @@ struct ResultReader {
     /// Calls `body` with every result, limit aside, in no particular order.
     func forEachResult(_ body: (ObjectRef, Row) throws -> Void) throws {
         if let id = query.object {
-            guard let object = try reader.findObject(id), let row = try reader.row(object) else { return }
+            guard let object = try reader.findObject(id), let row = try reader.row(object),
+                try includes(row, object)
+            else { return }
             return try body(object, row)
         }
         func visit(_ object: ObjectRef) throws {
@@ -52,7 +57,8 @@ struct ResultReader {
         }
         if isComplete, let subscription {
             try reader.forEachMemberRow(of: subscription.id, role: .root) { object, row in
-                if try includes(row, object) { try body(object, row) }
+                // What the server named, and nobody has touched here since, needs no judging.
+                if try !reader.hasPending(object) || includes(row, object) { try body(object, row) }
                 return true
             }
             for object in try reader.pendingObjects where object.classIndex == query.classIndex {
@@ -77,9 +83,21 @@ struct ResultReader {
 
     /// All results in order, cut at the limit.
     func results() throws -> ResultList {
-        var list = ResultList(order: SortOrder(query.sort), limit: query.limit)
-        _ = list.replace(with: try entries(), reason: .unknown)
-        return list
+        ResultList(order: SortOrder(query.sort), limit: query.limit, entries: try entries())
+    }
+
+    /// All results in order, cut at the limit, without what keeping them current would need.
+    func sortedEntries() throws -> ArraySlice<ResultEntry> {
+        var entries = try entries()
+        SortOrder(query.sort).sort(&entries)
+        return entries.prefix(query.limit ?? .max)
+    }
+
+    /// The number of results, at most the limit.
+    func count() throws -> Int {
+        var count = 0
+        try forEachResult { _, _ in count += 1 }
+        return min(count, query.limit ?? .max)
     }
 
     /// All results, limit aside.
@@ -90,9 +108,14 @@ struct ResultReader {
     }
 
     func entry(_ object: ObjectRef, _ row: Row) throws -> ResultEntry {
-        let position = SortPosition(
-            values: try evaluator.sortValues(of: row, in: reader),
-            id: Identity(className: className(of: object), key: object.key).objectID)
+        let id: ObjectID
+        if case .id(let own) = object.key {
+            id = own
+        } else {
+            id = Identity(className: className(of: object), key: object.key).objectID
+        }
+        let values = query.sort.isEmpty ? [] : try evaluator.sortValues(of: row, in: reader)
+        let position = SortPosition(values: values, id: id)
         return ResultEntry(object: object, position: position, row: row)
     }
 
@@ -101,9 +124,12 @@ struct ResultReader {
 
 extension ClientReading {
     /// A query's results in this state, in order, cut at the limit.
-    package func results(of query: Query) throws -> ResultList {
+    package func results(of query: Query) throws -> ResultList { try resultReader(query).results() }
+
+    /// How a query's results in this state are read.
+    func resultReader(_ query: Query) -> ResultReader {
         let subscription = subscriptions.first { $0.hash == query.hash }
         let evaluator = Evaluator(query, schema: schema)
-        return try ResultReader(query, evaluator: evaluator, in: self, subscription: subscription).results()
+        return ResultReader(query, evaluator: evaluator, in: self, subscription: subscription)
     }
 }

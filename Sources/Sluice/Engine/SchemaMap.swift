@@ -13,7 +13,9 @@ struct SchemaMap {
 
     /// - Precondition: the store has merged the server's schema, so that nothing of it is unknown here.
     init(server: Schema, store: Schema) {
-        fromServer = server.classes.map { Self.map($0, to: store) ?? ClassMap(index: -1, properties: [], isIdentity: false) }
+        fromServer = server.classes.map {
+            Self.map($0, to: store) ?? ClassMap(index: -1, properties: [], isIdentity: false)
+        }
         toServer = store.classes.map { Self.map($0, to: server) }
     }
 
@@ -21,7 +23,8 @@ struct SchemaMap {
         guard let index = other.index(of: classSchema.name) else { return nil }
         let properties = classSchema.properties.map { other[index].index(of: $0.name) }
         return ClassMap(
-            index: index, properties: properties, isIdentity: properties == Array(0..<properties.count).map(Optional.some))
+            index: index, properties: properties,
+            isIdentity: properties == Array(0..<properties.count).map(Optional.some))
     }
 
     /// The store's position of a class of the server; nil for one that the server never announced.

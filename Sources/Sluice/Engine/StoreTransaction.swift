@@ -6,6 +6,8 @@ internal import SluiceViews
 /// One transaction on the store: writes through to the storage, and remembers what every object was before.
 final class StoreTransaction {
     private let storage: any ClientStorage
+    /// Whether anybody asks for what changed.
+    private let isObserved: Bool
     private var olds: [ObjectRef: Row?] = [:]
     private var order: [ObjectRef] = []
     private var settled: [ObjectRef] = []
@@ -20,7 +22,10 @@ final class StoreTransaction {
     /// Subscriptions whose results must be made anew, since they became complete or ceased to be.
     private(set) var rebuilt: Set<UInt64> = []
 
-    init(_ storage: any ClientStorage) { self.storage = storage }
+    init(_ storage: any ClientStorage, isObserved: Bool) {
+        self.storage = storage
+        self.isObserved = isObserved
+    }
 
     /// The object as the transaction sees it.
     func row(_ object: ObjectRef) throws -> Row? { try storage.row(object) }
@@ -41,13 +46,17 @@ final class StoreTransaction {
         try storage.update(row, ofClass: object.classIndex, changed: changed)
     }
 
-    /// Stores an object that is not here; `show` without the look.
-    func insert(_ row: Row, of object: ObjectRef) throws {
-        if olds[object] == nil {
+    /// Stores an object unless it is here, without a look first.
+    ///
+    /// - Returns: whether it was stored.
+    @discardableResult
+    func insert(_ row: Row, of object: ObjectRef) throws -> Bool {
+        guard try storage.insertIfAbsent(row, ofClass: object.classIndex) else { return false }
+        if isObserved, olds[object] == nil {
             olds[object] = .some(nil)
             order.append(object)
         }
-        try storage.insert(row, ofClass: object.classIndex)
+        return true
     }
 
     /// Removes an object from this store only.
@@ -58,6 +67,7 @@ final class StoreTransaction {
     }
 
     func noteMembership(_ object: ObjectRef, of subscription: UInt64, reason: RemovalReason? = nil) {
+        guard isObserved else { return }
         membershipChanges[subscription, default: []].insert(object)
         if let reason { departureReasons[subscription, default: [:]][object] = reason }
     }
@@ -65,7 +75,9 @@ final class StoreTransaction {
     func noteServerImage(_ object: ObjectRef) { serverImages.insert(object) }
 
     /// Has observers judge an object anew although its row may stay as it is.
-    func touch(_ object: ObjectRef) { settled.append(object) }
+    func touch(_ object: ObjectRef) {
+        if isObserved { settled.append(object) }
+    }
 
     /// Every object that observers should look at.
     var touched: [ObjectRef] { order + settled }
@@ -86,7 +98,7 @@ final class StoreTransaction {
     @discardableResult
     private func remember(_ object: ObjectRef) throws -> Row? {
         let current = try storage.row(object)
-        if olds[object] == nil {
+        if isObserved, olds[object] == nil {
             olds[object] = .some(current)
             order.append(object)
         }

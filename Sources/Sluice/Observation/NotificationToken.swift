@@ -33,7 +33,7 @@ public final class NotificationToken: Sendable {
     ///
     /// - Parameters:
     ///   - stopSyncing: end the interest in the query. With `false` the query keeps syncing until a later identical
-    ///     token, or ``Store/stopSyncing(_:)``, ends it.
+    ///     token, or ``Store/stopSyncing(_:purgeLocal:)``, ends it.
     ///   - purgeLocal: remove the query's objects from this store, except those that another interest holds or that are not
     ///     uploaded yet. Never deletes anything on the server. Acts only when syncing stops, and only if nobody else in
     ///     this process observes an identical query.

@@ -48,26 +48,25 @@ public struct Results<Element: ResultElement>: Sendable {
     /// The objects that are here now, in order. Reads the disk; never waits for the server.
     ///
     /// - Throws: `QueryError`, or ``ModelError`` when an object misses what a query excluded and nothing stands for it.
-    public func fetch() throws -> [Element] { try snapshot().elements() }
+    public func fetch() throws -> [Element] {
+        try core.decode(Element.self, read { try $0.sortedEntries() })
+    }
 
     /// The results that are here now, decoded only as they are read.
     public func snapshot() throws -> ResultsSnapshot<Element> {
-        ResultsSnapshot(list: try currentList(), core: core)
+        ResultsSnapshot(list: try read { try $0.results() }, core: core)
     }
 
     /// How many objects are here now.
-    public func count() throws -> Int { try currentList().visibleCount }
+    public func count() throws -> Int { try read { try $0.count() } }
 
     /// The first object that is here now.
-    public func first() throws -> Element? {
-        let snapshot = try limit(1).snapshot()
-        return snapshot.isEmpty ? nil : try snapshot[0]
-    }
+    public func first() throws -> Element? { try limit(1).fetch().first }
 
-    private func currentList() throws -> ResultList {
+    private func read<Result>(_ body: (ResultReader) throws -> Result) throws -> Result {
         try core.checkOpen()
         let query = try query()
-        return try core.storage.read { try $0.results(of: query) }
+        return try core.storage.read { try body($0.resultReader(query)) }
     }
 
     // MARK: Syncing
@@ -121,7 +120,8 @@ public struct Results<Element: ResultElement>: Sendable {
             number.set(id)
             return id
         }
-        return NotificationToken(gate: gate, purgesWhenReleased: core.configuration.purgesWhenTokenIsReleased) { ending in
+        return NotificationToken(gate: gate, purgesWhenReleased: core.configuration.purgesWhenTokenIsReleased) {
+            ending in
             // The store may be gone already; then so is the observation.
             try? core.performAndWait { engine in
                 try engine.endObservation(id, keeping: !ending.stopSyncing, purging: ending.purgeLocal)

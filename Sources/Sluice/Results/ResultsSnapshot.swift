@@ -29,10 +29,7 @@ public struct ResultsSnapshot<Element: ResultElement>: Sendable {
 
     /// All objects, in order.
     public func elements() throws -> [Element] {
-        var elements: [Element] = []
-        elements.reserveCapacity(count)
-        for entry in list.visible { elements.append(try core.decode(Element.self, entry)) }
-        return elements
+        try core.decode(Element.self, list.visible)
     }
 
     /// The global id of the object at a position.
@@ -46,6 +43,21 @@ public struct ResultsSnapshot<Element: ResultElement>: Sendable {
 }
 
 extension StoreCore {
+    func decode<Element: ResultElement>(
+        _ type: Element.Type, _ entries: some Collection<ResultEntry>
+    ) throws -> [Element] {
+        var elements: [Element] = []
+        elements.reserveCapacity(entries.count)
+        var binding: ElementBinding?
+        for entry in entries {
+            let known = binding.flatMap { $0.classIndex == entry.object.classIndex ? $0 : nil }
+            let current = try known ?? cachedBinding(of: type, classIndex: entry.object.classIndex)
+            binding = current
+            elements.append(try Element.decode(entry.row, current))
+        }
+        return elements
+    }
+
     func decode<Element: ResultElement>(_ type: Element.Type, _ entry: ResultEntry) throws -> Element {
         try Element.decode(entry.row, cachedBinding(of: type, classIndex: entry.object.classIndex))
     }

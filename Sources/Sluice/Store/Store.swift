@@ -1,5 +1,5 @@
-public import SluiceModel
 internal import Dispatch
+public import SluiceModel
 internal import SluiceStorage
 internal import Synchronization
 
@@ -137,7 +137,9 @@ public final class Store: Sendable {
 
     /// Ends syncing of a query that a token was stopped for with `stopSyncing: false`.
     ///
-    /// - Parameter purgeLocal: also remove the query's objects from this store, as ``NotificationToken`` does.
+    /// - Parameters:
+    ///   - results: any results of the query.
+    ///   - purgeLocal: also remove the query's objects from this store, as ``NotificationToken`` does.
     public func stopSyncing<Element>(_ results: Results<Element>, purgeLocal: Bool = false) throws {
         let query = try results.query()
         try core.performAndWait { try $0.stopSyncing(query, purging: purgeLocal) }

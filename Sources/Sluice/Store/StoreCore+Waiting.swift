@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import SluiceModel
 internal import SluiceQuery
 internal import Synchronization
@@ -107,6 +108,8 @@ extension StoreCore {
 
     func uploaded(timeout: Duration?) async throws {
         try await wait(timeout: timeout, "the server did not acknowledge more") { $0.whenUploaded($1) }
+        // What was refused on the way has been reported by the time that this returns.
+        await withCheckedContinuation { continuation in callbacks.async { continuation.resume() } }
     }
 
     func connected(timeout: Duration?) async throws {

@@ -20,6 +20,8 @@ package final class StoreCore: Sendable {
     private let confined: Confined
     private let link: ServerLink?
     private let closed = Atomic<Bool>(false)
+    /// Frames that have arrived and wait for the queue: whatever has gathered is taken at once.
+    private let frames = Mutex<[[UInt8]]>([])
     private let isOnQueue = DispatchSpecificKey<Bool>()
     private let bindings = Mutex<[BindingKey: ElementBinding]>([:])
     private let published: Mutex<Schema>
@@ -59,7 +61,9 @@ package final class StoreCore: Sendable {
     }
 
     /// Runs `body` on the store's queue.
-    package func perform<Result: Sendable>(_ body: @escaping @Sendable (ClientEngine) throws -> Result) async throws -> Result {
+    package func perform<Result: Sendable>(_ body: @escaping @Sendable (ClientEngine) throws -> Result) async throws
+        -> Result
+    {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { [self] in
                 do {
@@ -111,16 +115,28 @@ package final class StoreCore: Sendable {
                 link?.send(frame)
             case .reconnect(let delay):
                 link?.disconnect()
-                configuration.environment.schedule(delay) { [weak self] in self?.performLater { $0.handle(.reconnect) } }
+                configuration.environment.schedule(delay) { [weak self] in self?.performLater { $0.handle(.reconnect) }
+                }
             }
         }
     }
 
     private func take(_ event: ClientEvent) {
-        performLater { [link] engine in
-            engine.handle(event)
-            if case .received = event { link?.didHandleFrame() }
+        guard case .received(let frame) = event else { return performLater { $0.handle(event) } }
+        let isFirst = frames.withLock { frames in
+            frames.append(frame)
+            return frames.count == 1
         }
+        if isFirst { performLater { [self] engine in takeFrames(engine) } }
+    }
+
+    private func takeFrames(_ engine: ClientEngine) {
+        let batch = frames.withLock { frames in
+            defer { frames = [] }
+            return frames
+        }
+        engine.receive(batch)
+        for _ in batch { link?.didHandleFrame() }
     }
 
     /// Ends syncing and all interests; what was written stays, and is uploaded when the store is next opened.
@@ -128,6 +144,7 @@ package final class StoreCore: Sendable {
         queue.sync {
             guard !closed.exchange(true, ordering: .sequentiallyConsistent) else { return }
             run { $0.close() }
+            storage.close()
         }
     }
 

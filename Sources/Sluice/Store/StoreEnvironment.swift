@@ -1,8 +1,7 @@
+internal import Dispatch
 internal import FoundationEssentials
 package import SluiceModel
 package import SluiceTransport
-
-internal import Dispatch
 
 /// What a store has from the outside world: time, chance, and a way to its server. Tests bring their own.
 package struct StoreEnvironment: Sendable {
@@ -20,6 +19,7 @@ package struct StoreEnvironment: Sendable {
         now: { Timestamp(Date()) }, random: { .random(in: .min ... .max) },
         schedule: { delay, body in
             let nanoseconds = delay / .nanoseconds(1)
-            DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(min(nanoseconds, 9e18))), execute: body)
+            DispatchQueue.global().asyncAfter(
+                deadline: .now() + .nanoseconds(Int(min(nanoseconds, 9e18))), execute: body)
         }, connect: nil)
 }

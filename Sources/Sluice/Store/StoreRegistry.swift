@@ -22,7 +22,8 @@ final class StoreRegistry: Sendable {
             if let entry = entries[location] {
                 guard entry.core.configuration.sync == configuration.sync else {
                     throw StoreError(
-                        .invalidConfiguration, "the store is open already and syncs with something else; close it first")
+                        .invalidConfiguration, "the store is open already and syncs with something else; close it first"
+                    )
                 }
                 try entry.core.performAndWait { try $0.declare(schema.classes) }
                 return entry.core

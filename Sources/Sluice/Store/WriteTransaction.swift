@@ -4,6 +4,7 @@ public import SluiceModel
 public struct WriteTransaction: ~Copyable {
     private let writer: LocalWriter
     private let core: StoreCore
+    private let recent = RecentBinding()
 
     init(writer: LocalWriter, core: StoreCore) {
         self.writer = writer
@@ -39,24 +40,31 @@ public struct WriteTransaction: ~Copyable {
         try body(&value)
         let after = try value.encoded(for: binding)
         let fields = after.values.indices.compactMap { property -> FieldOperation? in
-            guard !after.absent.contains(property), after.values[property] != before.values[property] else { return nil }
+            guard !after.absent.contains(property), after.values[property] != before.values[property] else {
+                return nil
+            }
             return FieldOperation(property, .set(after.values[property]))
         }
         guard !fields.contains(where: { $0.property == binding.classSchema.primaryKeyIndex }) else {
             throw RecordError(
-                .missingPrimaryKey, "the primary key of a \(Element.className) cannot change; delete it and insert another")
+                .missingPrimaryKey,
+                "the primary key of a \(Element.className) cannot change; delete it and insert another")
         }
         try writer.update(reference, fields)
     }
 
     /// Adds to a number, so that additions made elsewhere meanwhile count too.
     ///
-    /// - Parameter amount: may be negative.
+    /// - Parameters:
+    ///   - object: names the object; its values do not matter.
+    ///   - property: the number.
+    ///   - amount: may be negative.
     public func increment<Element: Model, Number: PropertyValue & Numeric>(
         _ object: Element, _ property: KeyPath<Element, Number>, by amount: Number
     ) throws {
         guard let name = Element.modelDefinition.propertyName(at: property) else {
-            throw RecordError(.unknownProperty, "this key path does not reach a stored property of \(Element.className)")
+            throw RecordError(
+                .unknownProperty, "this key path does not reach a stored property of \(Element.className)")
         }
         try update(object.identity, add: [name: amount.propertyValue])
     }
@@ -70,7 +78,9 @@ public struct WriteTransaction: ~Copyable {
     /// The object with a primary key as this transaction sees it.
     public func object<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) throws -> Element? {
         let binding = try core.cachedBinding(of: type, classIndex: try core.classIndex(of: Element.className))
-        return try writer.row(ObjectRef(binding.classIndex, try ObjectKey(primaryKey: key))).map { try Element.decode($0, binding) }
+        return try writer.row(ObjectRef(binding.classIndex, try ObjectKey(primaryKey: key))).map {
+            try Element.decode($0, binding)
+        }
     }
 
     // MARK: By identity
@@ -78,13 +88,16 @@ public struct WriteTransaction: ~Copyable {
     /// Changes properties of an object by name.
     ///
     /// - Parameters:
+    ///   - object: its class and key.
     ///   - set: new values.
     ///   - add: amounts to add to numbers.
     public func update(_ object: Identity, set: [String: Value] = [:], add: [String: Value] = [:]) throws {
         let (reference, classSchema) = try reference(object)
         var fields: [FieldOperation] = []
         for (name, value) in set {
-            guard let index = classSchema.index(of: name) else { throw RecordError.unknownProperty(name, of: classSchema) }
+            guard let index = classSchema.index(of: name) else {
+                throw RecordError.unknownProperty(name, of: classSchema)
+            }
             guard classSchema.properties[index].type.accepts(value) else {
                 throw RecordError.mismatch(value, property: classSchema.properties[index], of: classSchema)
             }
@@ -95,7 +108,9 @@ public struct WriteTransaction: ~Copyable {
             fields.append(FieldOperation(index, .set(value)))
         }
         for (name, amount) in add {
-            guard let index = classSchema.index(of: name) else { throw RecordError.unknownProperty(name, of: classSchema) }
+            guard let index = classSchema.index(of: name) else {
+                throw RecordError.unknownProperty(name, of: classSchema)
+            }
             let property = classSchema.properties[index]
             guard let type = amount.scalarType, property.type.element == .scalar(type), !property.type.isCollection,
                 [.int, .float, .double, .decimal].contains(type)
@@ -123,19 +138,34 @@ public struct WriteTransaction: ~Copyable {
         let classSchema = writer.schema[classIndex]
         guard classSchema.accepts(object.key) else {
             throw RecordError(
-                .typeMismatch, "objects of \(classSchema.name) are named by \(classSchema.keyType.rawValue), not by the key given")
+                .typeMismatch,
+                "objects of \(classSchema.name) are named by \(classSchema.keyType.rawValue), not by the key given")
         }
         return (ObjectRef(classIndex, object.key), classSchema)
     }
 
     private func encoded<Element: ResultElement>(_ object: Element) throws -> (row: Row, classIndex: Int) {
+        if let binding = recent.binding, recent.element == ObjectIdentifier(Element.self) {
+            return (try object.encoded(for: binding), binding.classIndex)
+        }
         let className = try Element.declaredClass?.schema.get().name ?? (object as? Record)?.classSchema.name
         let classIndex = try core.classIndex(of: className ?? "")
         let binding = try core.cachedBinding(of: Element.self, classIndex: classIndex)
+        // A record's class is not known from its type.
+        if Element.declaredClass != nil {
+            recent.binding = binding
+            recent.element = ObjectIdentifier(Element.self)
+        }
         return (try object.encoded(for: binding), classIndex)
     }
 
     private func missing(_ className: String) -> StoreError {
         StoreError(.objectMissing, "\(className) has no object with this key here to be changed")
     }
+}
+
+/// The binding of the type that was written last: loops over objects of one type need not look for it.
+private final class RecentBinding {
+    var element: ObjectIdentifier?
+    var binding: ElementBinding?
 }

@@ -32,8 +32,10 @@ struct ImportCommand: Command {
 
     /// Rows of one transaction.
     private static let batchSize = 2_000
-    /// Batches that may wait for their acknowledgement; after as many, what is acknowledged leaves memory.
+    /// Batches that may wait for their acknowledgement.
     private static let batchCountMax = 10
+    /// Batches after which what was sent leaves memory.
+    private static let purgeInterval = 20
 
     private let access: ServerAccess
     private let request: ImportPlan.Request
@@ -82,7 +84,10 @@ struct ImportCommand: Command {
                 progress.update(fraction: rows.source.fraction, count: count)
                 let waiting = try await makeRoom(in: store)
                 acknowledged.withLock { $0 = max($0, count - waiting * Self.batchSize) }
-                if batches % Self.batchCountMax == 0 { try await store.purgeUnsubscribed() }
+                if batches % Self.purgeInterval == 0 {
+                    try await store.uploaded(timeout: access.timeout)
+                    try await store.purgeUnsubscribed()
+                }
             }
             try await store.uploaded(timeout: access.timeout)
         } catch {

@@ -15,10 +15,11 @@ public struct Identity: Hashable, Sendable {
     /// For a keyed object the first 128 bits of SHA-256 over the class name in UTF-8, a zero byte, the kind of the key
     /// (`i`, `s` or `u`) and the key: a big-endian 64-bit integer, UTF-8 text, or the 16 bytes of a UUID.
     public var objectID: ObjectID {
+        if case .id(let id) = key { return id }
         var bytes = Array(className.utf8)
         bytes.append(0)
         switch key {
-        case .id(let id): return id
+        case .id: break
         case .int(let key):
             bytes.append(UInt8(ascii: "i"))
             withUnsafeBytes(of: key.bigEndian) { bytes.append(contentsOf: $0) }

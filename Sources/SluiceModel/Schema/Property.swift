@@ -11,7 +11,9 @@ public struct Property: Hashable, Sendable {
 
     /// - Parameters:
     ///   - name: letters, digits and `_`, not starting with a digit.
+    ///   - type: what it holds.
     ///   - defaultValue: nil for null where the type allows it, the empty collection, or else the type's zero.
+    ///   - isIndexed: whether queries by it should find an index.
     public init(_ name: String, _ type: PropertyType, default defaultValue: Value? = nil, isIndexed: Bool = false) {
         self.name = name
         self.type = type

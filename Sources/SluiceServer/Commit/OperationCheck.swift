@@ -13,7 +13,8 @@ package struct OperationCheck: Sendable {
         }
         let classSchema = schema[operation.object.classIndex]
         guard classSchema.accepts(operation.object.key) else {
-            return "\(classSchema.name) names its objects by \(classSchema.keyType.rawValue), not by the kind of key given"
+            return
+                "\(classSchema.name) names its objects by \(classSchema.keyType.rawValue), not by the kind of key given"
         }
         for field in operation.fields {
             if let problem = problem(with: field, of: classSchema, key: operation.object.key) { return problem }

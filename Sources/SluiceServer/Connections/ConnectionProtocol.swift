@@ -100,7 +100,8 @@ package struct ConnectionProtocol: Sendable {
         }
         guard DatabaseName.isValid(open.path) else {
             return refuse(
-                open, .unknownDatabase, "'\(open.path.prefix(80))' is no database name: use 1 to 64 letters, digits, '_' and '-'")
+                open, .unknownDatabase,
+                "'\(open.path.prefix(80))' is no database name: use 1 to 64 letters, digits, '_' and '-'")
         }
         switch login.user(for: open.credentials) {
         case .failure(let refusal):

@@ -51,7 +51,8 @@ extension DatabaseEngine {
     }
 
     private func encode(_ delta: ViewDelta, group: CommittedGroup) throws -> [SharedBlock] {
-        var builder = ViewBlockBuilder(rowCountMax: limits.pageRowCount, authors: delta.authors.map { group.authors[$0] })
+        var builder = ViewBlockBuilder(
+            rowCountMax: limits.pageRowCount, authors: delta.authors.map { group.authors[$0] })
         for object in delta.entered { try builder.add(object, role: .root, source: storage) }
         for object in delta.linkedEntered { try builder.add(object, role: .linked, source: storage) }
         for object in delta.updated + delta.linkedUpdated { try builder.add(object, role: .member, source: storage) }

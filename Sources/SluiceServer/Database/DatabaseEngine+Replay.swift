@@ -18,7 +18,9 @@ extension DatabaseEngine {
             live.concernedProperties[$0.object.classIndex] != nil
         }
         guard !olds.isEmpty else { return ViewBlock() }
-        guard !live.holdsMembers, live.query.object == nil, !live.query.usesLinkPaths, olds.count <= limits.replayObjectCountMax else { return nil }
+        guard !live.holdsMembers, live.query.object == nil, !live.query.usesLinkPaths,
+            olds.count <= limits.replayObjectCountMax
+        else { return nil }
         var builder = ViewBlockBuilder(rowCountMax: .max)
         let evaluator = Evaluator(live.query, schema: storage.schema)
         for (object, old) in olds {

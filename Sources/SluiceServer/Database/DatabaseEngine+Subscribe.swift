@@ -16,7 +16,9 @@ extension DatabaseEngine {
             return []
         }
         guard session.subscriptions.count < limits.server.subscriptionCountMax else {
-            refuse(request, session, .limitExceeded, "a session has at most \(limits.server.subscriptionCountMax) subscriptions")
+            refuse(
+                request, session, .limitExceeded,
+                "a session has at most \(limits.server.subscriptionCountMax) subscriptions")
             return []
         }
         let query: Query

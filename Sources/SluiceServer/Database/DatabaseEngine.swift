@@ -104,6 +104,7 @@ package final class DatabaseEngine {
         do { try storage.checkpoint(truncating: true) } catch {
             log?(.warning, "the database could not be tidied up", [("database", name), ("error", "\(error)")])
         }
+        storage.close()
     }
 
     /// Gives the database its file, now that there is something to be kept.
@@ -209,14 +210,18 @@ package final class DatabaseEngine {
         uploadOperationCount = 0
         do {
             try becomeDurable()
-            let committed = try CommitPipeline(storage: storage, workerID: workerID).commit(group, now: now)
+            let committed = try CommitPipeline(
+                storage: storage, workerID: workerID, operationCountMax: Int(limits.server.operationCountMax)
+            ).commit(group, now: now)
             statistics.note(committed)
             try publish(committed)
         } catch {
             log?(.error, "a group of uploads was not stored", [("database", name), ("error", "\(error)")])
             for id in Set(group.map(\.session)) {
                 guard let session = sessions[id] else { continue }
-                end(session, .internalError, "the server could not store the upload; it will be sent again", action: .retry)
+                end(
+                    session, .internalError, "the server could not store the upload; it will be sent again",
+                    action: .retry)
             }
         }
     }

@@ -19,7 +19,8 @@ package struct DevelopmentLogin: Login {
 
     package func user(for credentials: [Credentials]) -> Result<User, LoginRefusal> {
         guard credentials.allSatisfy({ $0.kind == .anonymous }) else {
-            return .failure(LoginRefusal(message: "this server runs in development mode and takes anonymous logins only"))
+            return .failure(
+                LoginRefusal(message: "this server runs in development mode and takes anonymous logins only"))
         }
         return .success(User(id: nil, mayExtendSchema: true))
     }

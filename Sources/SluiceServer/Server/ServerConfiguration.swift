@@ -39,7 +39,8 @@ public struct ServerConfiguration: Sendable {
     /// Serves this network instead of sockets; the host is then only a name in it.
     package var loopback: LoopbackNetwork?
 
-    public init(dataFolder: String? = nil, host: String = "127.0.0.1", port: UInt16 = 9080, isDevelopment: Bool = false) {
+    public init(dataFolder: String? = nil, host: String = "127.0.0.1", port: UInt16 = 9080, isDevelopment: Bool = false)
+    {
         self.dataFolder = dataFolder
         self.host = host
         self.port = port

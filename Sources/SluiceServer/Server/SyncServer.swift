@@ -28,7 +28,8 @@ public final class SyncServer: Sendable {
         if configuration.loopback == nil, !Self.isLoopback(configuration.host) {
             throw ServerError(
                 .invalidConfiguration,
-                "a development server takes anybody, so it listens at loopback addresses only, not at '\(configuration.host)'")
+                "a development server takes anybody, so it listens at loopback addresses only, not at '\(configuration.host)'"
+            )
         }
         self.configuration = configuration
         let limits = DatabaseEngine.Limits()
@@ -67,7 +68,8 @@ public final class SyncServer: Sendable {
                 }
                 let group = try EventLoopGroup()
                 let server = try WebSocketServer.listen(
-                    host: configuration.host, port: configuration.port, options: options, group: group, hooks: hub.hooks)
+                    host: configuration.host, port: configuration.port, options: options, group: group, hooks: hub.hooks
+                )
                 listening = .sockets(server, group)
                 return server.port
             } catch let error as TransportError {

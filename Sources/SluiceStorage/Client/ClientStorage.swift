@@ -1,4 +1,5 @@
 package import SluiceModel
+package import SluiceQuery
 
 /// A client's store as a reader sees it: objects, subscriptions, memberships, of one commit.
 package protocol ClientReading: ObjectReading {
@@ -54,6 +55,11 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     /// Removes an object from this store for good, without a trace on the server: its row goes or, where something links
     /// to it, becomes a ghost. It leaves every membership; subscriptions that lose a member so get holes.
     func evict(_ object: ObjectRef) throws
+
+    /// Removes every object from this store, as ``evict(_:)`` does, at a cost that does not depend on their number.
+    ///
+    /// - Precondition: there is no subscription and nothing in the outbox.
+    func evictAll() throws
 
     /// The server's image of an object with pending operations; nil if none was kept.
     func baseImage(of object: ObjectRef) throws -> BaseImage?
@@ -125,6 +131,11 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
 
     /// Whether an active subscription other than `excluded` has the object as member or stages it.
     func isHeld(_ object: ObjectRef, excluding excluded: UInt64?) throws -> Bool
+
+    /// The present objects that match a query's predicate, sort and limit aside, and are no members of a subscription.
+    ///
+    /// - Parameter query: not of one object.
+    func nonmembers(of subscription: UInt64, matching query: Query) throws -> [ObjectRef]
 
     /// The present objects of a class that no active subscription holds and that have no pending operations.
     func unheldObjects(ofClass classIndex: Int) throws -> [ObjectRef]

@@ -1,5 +1,5 @@
 package import SluiceModel
-internal import SluiceQuery
+package import SluiceQuery
 
 extension SQLiteClientStorage {
     @discardableResult
@@ -28,17 +28,23 @@ extension SQLiteClientStorage {
     ) throws -> Bool {
         try requireTransaction()
         try requireSubscription(subscription)
-        // Content, or a tombstone that hides it while a delete waits: a ghost's row may go at any time.
-        guard let found = try tables.find(object.key, in: tables.table(object.classIndex)),
-            found.state != TableLayout.State.ghost
-        else {
-            throw StorageError(.notFound, "\(connection.name): an object must be stored before it can be a member")
-        }
+        let row = try rowOfMember(object)
         let place = Memberships.Place(
             subscription: subscription, isStaged: isStaged, classIndex: object.classIndex, role: role)
-        let isNew = state.members.insert(found.row, at: place)
+        let isNew = state.members.insert(row, at: place)
         if isNew { isStateChanged = true }
         return isNew
+    }
+
+    /// The local row id of an object with content, or with a tombstone that hides it while a delete waits: a ghost's row
+    /// may go at any time.
+    private func rowOfMember(_ object: ObjectRef) throws -> Int64 {
+        let table = try tables.table(object.classIndex)
+        if let row = table.rowIfJustInserted(object.key) { return row }
+        guard let found = try tables.find(object.key, in: table), found.state != TableLayout.State.ghost else {
+            throw StorageError(.notFound, "\(connection.name): an object must be stored before it can be a member")
+        }
+        return found.row
     }
 
     private func remove(
@@ -103,6 +109,15 @@ extension SQLiteClientStorage {
             }
         }
         return exclusive
+    }
+
+    package func nonmembers(of subscription: UInt64, matching query: Query) throws -> [ObjectRef] {
+        let rows = state.members.rows(ofClass: query.classIndex, subscription: subscription, isStaged: false)
+        var nonmembers: [ObjectRef] = []
+        try tables.forEachKey(matching: query) { row, key in
+            if !rows.contains(row) { nonmembers.append(ObjectRef(query.classIndex, try key())) }
+        }
+        return nonmembers
     }
 
     package func unheldObjects(ofClass classIndex: Int) throws -> [ObjectRef] {

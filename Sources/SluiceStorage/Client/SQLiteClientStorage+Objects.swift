@@ -16,6 +16,14 @@ extension SQLiteClientStorage {
         }
     }
 
+    package func evictAll() throws {
+        try requireTransaction()
+        guard state.subscriptions.isEmpty, outboxCount == 0 else {
+            throw StorageError(.misuse, "\(connection.name): everything can only go while nothing is subscribed or pending")
+        }
+        try tables.removeAll()
+    }
+
     private func noteHole(in subscription: UInt64) throws {
         guard let index = state.index(of: subscription), !state.subscriptions[index].hasHoles else { return }
         state.subscriptions[index].hasHoles = true

@@ -32,6 +32,10 @@ final class ClassTable {
     private var rowsByKey: [ObjectKey: Int64] = [:]
     private var keysByRow: [Int64: ObjectKey] = [:]
     private static let cacheCountMax = 400_000
+    /// The object inserted last: what is done right after an insert needs no look at the table.
+    private var inserted: (key: ObjectKey, row: Int64)?
+    /// Kept apart from the others, since every new row runs it.
+    private var insertion: Statement?
 
     init(index: Int, schema: Schema, connection: SQLiteConnection) throws {
         let layout = TableLayout()
@@ -61,6 +65,7 @@ final class ClassTable {
     /// Forgets what a rolled-back transaction may have made up.
     func recover() throws {
         rowsByKey.removeAll()
+        inserted = nil
         let name = Self.idIndexName(schema.name)
         hasIDIndex = try connection.integer("SELECT 1 FROM sqlite_master WHERE name = '\(name)'") != nil
     }
@@ -78,7 +83,7 @@ final class ClassTable {
     // MARK: Statements
 
     enum Purpose: Hashable {
-        case insert, revive, find, rowByKey, keyByRow, versionByRow, insertGhost
+        case revive, find, rowByKey, keyByRow, versionByRow, insertGhost
         case update(PropertySet)
         case insertElement(Int), deleteElements(Int), elements(Int), insertID, deleteID
     }
@@ -89,6 +94,14 @@ final class ClassTable {
         if statements.count >= 128 { statements.removeAll() }
         let statement = try connection.prepare(sql())
         statements[purpose] = statement
+        return statement
+    }
+
+    /// The statement that inserts a row; `sql` is asked for once.
+    func insertion(_ sql: () -> String) throws(StorageError) -> Statement {
+        if let insertion { return insertion }
+        let statement = try connection.prepare(sql())
+        insertion = statement
         return statement
     }
 
@@ -150,6 +163,17 @@ final class ClassTable {
         if keysByRow.count >= Self.cacheCountMax { keysByRow.removeAll(keepingCapacity: true) }
         keysByRow[row] = key
     }
+
+    func noteInserted(_ key: ObjectKey, row: Int64) { inserted = (key, row) }
+
+    /// The local row id of an object if it is the one that was inserted last, and is present still.
+    func rowIfJustInserted(_ key: ObjectKey) -> Int64? {
+        guard let inserted, inserted.key == key else { return nil }
+        return inserted.row
+    }
+
+    /// Forgets which object was inserted last, since a row lost its content.
+    func forgetInserted() { inserted = nil }
 
     func forget(_ key: ObjectKey) { rowsByKey[key] = nil }
 

@@ -105,10 +105,9 @@ extension Statement {
     /// Binds the properties whose values are not here: null for none, an integer for the first 63 positions, else the
     /// words of the set, little-endian.
     func bind(_ index: Int32, _ absent: PropertySet) {
+        if absent.isEmpty { return bindNull(index) }
         let words = absent.words
-        if absent.isEmpty {
-            bindNull(index)
-        } else if words.count == 1, words[0] >> 63 == 0 {
+        if words.count == 1, words[0] >> 63 == 0 {
             bind(index, Int64(words[0]))
         } else {
             bind(index, words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64($0 * 8)) } })

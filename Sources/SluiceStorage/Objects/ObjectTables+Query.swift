@@ -13,6 +13,15 @@ extension ObjectTables {
         }
     }
 
+    /// The local row ids of the rows that match a query's predicate in the order of storage, each with a way to its key.
+    func forEachKey(matching query: Query, _ body: (Int64, () throws -> ObjectKey) throws -> Void) throws {
+        let table = try table(query.classIndex)
+        let columns = ([TableLayout.row] + table.keyColumns).map { "\(SQLCompiler.rootAlias).\($0)" }
+        try run(query, .columns(columns), order: .row(after: 0)) { statement in
+            while try statement.step() { try body(statement.int(0)) { try table.key(of: statement, from: 1) } }
+        }
+    }
+
     /// See ``ObjectReading/rows(matching:after:limit:)``.
     func rows(matching query: Query, after cursor: RowCursor?, limit: Int) throws -> (rows: [Row], next: RowCursor?) {
         var rows: [Row] = []

@@ -1,14 +1,20 @@
 internal import SluiceModel
 internal import SluiceQuery
 
+/// What to do with a present object whose row is to be inserted.
+enum PresentObject {
+    case refuse, keep, replace
+}
+
 extension ObjectTables {
     /// Stores a row under a new local id, or in the place of a ghost or tombstone.
     ///
-    /// - Parameter isReplacing: whether a present object may be overwritten.
-    func insert(_ row: Row, ofClass classIndex: Int, isReplacing: Bool) throws {
+    /// - Returns: false if a present object was kept.
+    @discardableResult
+    func insert(_ row: Row, ofClass classIndex: Int, ifPresent: PresentObject) throws -> Bool {
         let table = try table(classIndex)
         try check(row, table)
-        let statement = try table.statement(.insert) { Self.insertion(into: table) }
+        let statement = try table.insertion { Self.insertion(into: table) }
         defer { statement.reset() }
         let id = table.nextRow
         table.nextRow += 1
@@ -24,12 +30,11 @@ extension ObjectTables {
             try bind(row, column, to: parameter, of: statement, table)
             parameter += 1
         }
-        guard try statement.runUnlessDuplicate() else {
-            try replace(row, table, isReplacing: isReplacing)
-            return
-        }
+        guard try statement.runUnlessDuplicate() else { return try replace(row, table, ifPresent: ifPresent) }
         for column in table.collections { try insertElements(row.values[column.property], column, ofRow: id, table) }
         if table.hasIDIndex { try insertID(of: row.key, row: id, table) }
+        table.noteInserted(row.key, row: id)
+        return true
     }
 
     func update(_ row: Row, ofClass classIndex: Int, changed: PropertySet) throws {
@@ -46,6 +51,7 @@ extension ObjectTables {
     ///
     /// - Parameter state: tombstone or ghost.
     func wipe(row: Int64, key: ObjectKey, _ table: ClassTable, to state: Int64, version: UInt64) throws {
+        table.forgetInserted()
         var assignments = [
             "\(TableLayout.state) = ?1", "\(TableLayout.version) = ?2", "\(TableLayout.absent) = NULL",
             "_incarnation = _incarnation + (?1 = \(TableLayout.State.tombstone))",
@@ -82,15 +88,22 @@ extension ObjectTables {
             """
     }
 
-    private func replace(_ row: Row, _ table: ClassTable, isReplacing: Bool) throws {
+    private func replace(_ row: Row, _ table: ClassTable, ifPresent: PresentObject) throws -> Bool {
         guard let found = try find(row.key, in: table) else { throw table.damaged() }
         let isPresent = found.state == TableLayout.State.present
-        guard isReplacing || !isPresent else {
-            throw StorageError(.constraint, "\(connection.name): there is a \(table.schema.name) with that key already")
+        if isPresent {
+            switch ifPresent {
+            case .refuse:
+                throw StorageError(
+                    .constraint, "\(connection.name): there is a \(table.schema.name) with that key already")
+            case .keep: return false
+            case .replace: break
+            }
         }
         let all = PropertySet(all: table.schema.properties.count)
         guard try write(row, all, toRow: found.row, table, isReviving: true) else { throw table.damaged() }
         if table.hasIDIndex, !isPresent { try insertID(of: row.key, row: found.row, table) }
+        return true
     }
 
     /// Writes properties of a row in place.

@@ -25,6 +25,11 @@ package protocol ObjectWriting: ObjectReading {
     /// - Throws: ``StorageError/Code/constraint`` if the object is present.
     func insert(_ row: Row, ofClass classIndex: Int) throws
 
+    /// Stores a new object, without a look first: faster than asking whether it is there.
+    ///
+    /// - Returns: false, and nothing is changed, if the object is present.
+    func insertIfAbsent(_ row: Row, ofClass classIndex: Int) throws -> Bool
+
     /// Writes properties of a present object, and the row's version and `absent`.
     ///
     /// - Parameters:

@@ -121,7 +121,12 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
 
     package func insert(_ row: Row, ofClass classIndex: Int) throws {
         try requireTransaction()
-        try tables.insert(row, ofClass: classIndex, isReplacing: false)
+        try tables.insert(row, ofClass: classIndex, ifPresent: .refuse)
+    }
+
+    package func insertIfAbsent(_ row: Row, ofClass classIndex: Int) throws -> Bool {
+        try requireTransaction()
+        return try tables.insert(row, ofClass: classIndex, ifPresent: .keep)
     }
 
     package func update(_ row: Row, ofClass classIndex: Int, changed: PropertySet) throws {
@@ -131,7 +136,7 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
 
     package func put(_ row: Row, ofClass classIndex: Int) throws {
         try requireTransaction()
-        try tables.insert(row, ofClass: classIndex, isReplacing: true)
+        try tables.insert(row, ofClass: classIndex, ifPresent: .replace)
     }
 
     package func delete(_ object: ObjectRef, version: UInt64) throws {

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// A clock that stands still until a test moves it: what its stores and server call now, and when their timers fire.
 ///
-/// Reconnecting and the timeouts of ``Results/synced(timeout:)`` and its like wait for this clock.
+/// Reconnecting and the timeouts of `Results.synced(timeout:)` and its like wait for this clock.
 public final class ManualClock: Sendable {
     private struct Timer {
         let due: Duration

@@ -29,7 +29,7 @@ public final class EventRecorder<Element: ResultElement>: Sendable {
 
     /// Begins to observe.
     ///
-    /// - Throws: what ``Results/observe(_:)`` throws.
+    /// - Throws: what `Results.observe(_:)` throws.
     public init(_ results: Results<Element>) throws {
         let state = Box()
         self.state = state
@@ -52,6 +52,7 @@ public final class EventRecorder<Element: ResultElement>: Sendable {
     /// - Parameters:
     ///   - index: earlier changes do not count; ``events`` has them.
     ///   - timeout: how long at most, in real time.
+    ///   - condition: what the change must be like.
     /// - Throws: ``TimedOut``.
     @discardableResult
     public func event(

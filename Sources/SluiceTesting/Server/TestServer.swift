@@ -50,7 +50,7 @@ public final class TestServer: Sendable {
     /// - Parameters:
     ///   - clock: shared with other servers, perhaps.
     ///   - workerID: how change events name the server.
-    /// - Throws: ``ServerError`` when the temporary folder cannot be made.
+    /// - Throws: `ServerError` when the temporary folder cannot be made.
     public init(clock: ManualClock = ManualClock(), workerID: String? = nil) throws {
         self.clock = clock
         self.workerID = workerID
@@ -107,7 +107,7 @@ public final class TestServer: Sendable {
     ///   - database: which of the server's databases; stores of one database share its objects.
     ///   - path: the store's file; nil for a private store in memory.
     ///   - configure: changes the configuration before the store is opened.
-    /// - Throws: what ``Store/open(_:)`` throws.
+    /// - Throws: what `Store.open(_:)` throws.
     public func open(
         _ models: [any Model.Type] = [], schema: Schema = Schema(), database: String = "test", path: String? = nil,
         configure: (inout StoreConfiguration) -> Void = { _ in }

@@ -85,6 +85,7 @@ final class SimulatedClient {
         kept = []
         connection = nil
         let storage = path == nil ? opened?.storage : nil
+        if path != nil { opened?.storage.close() }
         opened = nil
         try open(storage)
     }

@@ -107,9 +107,7 @@ final class SimulatedServer {
     func crash() throws {
         protocols = [:]
         if let path {
-            // Two connections to one file would be two servers.
-            storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
-            engine = Self.engine(storage, options, problems, random)
+            storage.close()
             storage = try Self.open(path)
         }
         engine = Self.engine(storage, options, problems, random)

@@ -21,6 +21,16 @@ package struct ResultList: Sendable {
         self.ignored = ignored
     }
 
+    /// The list of the given entries, in any order, each object once. O(n) if they are in order.
+    package init(order: SortOrder, limit: Int?, ignoring ignored: PropertySet = [], entries: [ResultEntry]) {
+        self.init(order: order, limit: limit, ignoring: ignored)
+        var sorted = entries
+        order.sort(&sorted)
+        positions.reserveCapacity(sorted.count)
+        for entry in sorted { positions[entry.object] = entry.position }
+        self.entries = ChunkedList(sorted)
+    }
+
     /// The entries that show.
     package var visible: Slice<ChunkedList<ResultEntry>> { entries[0..<visibleCount] }
 
@@ -141,6 +151,14 @@ package struct ResultList: Sendable {
         }
         merged.append(contentsOf: coming[next...])
         entries = ChunkedList(merged)
+    }
+}
+
+extension SortOrder {
+    /// Puts entries in order.
+    package func sort(_ entries: inout [ResultEntry]) {
+        let isSorted = zip(entries, entries.dropFirst()).allSatisfy { !precedes($1.position, $0.position) }
+        if !isSorted { entries.sort { precedes($0.position, $1.position) } }
     }
 }
 

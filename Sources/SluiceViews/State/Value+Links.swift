@@ -1,8 +1,8 @@
-import SluiceModel
+package import SluiceModel
 
 extension Value {
     /// Calls `body` with every link in the value, in order, repeats included.
-    func forEachLink(_ body: (ObjectKey) throws -> Void) rethrows {
+    package func forEachLink(_ body: (ObjectKey) throws -> Void) rethrows {
         switch self {
         case .link(let key): try body(key)
         case .list(let elements), .set(let elements):

@@ -65,7 +65,8 @@ import Testing
 
         init() throws {
             schema = try Schema([
-                Car.modelDefinition.classSchema, User.modelDefinition.classSchema, Dealer.modelDefinition.classSchema, Counter.modelDefinition.classSchema,
+                Car.modelDefinition.classSchema, User.modelDefinition.classSchema, Dealer.modelDefinition.classSchema,
+                Counter.modelDefinition.classSchema,
             ])
         }
 

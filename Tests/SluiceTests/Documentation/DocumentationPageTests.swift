@@ -1,0 +1,63 @@
+import Foundation
+import Testing
+
+/// The tables of docs/: every row is there, and every test that they name exists.
+@Suite struct DocumentationPageTests {
+    /// The rows of each part of the features page, by letter.
+    private static let rowCounts = [("P", 64), ("O", 60), ("I", 14), ("S", 32), ("C", 63)]
+    private static let states = ["done", "part: ", "not yet", "not applicable: "]
+
+    private let root = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
+
+    /// The cells of every table row of a page, heads and rules left out.
+    private func rows(_ page: String) throws -> [[String]] {
+        try String(contentsOfFile: "\(root)/docs/\(page)", encoding: .utf8)
+            .split(separator: "\n").filter { $0.hasPrefix("| ") }
+            .map { line in
+                line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            }
+    }
+
+    /// The names in backticks that can be functions.
+    private func names(_ cell: String) -> [String] {
+        cell.components(separatedBy: "`").enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
+            .filter { $0.first?.isLowercase == true }
+    }
+
+    /// Every function in the tests.
+    private func functions() throws -> Set<String> {
+        let files = try FileManager.default.subpathsOfDirectory(atPath: "\(root)/Tests").filter {
+            $0.hasSuffix(".swift")
+        }
+        var functions: Set<String> = []
+        for file in files {
+            let source = try String(contentsOfFile: "\(root)/Tests/\(file)", encoding: .utf8)
+            for match in source.matches(of: #/func ([a-zA-Z0-9_]+)\(/#) { functions.insert(String(match.1)) }
+        }
+        try #require(functions.count > 100)
+        return functions
+    }
+
+    @Test func theFeaturesPageHasEveryRowOnceAndInOrder() throws {
+        let numbers = try rows("features.md").compactMap(\.first).filter { $0.wholeMatch(of: #/[POISC][0-9]+/#) != nil }
+        #expect(numbers == Self.rowCounts.flatMap { letter, count in (1...count).map { "\(letter)\($0)" } })
+    }
+
+    @Test func everyFeatureHasAStateAndWhatIsDoneHasATestThatExists() throws {
+        let functions = try functions()
+        for row in try rows("features.md") where row[0].wholeMatch(of: #/[POISC][0-9]+/#) != nil {
+            try #require(row.count == 5, "\(row[0]) has \(row.count) cells")
+            let (state, tests) = (row[3], row[4])
+            #expect(Self.states.contains { state.hasPrefix($0) }, "\(row[0]): \(state)")
+            #expect(!(state == "done" && tests.isEmpty), "\(row[0]) names no test")
+            for name in names(tests) { #expect(functions.contains(name), "\(row[0]): there is no test \(name)") }
+        }
+    }
+
+    @Test func theThreatModelNamesTestsThatExist() throws {
+        let functions = try functions()
+        let named = try rows("threat-model.md").compactMap(\.last).flatMap(names)
+        try #require(named.count > 15)
+        for name in named { #expect(functions.contains(name), "there is no test \(name)") }
+    }
+}
