@@ -255,7 +255,7 @@ struct HostilePeerTests {
                 do {
                     while try peer.receive().opcode != .pong {}
                 } catch is RawPeer.Closed {}
-                #expect(server.process.isRunning, "seed \(seed), round \(round): \(server.process.diagnostics)")
+                #expect(server.process.isRunning, "seed \(seed), round \(round): \(server.process.crash)")
             }
         }
     }
@@ -325,10 +325,10 @@ struct HostilePeerTests {
                     for message in conversation { peer.send(message) }
                     failure = try peer.settle()
                 } catch {
-                    throw Failure("\(index): \(error) \(server.process.diagnostics.suffix(2_000))")
+                    throw Failure("\(index): \(error) \(server.process.crash)")
                 }
                 #expect(failure.map { $0.code == .protocolViolation } ?? true, "\(index): \(String(describing: failure))")
-                #expect(server.process.isRunning, "\(index): \(server.process.diagnostics)")
+                #expect(server.process.isRunning, "\(index): \(server.process.crash)")
             }
         }
         try await withServer { server in
