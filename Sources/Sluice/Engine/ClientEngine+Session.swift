@@ -65,6 +65,7 @@ extension ClientEngine {
         case .connecting, .opening, .active: break
         }
         log?(.info, "disconnected", [("reason", reason)])
+        lastProblem = reason
         leaveSession()
         if isTransient {
             retryLater(atLeast: .zero)
@@ -115,6 +116,7 @@ extension ClientEngine {
     /// The server broke the protocol, or the store failed: leave the connection and try again.
     func abandonConnection(_ reason: String) {
         log?(.warning, "leaving the connection", [("reason", reason)])
+        lastProblem = reason
         actions.append(.disconnect)
         leaveSession()
         retryLater(atLeast: .seconds(1))
@@ -152,6 +154,7 @@ extension ClientEngine {
                     nonce: identity.nonce, version: version))
         }
         session.phase = .active
+        lastProblem = nil
         backoff.reset()
         session.userID = opened.userID
         session.acknowledged = opened.outcome == .resumed ? opened.acknowledged : 0
