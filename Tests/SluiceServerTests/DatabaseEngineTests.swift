@@ -34,7 +34,8 @@ private final class Bench {
         let id = SessionID(connection: connection, session: 1)
         let schema = try Schema([
             ClassSchema(
-                "Plane", primaryKey: "id", properties: [Property("id", .scalar(.int)), Property("seats", .scalar(.int))])
+                "Plane", primaryKey: "id",
+                properties: [Property("id", .scalar(.int)), Property("seats", .scalar(.int))])
         ])
         let open = ClientMessage.Open(session: 1, path: "planes", identity: identity, schema: schema)
         let messages = try handle([.open(id, open, User(id: nil, mayExtendSchema: true))])

@@ -8,7 +8,8 @@ struct OperationTests {
         (.add(.int(2)), .int(-5), .int(-3)), (.add(.int(1)), .int(.max), .int(.min)),
         (.add(.double(0.5)), .double(1), .double(1.5)), (.add(.float(0.5)), .float(1), .float(1.5)),
         (.add(.decimal(2)), .decimal(3), .decimal(5)),
-        (.add(.int(1)), .null, .null), (.add(.double(1)), .int(1), .int(1)), (.add(.int(1)), .string("1"), .string("1")),
+        (.add(.int(1)), .null, .null), (.add(.double(1)), .int(1), .int(1)),
+        (.add(.int(1)), .string("1"), .string("1")),
     ])
     func `a change is applied to a value`(change: FieldOperation.Change, value: Value, result: Value) {
         #expect(change.applied(to: value) == result)

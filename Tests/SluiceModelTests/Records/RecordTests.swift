@@ -28,17 +28,25 @@ struct RecordTests {
         #expect(record.objectID == ObjectID(high: 3, low: 4))
     }
 
-    @Test(arguments: [
-        (["seats": .int(1)], .missingPrimaryKey, "Plane needs a value for its primary key 'tail'"),
-        (["tail": .null], .missingPrimaryKey, "Plane needs a value for its primary key 'tail'"),
-        (["tail": .int(1)], .typeMismatch, "Plane.tail is string, and the given value is int"),
-        (["tail": .string("a"), "wings": .int(2)], .unknownProperty,
-            "Plane has no property 'wings'; it has tail, seats, maker, owner, notes"),
-        (["tail": .string("a"), "seats": .double(2)], .typeMismatch, "Plane.seats is int, and the given value is double"),
-        (["tail": .string("a"), "seats": .null], .typeMismatch, "Plane.seats is int, and the given value is null"),
-        (["tail": .string("a"), "notes": .list([.int(1)])], .typeMismatch,
-            "Plane.notes is [string], and the given value is list"),
-    ] as [([String: Value], RecordError.Code, String)])
+    @Test(
+        arguments: [
+            (["seats": .int(1)], .missingPrimaryKey, "Plane needs a value for its primary key 'tail'"),
+            (["tail": .null], .missingPrimaryKey, "Plane needs a value for its primary key 'tail'"),
+            (["tail": .int(1)], .typeMismatch, "Plane.tail is string, and the given value is int"),
+            (
+                ["tail": .string("a"), "wings": .int(2)], .unknownProperty,
+                "Plane has no property 'wings'; it has tail, seats, maker, owner, notes"
+            ),
+            (
+                ["tail": .string("a"), "seats": .double(2)], .typeMismatch,
+                "Plane.seats is int, and the given value is double"
+            ),
+            (["tail": .string("a"), "seats": .null], .typeMismatch, "Plane.seats is int, and the given value is null"),
+            (
+                ["tail": .string("a"), "notes": .list([.int(1)])], .typeMismatch,
+                "Plane.notes is [string], and the given value is list"
+            ),
+        ] as [([String: Value], RecordError.Code, String)])
     func `values that do not fit are refused with words`(
         values: [String: Value], code: RecordError.Code, message: String
     ) throws {

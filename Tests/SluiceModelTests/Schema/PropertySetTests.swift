@@ -33,7 +33,8 @@ struct PropertySetTests {
             let isRight =
                 zip(sets, models).allSatisfy { set, model in
                     Array(set) == model.sorted() && set.count == model.count && set.isEmpty == model.isEmpty
-                        && set == PropertySet(model) && (0..<bound).allSatisfy { set.contains($0) == model.contains($0) }
+                        && set == PropertySet(model)
+                        && (0..<bound).allSatisfy { set.contains($0) == model.contains($0) }
                 }
                 && Array(sets[0].union(sets[1])) == models[0].union(models[1]).sorted()
                 && Array(sets[0].intersection(sets[1])) == models[0].intersection(models[1]).sorted()

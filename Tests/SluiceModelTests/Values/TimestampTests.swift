@@ -3,13 +3,14 @@ import SluiceModel
 import Testing
 
 struct TimestampTests {
-    @Test(arguments: [
-        ("1970-01-01T00:00:00Z", 0), ("1969-12-31T23:59:59.999999Z", -1),
-        ("2013-01-01T10:00:00Z", 1_357_034_400_000_000), ("2013-01-01T10:00:00.250Z", 1_357_034_400_250_000),
-        ("2013-01-01T10:00:00.000001Z", 1_357_034_400_000_001), ("2000-02-29T00:00:00Z", 951_782_400_000_000),
-        ("0000-01-01T00:00:00Z", -62_167_219_200_000_000), ("9999-12-31T23:59:59Z", 253_402_300_799_000_000),
-        ("+010000-01-01T00:00:00Z", 253_402_300_800_000_000), ("-000001-12-31T00:00:00Z", -62_167_305_600_000_000),
-    ] as [(String, Int64)])
+    @Test(
+        arguments: [
+            ("1970-01-01T00:00:00Z", 0), ("1969-12-31T23:59:59.999999Z", -1),
+            ("2013-01-01T10:00:00Z", 1_357_034_400_000_000), ("2013-01-01T10:00:00.250Z", 1_357_034_400_250_000),
+            ("2013-01-01T10:00:00.000001Z", 1_357_034_400_000_001), ("2000-02-29T00:00:00Z", 951_782_400_000_000),
+            ("0000-01-01T00:00:00Z", -62_167_219_200_000_000), ("9999-12-31T23:59:59Z", 253_402_300_799_000_000),
+            ("+010000-01-01T00:00:00Z", 253_402_300_800_000_000), ("-000001-12-31T00:00:00Z", -62_167_305_600_000_000),
+        ] as [(String, Int64)])
     func `a timestamp prints its canonical form and parses back`(text: String, microseconds: Int64) {
         #expect(Timestamp(microseconds: microseconds).description == text)
         #expect(Timestamp(iso8601: text)?.microseconds == microseconds)
@@ -46,10 +47,11 @@ struct TimestampTests {
         #expect(Timestamp(iso8601: stamp.description) == stamp)
     }
 
-    @Test(arguments: [
-        (1.5, 1_500_000), (-0.000_001_4, -1), (0.000_000_6, 1), (.nan, 0), (.infinity, .max), (-.infinity, .min),
-        (1e300, .max),
-    ] as [(Double, Int64)])
+    @Test(
+        arguments: [
+            (1.5, 1_500_000), (-0.000_001_4, -1), (0.000_000_6, 1), (.nan, 0), (.infinity, .max), (-.infinity, .min),
+            (1e300, .max),
+        ] as [(Double, Int64)])
     func `a date becomes the nearest timestamp`(seconds: Double, microseconds: Int64) {
         #expect(Timestamp(Date(timeIntervalSince1970: seconds)).microseconds == microseconds)
     }

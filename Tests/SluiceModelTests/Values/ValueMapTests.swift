@@ -9,7 +9,8 @@ struct ValueMapTests {
     }
 
     @Test func `of entries with one key the last stays`() {
-        #expect(ValueMap([("a", .int(1)), ("b", .int(2)), ("a", .int(3))]) == ValueMap([("a", .int(3)), ("b", .int(2))]))
+        #expect(
+            ValueMap([("a", .int(1)), ("b", .int(2)), ("a", .int(3))]) == ValueMap([("a", .int(3)), ("b", .int(2))]))
     }
 
     @Test func `a key is read, replaced and removed`() {

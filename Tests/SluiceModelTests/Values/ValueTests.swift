@@ -7,7 +7,8 @@ struct ValueTests {
     static let ascending: [Value] = [
         .null, .bool(false), .bool(true), .int(.min), .int(-1), .int(0), .int(.max),
         .float(-.infinity), .float(0), .float(1), .float(.infinity), .float(.nan),
-        .double(-.infinity), .double(-1), .double(0), .double(5e-324), .double(.infinity), .double(.nan),
+        .double(-.infinity), .double(-1), .double(0), .double(.leastNonzeroMagnitude), .double(.infinity),
+        .double(.nan),
         .decimal(-1), .decimal(0), .decimal(2), .decimal(.nan),
         .string(""), .string("Z"), .string("a"), .string("ab"), .string("e\u{301}"), .string("\u{E9}"),
         .string("\u{FFFD}"), .string("\u{1F600}"),
