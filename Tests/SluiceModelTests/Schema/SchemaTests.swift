@@ -4,7 +4,7 @@ import Testing
 struct SchemaTests {
     /// What is wrong with a class of these properties.
     static func error(
-        _ name: String = "Plane", primaryKey: String? = nil, _ properties: [Property]
+        _ name: String = "Plane", primaryKey: String? = nil, of properties: [Property]
     ) -> SchemaError? {
         do throws(SchemaError) {
             _ = try Schema([ClassSchema(name, primaryKey: primaryKey, properties: properties)])
@@ -17,27 +17,27 @@ struct SchemaTests {
     @Test(arguments: ["", "1st", "a b", "a-b", "na\u{EF}ve", String(repeating: "a", count: 64)])
     func `a malformed name is refused for classes and properties`(name: String) {
         let rule = "use 1 to 63 letters, digits and '_', not starting with a digit"
-        let ofClass = Self.error(name, [])
+        let ofClass = Self.error(name, of: [])
         #expect(ofClass?.code == .invalidName)
         #expect(ofClass?.message == "'\(name)' cannot name a class: \(rule)")
-        let ofProperty = Self.error([Property(name, .scalar(.int))])
+        let ofProperty = Self.error(of: [Property(name, .scalar(.int))])
         #expect(ofProperty?.code == .invalidName)
         #expect(ofProperty?.message == "'\(name)' cannot name a property: \(rule)")
     }
 
     @Test(arguments: ["a", "_", "A9_z", String(repeating: "a", count: 63)])
     func `a well-formed name is taken`(name: String) {
-        #expect(Self.error(name, [Property(name, .scalar(.int))]) == nil)
+        #expect(Self.error(name, of: [Property(name, .scalar(.int))]) == nil)
     }
 
     @Test func `repeated names, wrong defaults and unknown targets are refused with words`() {
-        let twice = Self.error([Property("a", .scalar(.int)), Property("a", .scalar(.int))])
+        let twice = Self.error(of: [Property("a", .scalar(.int)), Property("a", .scalar(.int))])
         #expect(twice == SchemaError(.duplicateName, "Plane declares the property 'a' twice"))
-        let badDefault = Self.error([Property("a", .scalar(.int), default: .string("x"))])
+        let badDefault = Self.error(of: [Property("a", .scalar(.int), default: .string("x"))])
         #expect(badDefault == SchemaError(.invalidDefault, "the default of Plane.a is not a value of its type, int"))
-        let target = Self.error([Property("owner", .link("User"))])
+        let target = Self.error(of: [Property("owner", .link("User"))])
         #expect(target == SchemaError(.unknownClass, "Plane.owner links to 'User', which is not in the schema"))
-        let itself = Self.error([Property("next", .link("Plane"))])
+        let itself = Self.error(of: [Property("next", .link("Plane"))])
         #expect(itself == nil)
     }
 
@@ -59,7 +59,7 @@ struct SchemaTests {
         PropertyType(.scalar(.int), container: .list), .scalar(.objectID),
     ])
     func `other types cannot be a primary key`(type: PropertyType) {
-        let error = Self.error(primaryKey: "id", [Property("id", type)])
+        let error = Self.error(primaryKey: "id", of: [Property("id", type)])
         #expect(error?.code == .invalidPrimaryKey)
         #expect(
             error?.message
@@ -68,14 +68,14 @@ struct SchemaTests {
 
     @Test func `a primary key must be among the properties`() {
         #expect(
-            Self.error(primaryKey: "id", [])
+            Self.error(primaryKey: "id", of: [])
                 == SchemaError(.invalidPrimaryKey, "Plane has no property 'id' to be its primary key"))
     }
 
     @Test func `a class beyond the limit of properties is refused, one at it is not`() {
         let properties = (0...Schema.propertyCountMax).map { Property("p\($0)", .scalar(.int)) }
-        #expect(Self.error(Array(properties.dropLast())) == nil)
-        let error = Self.error(properties)
+        #expect(Self.error(of: Array(properties.dropLast())) == nil)
+        let error = Self.error(of: properties)
         #expect(error == SchemaError(.limitExceeded, "Plane has 501 properties; the limit is 500"))
     }
 }
