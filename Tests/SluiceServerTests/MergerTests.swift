@@ -28,20 +28,14 @@ struct MergerTests {
 
     /// What the log tells of one write to the seats: an assignment, or the addition of an amount.
     static func wrote(_ stamp: WriteStamp, adding amount: Int64? = nil) throws -> ObjectHistory {
-        let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
-        try storage.begin()
-        _ = try storage.merge(Schema([classSchema()]), sides: ("the server", "this client"))
-        try storage.commit()
-        let additions = amount.map { [LogChange.Addition(property: 1, amount: .int($0))] } ?? []
-        let change = LogChange(
-            object, .update, oldVersion: 0, written: [1], oldValues: [.int(20)], additions: additions)
-        try storage.begin()
-        try storage.append(
-            LogEntry(
-                version: 1, clientID: stamp.clientID, userID: nil, timestamp: stamp.timestamp,
-                acceptedAt: Timestamp(microseconds: 0), changes: [change]))
-        try storage.commit()
-        return try storage.history(of: object, since: 0)
+        var history = ObjectHistory()
+        history.properties[1] =
+            if let amount {
+                .init(additions: [.init(stamp: stamp, amount: .int(amount))])
+            } else {
+                .init(assigned: stamp)
+            }
+        return history
     }
 
     @Test(arguments: [(99, 5, true), (101, 5, false), (100, 4, true), (100, 6, false)] as [(Int64, UInt64, Bool)])
