@@ -149,7 +149,6 @@ struct AdversityTests {
                 let line = #"{"op":"insert","class":"Plane","key":"N1"}"#
                 let refused = try await Tool.run("write", server.url(), "--timeout=1", input: line)
                 #expect(refused.code == 1)
-                // Whichever write of it the full disk meets first, opening the session or storing the upload.
                 #expect(refused.diagnostics.contains("the server could not"), "\(refused.diagnostics)")
                 try FileManager.default.removeItem(atPath: ballast)
                 try await store.uploaded(timeout: waitMax)

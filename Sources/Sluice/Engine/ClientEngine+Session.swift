@@ -65,10 +65,9 @@ extension ClientEngine {
         case .connecting, .opening, .active: break
         }
         log?(.info, "disconnected", [("reason", reason)])
-        lastProblem = reason
         leaveSession()
         if isTransient {
-            retryLater(atLeast: .zero)
+            retryLater(atLeast: .zero, because: reason)
         } else {
             fail(SyncError(.unreachable, reason))
         }
@@ -96,7 +95,8 @@ extension ClientEngine {
         notifyStatus(of: interest)
     }
 
-    func retryLater(atLeast minimum: Duration) {
+    func retryLater(atLeast minimum: Duration, because reason: String) {
+        lastProblem = reason
         var generator = RandomSource(random)
         let delay = backoff.delay(using: &generator)
         session.reset(to: .waiting)
@@ -116,16 +116,15 @@ extension ClientEngine {
     /// The server broke the protocol, or the store failed: leave the connection and try again.
     func abandonConnection(_ reason: String) {
         log?(.warning, "leaving the connection", [("reason", reason)])
-        lastProblem = reason
         actions.append(.disconnect)
         leaveSession()
-        retryLater(atLeast: .seconds(1))
+        retryLater(atLeast: .seconds(1), because: reason)
     }
 
     /// Leaves the session, to come back no sooner than the server asked.
-    func leaveForRetry(atLeast minimum: Duration) {
+    func leaveForRetry(atLeast minimum: Duration, because reason: String) {
         leaveSession()
-        retryLater(atLeast: minimum)
+        retryLater(atLeast: minimum, because: reason)
     }
 
     func send(_ messages: [ClientMessage]) {
