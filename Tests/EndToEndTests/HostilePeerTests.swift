@@ -166,7 +166,8 @@ struct HostilePeerTests {
             var frames: [[UInt8]] = [
                 [1] + huge + [0x10, 0], [0] + huge + [6, 1], message(6, huge), message(3, huge), message(0x0A, huge),
                 message(4, [1] + huge), message(4, [1, 0, 1] + huge), message(6, [1, 1, 0, 0] + huge),
-                message(6, [1, 1, 0, 0, 1, 0, 0, 2] + huge), message(6, [1, 1, 0, 0, 1, 0, 0, 1, 2, 1, 0, 0, 13] + huge),
+                message(6, [1, 1, 0, 0, 1, 0, 0, 2] + huge),
+                message(6, [1, 1, 0, 0, 1, 0, 0, 1, 2, 1, 0, 0, 13] + huge),
             ]
             // The most that a frame may expand to, and far more than that.
             frames += [[UInt8]](repeating: Self.bomb(64 << 20), count: 4)
@@ -255,7 +256,7 @@ struct HostilePeerTests {
                 do {
                     while try peer.receive().opcode != .pong {}
                 } catch is RawPeer.Closed {}
-                #expect(server.process.isRunning, "seed \(seed), round \(round): \(server.process.diagnostics)")
+                #expect(server.process.isRunning, "seed \(seed), round \(round): \(server.process.crash)")
             }
         }
     }
@@ -265,7 +266,9 @@ struct HostilePeerTests {
         let schema = try Fixture.schema()
         let flight = try #require(schema.index(of: "Flight"))
         let counter = try #require(schema.index(of: "Counter"))
-        func upload(_ sequence: UInt64, base: UInt64 = 0, at time: Int64 = 0, _ operation: ObjectOperation) -> ClientMessage {
+        func upload(_ sequence: UInt64, base: UInt64 = 0, at time: Int64 = 0, _ operation: ObjectOperation)
+            -> ClientMessage
+        {
             .upload(
                 session: 1,
                 changesets: [
@@ -287,8 +290,12 @@ struct HostilePeerTests {
             ],
             [
                 .subscribe(.init(session: 1, subscription: .max, query: "Flight SORT(at ASC, delay DESC) LIMIT(9)")),
-                upload(1, .init(ObjectRef(flight, .int(.min)), .create([.init(5, .set(.date(.init(microseconds: .min))))]))),
-                upload(2, .init(ObjectRef(flight, .int(.max)), .create([.init(5, .set(.date(.init(microseconds: .max))))]))),
+                upload(
+                    1, .init(ObjectRef(flight, .int(.min)), .create([.init(5, .set(.date(.init(microseconds: .min))))]))
+                ),
+                upload(
+                    2, .init(ObjectRef(flight, .int(.max)), .create([.init(5, .set(.date(.init(microseconds: .max))))]))
+                ),
                 upload(3, .init(ObjectRef(flight, .int(0)), .create([.init(3, .set(.double(.nan)))]))),
                 upload(4, .init(ObjectRef(flight, .int(1)), .create([.init(3, .set(.double(-.infinity)))]))),
             ],
@@ -325,10 +332,11 @@ struct HostilePeerTests {
                     for message in conversation { peer.send(message) }
                     failure = try peer.settle()
                 } catch {
-                    throw Failure("\(index): \(error) \(server.process.diagnostics.suffix(2_000))")
+                    throw Failure("\(index): \(error) \(server.process.crash)")
                 }
-                #expect(failure.map { $0.code == .protocolViolation } ?? true, "\(index): \(String(describing: failure))")
-                #expect(server.process.isRunning, "\(index): \(server.process.diagnostics)")
+                #expect(
+                    failure.map { $0.code == .protocolViolation } ?? true, "\(index): \(String(describing: failure))")
+                #expect(server.process.isRunning, "\(index): \(server.process.crash)")
             }
         }
         try await withServer { server in
@@ -340,7 +348,8 @@ struct HostilePeerTests {
                 #expect(try peer.settle() == nil)
             }
             for format in ["jsonl", "table"] {
-                let exit = try await Tool.run("query", server.url("edges"), "Flight SORT(at DESC)", "--format=\(format)")
+                let exit = try await Tool.run(
+                    "query", server.url("edges"), "Flight SORT(at DESC)", "--format=\(format)")
                 #expect(exit.code == 0, "\(exit)")
                 #expect(exit.lines.count >= 4)
             }
@@ -402,7 +411,8 @@ struct HostilePeerTests {
         ("a null where none may be", "Plane.seats"), ("an addition to text", "Flight.note"),
         ("an addition of another type", "Plane.seats"), ("a key of the wrong kind", "Plane names"),
         ("another primary key", "primary key"), ("a link whose key is of the wrong kind", "Flight.plane"),
-        ("a link in a list whose key is of the wrong kind", "Flight.stops"), ("a link where a number belongs", "Plane.seats"),
+        ("a link in a list whose key is of the wrong kind", "Flight.stops"),
+        ("a link where a number belongs", "Plane.seats"),
         ("a list where one value belongs", "Flight.delay"),
     ]
 
@@ -463,7 +473,9 @@ struct HostilePeerTests {
             var rows = 0
             func complete() throws {
                 _ = try peer.receive { message -> Bool? in
-                    if case .page(let page) = message { rows += page.content.objects.groups.reduce(0) { $0 + $1.keys.count } }
+                    if case .page(let page) = message {
+                        rows += page.content.objects.groups.reduce(0) { $0 + $1.keys.count }
+                    }
                     if case .complete = message { return true }
                     return nil
                 }

@@ -86,4 +86,45 @@ struct OfflineTests {
             }
         }
     }
+
+    // MARK: Size
+
+    /// Rows and transactions that together are far more than a frame may hold.
+    @Test func muchWrittenOffline_goesUpInFramesThatTheServerTakes_andComesDownInFramesThatClientsTake() async throws {
+        try await withFolder { folder in
+            let port = try TestServer.unusedPort()
+            let url = "ws://127.0.0.1:\(port)/test"
+            var generator = SeededGenerator(seed: 6)
+            let filling = generator.text(250_000)
+            func entries(_ numbers: Range<Int>) throws -> [Record] {
+                try numbers.map { number in
+                    try Record(
+                        Fixture.entry.get(),
+                        ["writer": .int(0), "number": .int(Int64(number)), "payload": .string(filling)])
+                }
+            }
+            try await Fixture.withStore(url) { store in
+                // Alone too small to matter, together too large.
+                for entry in try entries(0..<80) { try await store.write { try $0.insert(entry) } }
+                try await withServer(folder: folder, port: port) { server in
+                    try await store.uploaded(timeout: waitMax)
+                    let query = "Entry SORT(number ASC)"
+                    let numbers = (0..<80).map { Value.int(Int64($0)) }
+                    try await Fixture.withStore(server.url()) { other in
+                        for query in [query, "Entry", query + " LIMIT(100)"] {
+                            let found = try await other.found(query).compactMap { $0["number"] }
+                            #expect(query.contains("SORT") ? found == numbers : Set(found) == Set(numbers))
+                        }
+                        // Who is there already gets it as commits.
+                        let token = try other.records(query).observe { _ in }
+                        _ = try await other.found(query)
+                        for entry in try entries(80..<160) { try await store.write { try $0.insert(entry) } }
+                        try await store.uploaded(timeout: waitMax)
+                        try await wait(for: "160 entries") { try other.records(query).count() == 160 }
+                        token.stop()
+                    }
+                }
+            }
+        }
+    }
 }

@@ -67,15 +67,18 @@ struct QueryTests {
             return true
         }
         #expect(Set(all) == Set(expected.map(\.row)))
-        var paged: [Row] = []
-        var cursor: RowCursor?
-        repeat {
-            let page = try storage.rows(matching: query, after: cursor, limit: 6)
-            #expect(page.rows.count <= 6)
-            paged += page.rows
-            cursor = page.next
-        } while cursor != nil
-        #expect(paged == all)
+        for (rowCountMax, byteCountMax) in [(6, .max), (.max, 1)] as [(Int, Int)] {
+            var paged: [Row] = []
+            var cursor: RowCursor?
+            repeat {
+                let page = try storage.rows(
+                    matching: query, after: cursor, limit: rowCountMax, byteCountMax: byteCountMax)
+                #expect(page.rows.count <= (byteCountMax == 1 ? 1 : rowCountMax))
+                paged += page.rows
+                cursor = page.next
+            } while cursor != nil
+            #expect(paged == all)
+        }
         for start in [nil, 0, 3, 15] as [Int?] where start ?? 0 < expected.count {
             var ordered: [Row] = []
             try storage.rows(matching: query, after: start.map { expected[$0].position }, limit: 9) { row in
@@ -93,7 +96,7 @@ struct QueryTests {
         let query = try Query.parse("OBJECT(\(id))", schema: storage.schema)
         #expect(try storage.refs(matching: query) == [ObjectRef(Garage.car, rows[5].key)])
         #expect(try storage.read { try $0.count(matching: query) } == 1)
-        let page = try storage.rows(matching: query, after: nil, limit: 1)
+        let page = try storage.rows(matching: query, after: nil, limit: 1, byteCountMax: .max)
         #expect(page.rows == [rows[5]])
         #expect(page.next == nil)
         let missing = try Query.parse("OBJECT(\(ObjectID(high: 1, low: 1)))", schema: storage.schema)

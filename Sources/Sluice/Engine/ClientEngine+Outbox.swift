@@ -4,31 +4,38 @@ internal import SluiceViews
 package import SluiceWire
 
 extension ClientEngine {
-    /// Sends what the outbox holds beyond what was sent, as far as the limit of unacknowledged operations allows.
+    /// Sends what the outbox holds beyond what was sent, as far as the limits of what may travel unacknowledged allow.
     func pumpUploads() {
         guard session.isActive, let map = session.map, schemaIsAgreed else { return }
-        var travelling = session.inFlight.reduce(0) { $0 + $1.operationCount }
+        var travelling = session.inFlight.reduce(UploadSize()) { $0 + $1.size }
         var batch: [Changeset] = []
-        var batchOperations = 0
+        var batchSize = UploadSize()
+        func sendBatch() {
+            guard !batch.isEmpty else { return }
+            send([.upload(session: SyncSession.number, changesets: batch)])
+            batch = []
+            batchSize = UploadSize()
+        }
         recording("the outbox could not be read") {
             try storage.forEachOutboxChangeset(after: session.sentSequence) { changeset in
-                guard travelling < options.inFlightOperationCountMax else { return false }
+                guard travelling.operationCount < options.inFlightOperationCountMax,
+                    travelling.byteCount < options.inFlightByteCountMax
+                else { return false }
                 var translated = changeset
                 translated.operations = changeset.operations.compactMap(map.toServer)
+                let size = UploadSize(translated.operations)
+                // No frame may outgrow what servers take.
+                if batchSize.byteCount + size.byteCount > options.uploadByteCountMax { sendBatch() }
                 batch.append(translated)
+                batchSize = batchSize + size
+                travelling = travelling + size
                 session.sentSequence = changeset.sequence
-                session.inFlight.append((changeset.sequence, changeset.operations.count))
-                travelling += changeset.operations.count
-                batchOperations += changeset.operations.count
-                if batchOperations >= 2_000 {
-                    send([.upload(session: SyncSession.number, changesets: batch)])
-                    batch = []
-                    batchOperations = 0
-                }
+                session.inFlight.append((changeset.sequence, size))
+                if batchSize.operationCount >= options.uploadOperationCountMax { sendBatch() }
                 return true
             }
         }
-        if !batch.isEmpty { send([.upload(session: SyncSession.number, changesets: batch)]) }
+        sendBatch()
     }
 
     func noteAcknowledged(_ sequence: UInt64) {

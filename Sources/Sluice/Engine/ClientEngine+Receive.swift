@@ -83,7 +83,8 @@ extension ClientEngine {
         case .retry:
             actions.append(.disconnect)
             log?(.info, "the server asks to come again", [("message", failure.message)])
-            leaveForRetry(atLeast: .milliseconds(Int64(clamping: failure.retryAfter)))
+            leaveForRetry(
+                atLeast: .milliseconds(Int64(clamping: failure.retryAfter)), because: failure.message)
         case .stop, .reset:
             fail(error)
         }
@@ -115,6 +116,7 @@ extension ClientEngine {
     }
 
     private func apply(_ messages: [ServerMessage]) throws {
+        lastProblem = nil
         guard let map = session.map else { throw SyncError(.protocolViolation, "objects before the session is open") }
         var rejections: [WriteRejection] = []
         var refused: Set<UInt64> = []

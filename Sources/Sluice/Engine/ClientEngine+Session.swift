@@ -67,7 +67,7 @@ extension ClientEngine {
         log?(.info, "disconnected", [("reason", reason)])
         leaveSession()
         if isTransient {
-            retryLater(atLeast: .zero)
+            retryLater(atLeast: .zero, because: reason)
         } else {
             fail(SyncError(.unreachable, reason))
         }
@@ -95,7 +95,8 @@ extension ClientEngine {
         notifyStatus(of: interest)
     }
 
-    func retryLater(atLeast minimum: Duration) {
+    func retryLater(atLeast minimum: Duration, because reason: String) {
+        lastProblem = reason
         var generator = RandomSource(random)
         let delay = backoff.delay(using: &generator)
         session.reset(to: .waiting)
@@ -117,13 +118,13 @@ extension ClientEngine {
         log?(.warning, "leaving the connection", [("reason", reason)])
         actions.append(.disconnect)
         leaveSession()
-        retryLater(atLeast: .seconds(1))
+        retryLater(atLeast: .seconds(1), because: reason)
     }
 
     /// Leaves the session, to come back no sooner than the server asked.
-    func leaveForRetry(atLeast minimum: Duration) {
+    func leaveForRetry(atLeast minimum: Duration, because reason: String) {
         leaveSession()
-        retryLater(atLeast: minimum)
+        retryLater(atLeast: minimum, because: reason)
     }
 
     func send(_ messages: [ClientMessage]) {
@@ -152,6 +153,7 @@ extension ClientEngine {
                     nonce: identity.nonce, version: version))
         }
         session.phase = .active
+        lastProblem = nil
         backoff.reset()
         session.userID = opened.userID
         session.acknowledged = opened.outcome == .resumed ? opened.acknowledged : 0

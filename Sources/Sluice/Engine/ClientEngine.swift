@@ -18,6 +18,11 @@ package final class ClientEngine {
         package var reconnectDelayMax: Duration = .seconds(300)
         /// The most operations that may travel unacknowledged.
         package var inFlightOperationCountMax = 50_000
+        /// The most bytes that may travel unacknowledged, about; a transaction is begun below it and sent whole.
+        package var inFlightByteCountMax = 32 << 20
+        /// The most operations, and bytes about, that transactions share a frame with.
+        package var uploadOperationCountMax = 2_000
+        package var uploadByteCountMax = 2 << 20
 
         package init() {}
     }
@@ -31,6 +36,8 @@ package final class ClientEngine {
     var backoff: ReconnectBackoff
 
     var session = SyncSession()
+    /// Why the last session or attempt ended, until the server says something of objects again.
+    package internal(set) var lastProblem: String?
     var interests: [ObjectID: Interest] = [:]
     /// Objects whose acknowledged writes show although no image with them has come back, since no subscription that is
     /// complete has them. The store keeps the server's last image of each, for a subscription that resumes from there.

@@ -32,8 +32,8 @@ struct SyncSession {
     var awaitsCatchUp = false
     /// The highest sequence that was sent in this session.
     var sentSequence: UInt64 = 0
-    /// By sequence, operations that travel unacknowledged.
-    var inFlight: [(sequence: UInt64, operationCount: Int)] = []
+    /// By sequence, how much travels unacknowledged.
+    var inFlight: [(sequence: UInt64, size: UploadSize)] = []
     /// The highest sequence that the server has taken; the outbox keeps it until the server's state is here too.
     var acknowledged: UInt64 = 0
     /// Parts of a commit that goes on in the next frame.
@@ -45,5 +45,26 @@ struct SyncSession {
     mutating func reset(to phase: Phase) {
         self = SyncSession()
         self.phase = phase
+    }
+}
+
+/// How much is uploaded.
+struct UploadSize {
+    var operationCount = 0
+    /// In bytes on the wire, about.
+    var byteCount = 0
+
+    init() {}
+
+    init(_ operations: [ObjectOperation]) {
+        operationCount = operations.count
+        byteCount = TransactionLimit.estimatedSize(of: operations)
+    }
+
+    static func + (left: UploadSize, right: UploadSize) -> UploadSize {
+        var sum = left
+        sum.operationCount += right.operationCount
+        sum.byteCount += right.byteCount
+        return sum
     }
 }

@@ -43,16 +43,18 @@ private final class Arrival<Value: Sendable>: Sendable {
 }
 
 extension StoreCore {
-    /// Fails the arrival when nothing has moved for as long as `timeout`.
+    /// Fails the arrival when nothing has moved for as long as `timeout`, and says what the matter is, if that is known.
     private func limit<Value>(_ arrival: Arrival<Value>, to timeout: Duration?, _ what: String) {
         guard let timeout, let progress = arrival.progress else { return }
         configuration.environment.schedule(timeout) { [weak self] in
             guard let now = arrival.progress else { return }
-            if now == progress {
-                arrival.finish(.failure(SyncError(.timedOut, "\(what) within \(timeout)")))
-            } else {
+            guard now == progress else {
                 self?.limit(arrival, to: timeout, what)
+                return
             }
+            let problem = try? self?.performAndWait(\.lastProblem)
+            let message = "\(what) within \(timeout)" + (problem.map { ": \($0)" } ?? "")
+            arrival.finish(.failure(SyncError(.timedOut, message)))
         }
     }
 

@@ -34,8 +34,10 @@ struct ServerAccess: Sendable {
         do {
             try await store.connected(timeout: limit)
         } catch let error as SyncError where error.code == .timedOut {
+            let problem = try? await store.core.perform { $0.lastProblem }
             throw CommandError.failure(
-                "\(url.text): no connection within \(limit / .seconds(1)) s; is the server running?")
+                "\(url.text): no connection within \(limit / .seconds(1)) s"
+                    + (problem.map { ": \($0)" } ?? "; is the server running?"))
         }
         return store
     }

@@ -16,14 +16,13 @@ extension DatabaseEngine {
         return Bootstrap(linked: linked, roots: .scan(after: nil), expectedCount: linked.count + count)
     }
 
-    /// Sends one page; after the last, what changed meanwhile, and that the subscription is complete.
+    /// Sends one page; with the last, what changed meanwhile, in more pages if need be, and that the subscription is complete.
     func sendPage(of subscription: ViewSubscription, now: Timestamp) throws {
         guard var bootstrap = subscription.bootstrap else { return }
         let live = subscription.view.live
-        var builder = ViewBlockBuilder(rowCountMax: .max)
+        var builder = ViewBlockBuilder(rowCountMax: .max, byteCountMax: limits.pageByteCount)
         try addLinked(&bootstrap, live, to: &builder)
-        if bootstrap.linked.isEmpty { try addRoots(&bootstrap, live, to: &builder) }
-        var messages: [ServerMessage] = []
+        if bootstrap.linked.isEmpty, !builder.isFull { try addRoots(&bootstrap, live, to: &builder) }
         let isLast = if case .done = bootstrap.roots { true } else { false }
         if isLast {
             try addTouched(bootstrap, live, to: &builder)
@@ -32,25 +31,26 @@ extension DatabaseEngine {
             subscription.bootstrap = bootstrap
         }
         let session = subscription.session.id.session
-        let page = ServerMessage.Page(
-            session: session, subscriptions: [subscription.id], version: storage.version,
-            progress: isLast ? 1 : bootstrap.progress, content: builder.blocks[0])
-        messages.append(.page(page))
-        if isLast {
-            messages.append(
-                .complete(
-                    .init(
-                        session: session, subscription: subscription.id, version: storage.version, acceptedAt: now,
-                        kind: .bootstrap)))
+        for (position, block) in builder.blocks.enumerated() {
+            let page = ServerMessage.Page(
+                session: session, subscriptions: [subscription.id], version: storage.version,
+                progress: isLast ? 1 : bootstrap.progress, content: block)
+            var messages: [ServerMessage] = [.page(page)]
+            if isLast, position == builder.blocks.count - 1 {
+                let complete = ServerMessage.Complete(
+                    session: session, subscription: subscription.id, version: storage.version, acceptedAt: now,
+                    kind: .bootstrap)
+                messages.append(.complete(complete))
+            }
+            send(messages, to: subscription.session.id)
+            statistics.sentPageCount += 1
         }
-        subscription.session.pageCredit -= 1
-        statistics.sentPageCount += 1
-        send(messages, to: subscription.session.id)
+        subscription.session.pageCredit -= min(subscription.session.pageCredit, UInt64(builder.blocks.count))
     }
 
     private func addLinked(_ bootstrap: inout Bootstrap, _ live: LiveView, to builder: inout ViewBlockBuilder) throws {
         var room = limits.pageRowCount
-        while room > 0, let object = bootstrap.linked.popLast() {
+        while room > 0, !builder.isFull, let object = bootstrap.linked.popLast() {
             room -= 1
             bootstrap.sentCount += 1
             guard let member = try live.member(object, in: storage), member.role == .linked,
@@ -66,23 +66,27 @@ extension DatabaseEngine {
             return
         case .scan(let cursor):
             let classIndex = live.query.classIndex
-            let page = try storage.rows(matching: live.query, after: cursor, limit: limits.pageRowCount)
+            let page = try storage.rows(
+                matching: live.query, after: cursor, limit: limits.pageRowCount, byteCountMax: limits.pageByteCount)
             for row in page.rows {
                 let included = live.includedOfRoot(ObjectRef(classIndex, row.key))
                 builder.add(row, of: classIndex, properties: included, role: .root)
             }
             bootstrap.sentCount += page.rows.count
             bootstrap.roots = page.next.map { .scan(after: $0) } ?? .done
-        case .listed(let roots, let next):
-            let end = min(roots.count, next + limits.pageRowCount)
-            for object in roots[next..<end] {
+        case .listed(let roots, let start):
+            let end = min(roots.count, start + limits.pageRowCount)
+            var next = start
+            while next < end, !builder.isFull {
+                let object = roots[next]
+                next += 1
                 guard let member = try live.member(object, in: storage), member.role == .root,
                     let row = try storage.row(object)
                 else { continue }
                 builder.add(row, of: object.classIndex, properties: member.included, role: .root)
             }
-            bootstrap.sentCount += end - next
-            bootstrap.roots = end < roots.count ? .listed(roots, next: end) : .done
+            bootstrap.sentCount += next - start
+            bootstrap.roots = next < roots.count ? .listed(roots, next: next) : .done
         }
     }
 

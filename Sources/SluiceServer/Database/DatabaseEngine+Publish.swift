@@ -25,9 +25,10 @@ extension DatabaseEngine {
 
     /// A view's change, encoded once, in parts of bounded size.
     private final class EncodedParts {
-        let blocks: [SharedBlock]
+        let blocks: [(block: SharedBlock, size: Int)]
 
-        init(_ blocks: [SharedBlock]) { self.blocks = blocks }
+        /// - Parameter blocks: with their sizes before compression, about.
+        init(_ blocks: [(block: SharedBlock, size: Int)]) { self.blocks = blocks }
     }
 
     private func distribute(
@@ -50,16 +51,17 @@ extension DatabaseEngine {
         }
     }
 
-    private func encode(_ delta: ViewDelta, group: CommittedGroup) throws -> [SharedBlock] {
+    private func encode(_ delta: ViewDelta, group: CommittedGroup) throws -> [(block: SharedBlock, size: Int)] {
         var builder = ViewBlockBuilder(
-            rowCountMax: limits.pageRowCount, authors: delta.authors.map { group.authors[$0] })
+            rowCountMax: limits.pageRowCount, byteCountMax: limits.pageByteCount,
+            authors: delta.authors.map { group.authors[$0] })
         for object in delta.entered { try builder.add(object, role: .root, source: storage) }
         for object in delta.linkedEntered { try builder.add(object, role: .linked, source: storage) }
         for object in delta.updated + delta.linkedUpdated { try builder.add(object, role: .member, source: storage) }
         for departure in delta.left { builder.add(departure, role: .root) }
         for departure in delta.linkedLeft { builder.add(departure, role: .linked) }
         statistics.sentBlockCount += 1
-        return builder.blocks.map { SharedBlock($0) }
+        return builder.blocks.map { (SharedBlock($0), $0.estimatedSize) }
     }
 
     private func send(_ concerned: [SessionID: [SessionBlock]], acknowledging group: CommittedGroup) {
@@ -99,13 +101,18 @@ extension DatabaseEngine {
     ) -> [[UInt8]] {
         // A refusal travels with the commit that acknowledges it, so that the client settles both at once.
         let rejections = group.rejections.filter { $0.session == id }
-        var messages = blocks.flatMap { block in
-            block.parts.blocks.dropLast().map { [(subscriptions: block.subscriptions, block: $0)] }
+        var messages: [[(subscriptions: [UInt64], block: SharedBlock)]] = [[]]
+        var byteCount = 0
+        for block in blocks {
+            for part in block.parts.blocks {
+                if byteCount > 0, byteCount + part.size > limits.frameByteCount {
+                    messages.append([])
+                    byteCount = 0
+                }
+                messages[messages.count - 1].append((block.subscriptions, part.block))
+                byteCount += part.size
+            }
         }
-        messages.append(
-            blocks.compactMap { block in
-                block.parts.blocks.last.map { (subscriptions: block.subscriptions, block: $0) }
-            })
         return messages.enumerated().map { position, parts in
             let isLast = position == messages.count - 1
             let header = CommitHeader(

@@ -10,8 +10,9 @@ extension DatabaseEngine {
     /// Costs nothing where nothing that the view could show has changed. Otherwise the log is replayed through the view's
     /// predicate; views whose members depend on more than the object itself (limits, links) start anew.
     ///
+    /// - Parameter byteCountMax: the most bytes before compression that the answer may have, about.
     /// - Returns: nil when the client has to start anew.
-    func replay(_ live: LiveView, since version: UInt64) throws -> ViewBlock? {
+    func replay(_ live: LiveView, since version: UInt64, byteCountMax: Int) throws -> ViewBlock? {
         guard version <= storage.version, version >= storage.logStart else { return nil }
         guard version < storage.version else { return ViewBlock() }
         let olds = try storage.oldImages(since: version).filter {
@@ -21,9 +22,10 @@ extension DatabaseEngine {
         guard !live.holdsMembers, live.query.object == nil, !live.query.usesLinkPaths,
             olds.count <= limits.replayObjectCountMax
         else { return nil }
-        var builder = ViewBlockBuilder(rowCountMax: .max)
+        var builder = ViewBlockBuilder(rowCountMax: .max, byteCountMax: byteCountMax)
         let evaluator = Evaluator(live.query, schema: storage.schema)
         for (object, old) in olds {
+            guard !builder.isFull else { return nil }
             guard object.classIndex == live.query.classIndex else { continue }
             let included = live.includedOfRoot(object)
             let new = try storage.row(object)

@@ -4,22 +4,31 @@ internal import SluiceStorage
 internal import SluiceViews
 internal import SluiceWire
 
+/// What brings the subscriptions of a returning client up to date, all in one frame.
+struct Resumption {
+    var messages: [ServerMessage] = []
+    /// What there is still room for, in bytes before compression.
+    var byteCountLeft: Int
+
+    init(byteCountLeft: Int) { self.byteCountLeft = byteCountLeft }
+}
+
 extension DatabaseEngine {
     /// Starts or resumes a subscription.
     ///
-    /// - Returns: the messages that bring a resumed subscription up to date; empty when pages will follow.
+    /// - Parameter resumed: gets the messages that bring a resumed subscription up to date; none when pages will follow.
     func subscribe(
-        _ request: ClientMessage.Subscribe, session: ServerSession, now: Timestamp
-    ) throws -> [ServerMessage] {
+        _ request: ClientMessage.Subscribe, session: ServerSession, with resumed: inout Resumption, now: Timestamp
+    ) throws {
         guard session.subscriptions[request.subscription] == nil else {
             end(session, .protocolViolation, "subscription \(request.subscription) exists already", action: .retry)
-            return []
+            return
         }
         guard session.subscriptions.count < limits.server.subscriptionCountMax else {
             refuse(
                 request, session, .limitExceeded,
                 "a session has at most \(limits.server.subscriptionCountMax) subscriptions")
-            return []
+            return
         }
         let query: Query
         do {
@@ -28,20 +37,21 @@ extension DatabaseEngine {
             let isUnknown = error.code == .unknownClass || error.code == .unknownProperty
             refuse(
                 request, session, isUnknown ? .unknownName : .invalidQuery, error.message, position: error.position)
-            return []
+            return
         }
         let view = try sharedView(of: query)
         let subscription = ViewSubscription(id: request.subscription, session: session, view: view, bootstrap: nil)
         session.subscriptions[request.subscription] = subscription
         view.add(subscription)
         if let resume = request.resume, resume.queryHash == query.hash,
-            let content = try replay(view.live, since: resume.version)
+            let content = try replay(view.live, since: resume.version, byteCountMax: resumed.byteCountLeft)
         {
-            return resumeMessages(subscription, content: content, now: now)
+            resumed.byteCountLeft -= content.estimatedSize
+            resumed.messages += resumeMessages(subscription, content: content, now: now)
+            return
         }
         subscription.bootstrap = try makeBootstrap(of: view.live)
         bootstrapping.append(subscription)
-        return []
     }
 
     private func refuse(

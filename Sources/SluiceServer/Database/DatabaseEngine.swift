@@ -14,6 +14,11 @@ package final class DatabaseEngine {
         package var groupOperationCountMax = 20_000
         /// Rows in a page, and objects in one part of a commit.
         package var pageRowCount = 2_000
+        /// Bytes before compression, about, after which a page or a part of a commit takes no more objects.
+        package var pageByteCount = 2 << 20
+        /// The most bytes before compression, about, that several parts of a commit share a frame with, or that bring a
+        /// returning client up to date. With the largest row on top a frame is still one that clients take.
+        package var frameByteCount = 3 << 20
         /// The most changed objects that a returning client is told one by one; beyond that it starts anew.
         package var replayObjectCountMax = 20_000
         /// Versions and bytes of log that are kept for returning clients.
@@ -153,7 +158,7 @@ package final class DatabaseEngine {
     }
 
     private func receive(_ messages: [ClientMessage], from id: SessionID, now: Timestamp) {
-        var resumed: [ServerMessage] = []
+        var resumed = Resumption(byteCountLeft: limits.frameByteCount)
         for message in messages {
             guard let session = sessions[id] else { return }
             confirmNonce(of: session)
@@ -164,7 +169,7 @@ package final class DatabaseEngine {
             flush(now: now)
             switch message {
             case .subscribe(let request):
-                guardingStorage(session) { resumed += try subscribe(request, session: session, now: now) }
+                guardingStorage(session) { try subscribe(request, session: session, with: &resumed, now: now) }
             case .unsubscribe(_, let subscription):
                 if let ended = session.subscriptions.removeValue(forKey: subscription) { remove(ended) }
             case .credit(_, let pages):
@@ -180,7 +185,7 @@ package final class DatabaseEngine {
             }
         }
         // One frame, so that the client steps to the new version once, with everything it resumed.
-        if !resumed.isEmpty, sessions[id] != nil { send(resumed, to: id) }
+        if !resumed.messages.isEmpty, sessions[id] != nil { send(resumed.messages, to: id) }
     }
 
     private func take(_ changesets: [Changeset], from session: ServerSession, now: Timestamp) {

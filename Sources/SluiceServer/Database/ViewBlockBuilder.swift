@@ -7,11 +7,15 @@ internal import SluiceWire
 struct ViewBlockBuilder {
     private(set) var blocks: [ViewBlock]
     private let rowCountMax: Int
+    private let byteCountMax: Int
     private var count = 0
 
-    /// - Parameter authors: who made the versions concerned; the first block names them.
-    init(rowCountMax: Int, authors: [CommitAuthor] = []) {
+    /// - Parameters:
+    ///   - byteCountMax: a block takes nothing more once its content is about so many bytes before compression.
+    ///   - authors: who made the versions concerned; the first block names them.
+    init(rowCountMax: Int, byteCountMax: Int, authors: [CommitAuthor] = []) {
         self.rowCountMax = rowCountMax
+        self.byteCountMax = byteCountMax
         blocks = [ViewBlock(authors: authors)]
     }
 
@@ -36,8 +40,11 @@ struct ViewBlockBuilder {
         blocks[blocks.count - 1].departures.append(.init(object, role: role, reason: reason))
     }
 
+    /// Whether the next object begins a new block.
+    var isFull: Bool { count == rowCountMax || blocks[blocks.count - 1].estimatedSize >= byteCountMax }
+
     private mutating func makeRoom() {
-        if count == rowCountMax {
+        if isFull {
             blocks.append(ViewBlock())
             count = 0
         }

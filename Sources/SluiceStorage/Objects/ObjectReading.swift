@@ -32,8 +32,11 @@ package protocol ObjectReading: ViewSource {
     /// - Parameters:
     ///   - cursor: where the page before ended; nil for the first.
     ///   - limit: the most rows wanted.
+    ///   - byteCountMax: no more rows once those read take about so many bytes.
     /// - Returns: the rows, and where to go on; nil at the end.
-    func rows(matching query: Query, after cursor: RowCursor?, limit: Int) throws -> (rows: [Row], next: RowCursor?)
+    func rows(
+        matching query: Query, after cursor: RowCursor?, limit: Int, byteCountMax: Int
+    ) throws -> (rows: [Row], next: RowCursor?)
 
     /// The results of a query: in its order, up to its limit.
     func refs(matching query: Query) throws -> [ObjectRef]

@@ -1,6 +1,7 @@
 internal import SluiceModel
 internal import SluiceQuery
 internal import SluiceViews
+internal import SluiceWire
 
 /// Queries over the tables, by ``SQLCompiler``.
 extension ObjectTables {
@@ -23,7 +24,9 @@ extension ObjectTables {
     }
 
     /// See ``ObjectReading/rows(matching:after:limit:)``.
-    func rows(matching query: Query, after cursor: RowCursor?, limit: Int) throws -> (rows: [Row], next: RowCursor?) {
+    func rows(
+        matching query: Query, after cursor: RowCursor?, limit: Int, byteCountMax: Int
+    ) throws -> (rows: [Row], next: RowCursor?) {
         var rows: [Row] = []
         guard query.object == nil else {
             try forObject(of: query) { rows.append($1) }
@@ -32,13 +35,16 @@ extension ObjectTables {
         let table = try table(query.classIndex)
         let output = SQLCompiler.Output.columns(table.rowColumns(alias: SQLCompiler.rootAlias))
         var last: Int64 = 0
+        var byteCount = 0
         try run(query, output, order: .row(after: cursor?.row ?? 0), limit: limit) { statement in
-            while try statement.step() {
+            while byteCount < byteCountMax, try statement.step() {
                 last = statement.int(0)
-                rows.append(try readRow(statement, table))
+                let row = try readRow(statement, table)
+                rows.append(row)
+                byteCount += row.values.reduce(10) { $0 + $1.estimatedSize }
             }
         }
-        return (rows, rows.count < limit ? nil : RowCursor(row: last))
+        return (rows, rows.count < limit && byteCount < byteCountMax ? nil : RowCursor(row: last))
     }
 
     /// See `ViewSource`. The part of the order before a position is cut off by the first sort key, if that is a plain

@@ -46,9 +46,9 @@ package class SQLiteObjectStore: ObjectReading {
     }
 
     package func rows(
-        matching query: Query, after cursor: RowCursor?, limit: Int
+        matching query: Query, after cursor: RowCursor?, limit: Int, byteCountMax: Int
     ) throws -> (rows: [Row], next: RowCursor?) {
-        try tables.rows(matching: query, after: cursor, limit: limit)
+        try tables.rows(matching: query, after: cursor, limit: limit, byteCountMax: byteCountMax)
     }
 
     package func refs(matching query: Query) throws -> [ObjectRef] { try tables.refs(matching: query, in: self) }

@@ -77,7 +77,7 @@ extension ObjectGroup {
 
 extension Value {
     /// What the value takes in full, about, in bytes.
-    var estimatedSize: Int {
+    package var estimatedSize: Int {
         switch self {
         case .null, .bool: 1
         case .int: 4
