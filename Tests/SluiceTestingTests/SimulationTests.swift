@@ -14,7 +14,7 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
 @Suite struct SimulationTests {
     private static var seeds: [UInt64] {
         if let seed = ProcessInfo.processInfo.environment["SLUICE_SEED"].flatMap({ UInt64($0) }) { return [seed] }
-        return Array(1...24)
+        return Array(1...48)
     }
 
     @Test(arguments: seeds) func whateverHappensEveryClientShowsWhatTheServerHolds(seed: UInt64) {
