@@ -96,10 +96,13 @@ struct CrashTests {
                 let (entries, counter) = try await withServer(folder: folder) { try await content($0) }
                 let found = Set(entries)
                 #expect(found.count == entries.count, "seed \(seed), round \(round): something is there twice")
-                #expect(counter == .int(Int64(entries.count)), "seed \(seed), round \(round): a transaction is there by half")
+                #expect(
+                    counter == .int(Int64(entries.count)),
+                    "seed \(seed), round \(round): a transaction is there by half")
                 for writer in writers {
                     let own = found.filter { $0[0] == .int(writer.number) }
-                    #expect(own.isSuperset(of: writer.entries(writer.acknowledged)), "seed \(seed), round \(round): lost")
+                    #expect(
+                        own.isSuperset(of: writer.entries(writer.acknowledged)), "seed \(seed), round \(round): lost")
                     #expect(own.isSubset(of: writer.entries(writer.written)), "seed \(seed), round \(round): invented")
                 }
                 server = try await TestServer.start(folder: folder, port: port)

@@ -17,7 +17,8 @@ struct TLSTests {
             try "subjectAltName=\(host)\n".write(toFile: "\(folder)/\(name).ext", atomically: true, encoding: .utf8)
             commands.append("req \(key) -subj /CN=\(name) -keyout \(name).key -out \(name).csr")
             commands.append(
-                "x509 -req -in \(name).csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile \(name).ext -out \(name).pem")
+                "x509 -req -in \(name).csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile \(name).ext -out \(name).pem"
+            )
         }
         for command in commands {
             guard let exit = try await run("openssl", command.split(separator: " ").map(String.init), in: folder) else {
@@ -92,7 +93,8 @@ struct TLSTests {
                     "serve", "--data=\(folder)/data", "--listen=127.0.0.1:0", "--dev",
                     "--tls-certificate=\(folder)/\(certificate)", "--tls-key=\(folder)/\(key)")
                 #expect(exit.code == 1, "\(certificate) \(key)")
-                #expect(exit.diagnostics.hasPrefix("sluice: ") && exit.diagnostics.contains(message), "\(exit.diagnostics)")
+                #expect(
+                    exit.diagnostics.hasPrefix("sluice: ") && exit.diagnostics.contains(message), "\(exit.diagnostics)")
                 #expect(exit.lines.isEmpty)
             }
         }

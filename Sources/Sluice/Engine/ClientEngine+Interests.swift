@@ -29,6 +29,7 @@ extension ClientEngine {
         guard let record else { throw StoreError(.storage, "the subscription could not be stored") }
         let interest = Interest(query: query, schema: schema, record: record)
         interest.holderCount = 1
+        if case .failed(let error) = session.phase { interest.error = error }
         interests[query.hash] = interest
         if session.isActive { send([try subscribeMessage(interest)]) }
         return interest

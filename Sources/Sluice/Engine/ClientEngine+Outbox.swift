@@ -102,6 +102,7 @@ extension ClientEngine {
         var image: Row? = if case .row(let row)? = try storage.baseImage(of: object) { row } else { nil }
         let isPending = try storage.hasPending(object)
         if try !isPending && isMissedByMembers(object) {
+            unconfirmed.insert(object)
             return try evict(object, reason: .deleted, transaction)
         }
         let isMember = try isMemberOfAny(object)
@@ -126,6 +127,8 @@ extension ClientEngine {
             var isMissed = false
             try storage.backlinks(to: object, fromClass: classIndex, property: property) { key in
                 let owner = ObjectRef(classIndex, key)
+                // A link that was made here says nothing.
+                guard try !storage.hasPending(owner) else { return true }
                 for interest in complete where try storage.isMember(owner, of: interest.record.id, role: nil) {
                     // Without exclusions every link of a member is followed.
                     isMissed = isMissed || interest.query.exclusions.isEmpty
@@ -161,7 +164,7 @@ extension ClientEngine {
     }
 
     /// Whether a complete subscription has the object, so that its image here is the server's at the store's version.
-    private func isCompletelySynced(_ object: ObjectRef) throws -> Bool {
+    func isCompletelySynced(_ object: ObjectRef) throws -> Bool {
         for interest in interests.values where interest.isComplete {
             if try storage.isMember(object, of: interest.record.id, role: nil) { return true }
         }

@@ -83,6 +83,7 @@ extension ClientEngine {
         case .retry:
             actions.append(.disconnect)
             log?(.info, "the server asks to come again", [("message", failure.message)])
+            lastProblem = failure.message
             leaveForRetry(atLeast: .milliseconds(Int64(clamping: failure.retryAfter)))
         case .stop, .reset:
             fail(error)

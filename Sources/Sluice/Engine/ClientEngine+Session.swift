@@ -8,12 +8,23 @@ extension ClientEngine {
     /// Handles what happened outside. Errors of the store end the connection; it is tried again later.
     package func handle(_ event: ClientEvent) {
         switch event {
-        case .start: if session.phase == .stopped { connect() }
+        case .start: start()
         case .stop: stop()
         case .opened: greet()
         case .closed(let reason, let isTransient): disconnected(reason, isTransient: isTransient)
         case .received(let frame): receive([frame])
         case .reconnect: if session.phase == .waiting { connect() }
+        }
+    }
+
+    /// Begins to sync, also after the server refused: what it did not like may have changed.
+    private func start() {
+        switch session.phase {
+        case .stopped: connect()
+        case .failed:
+            for interest in interests.values { interest.error = nil }
+            connect()
+        case .waiting, .connecting, .opening, .active: break
         }
     }
 
@@ -54,6 +65,7 @@ extension ClientEngine {
         case .connecting, .opening, .active: break
         }
         log?(.info, "disconnected", [("reason", reason)])
+        lastProblem = reason
         leaveSession()
         if isTransient {
             retryLater(atLeast: .zero)
@@ -96,12 +108,15 @@ extension ClientEngine {
         leaveSession()
         session.reset(to: .failed(error))
         actions.append(.disconnect)
+        for interest in interests.values { interest.error = interest.error ?? error }
         failWaiters(error)
+        hub.publishStatus(engine: self)
     }
 
     /// The server broke the protocol, or the store failed: leave the connection and try again.
     func abandonConnection(_ reason: String) {
         log?(.warning, "leaving the connection", [("reason", reason)])
+        lastProblem = reason
         actions.append(.disconnect)
         leaveSession()
         retryLater(atLeast: .seconds(1))
@@ -139,6 +154,7 @@ extension ClientEngine {
                     nonce: identity.nonce, version: version))
         }
         session.phase = .active
+        lastProblem = nil
         backoff.reset()
         session.userID = opened.userID
         session.acknowledged = opened.outcome == .resumed ? opened.acknowledged : 0
@@ -227,10 +243,11 @@ extension ClientEngine {
     func failWaiters(_ error: SyncError) {
         for (id, waiter) in connectionWaiters where waiter(.failure(error)) { connectionWaiters[id] = nil }
         for (id, waiter) in uploadWaiters where waiter(.failure(error)) { uploadWaiters[id] = nil }
-        for interest in interests.values where interest.error == nil {
-            interest.error = error
+        for interest in interests.values {
+            let known = interest.error
+            interest.error = known ?? error
             interest.notifyWaiters()
-            interest.error = nil
+            interest.error = known
         }
     }
 }

@@ -18,6 +18,7 @@ extension ClientEngine {
     /// Puts what the writer did into the outbox, and keeps the server's image of every object it touched first.
     private func enqueue(_ writer: LocalWriter, _ transaction: StoreTransaction) throws {
         guard syncs, !writer.operations.isEmpty else { return }
+        try TransactionLimit.check(writer.operations)
         let written = Set(writer.operations.map(\.object))
         for (object, old) in writer.firstImages where try written.contains(object) && !storage.hasPending(object) {
             if unconfirmed.remove(object) != nil { continue }

@@ -40,6 +40,8 @@ package final class ClientEngine {
     var uploadWaiters: [UInt64: (Result<Bool, SyncError>) -> Bool] = [:]
     var connectionWaiters: [UInt64: (Result<Bool, SyncError>) -> Bool] = [:]
     var reportWaiters: [UInt64: (Result<[UInt8], SyncError>) -> Void] = [:]
+    /// Why the last attempt to sync came to nothing, in words; nil once one succeeds.
+    package internal(set) var lastProblem: String?
     /// Tells, before anybody else is told of the same commit, that the schema has grown.
     package var onSchemaGrowth: ((Schema) -> Void)?
     /// Tells about writes that the server refused.

@@ -45,13 +45,23 @@ final class FrameApplier {
 
     /// Removes what the messages have left without anybody who asks for it.
     func finish() throws {
-        for (object, reason) in departed { try dropIfUnheld(object, reason: reason) }
+        for (object, reason) in departed {
+            if reason == .deleted, try !storage.hasPending(object) {
+                // Whoever else holds it has not been told yet.
+                try engine.evict(object, reason: reason, transaction)
+            } else {
+                try dropIfUnheld(object, reason: reason)
+            }
+        }
         for interest in bootstrapped {
             linkTargets.formUnion(interest.linkTargets)
             interest.linkTargets = []
             try dropStale(interest)
         }
-        for target in linkTargets { try dropIfUnheld(target, reason: .unknown) }
+        // What was linked and neither came nor belongs to a complete subscription, the server does not have.
+        for target in linkTargets where try !storage.hasPending(target) && !engine.isCompletelySynced(target) {
+            try engine.evict(target, reason: .unknown, transaction)
+        }
         guard !completed.isEmpty else { return }
         // Of what no image came, the last one is right.
         for object in try storage.objectsWithBaseImage {

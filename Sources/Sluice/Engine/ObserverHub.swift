@@ -41,6 +41,13 @@ final class ObserverHub {
             interest.query, evaluator: interest.evaluator, in: engine.storage, subscription: interest.record)
     }
 
+    /// Tells observers a state that came about without a transaction.
+    func publishStatus(engine: ClientEngine) {
+        for observer in observers.values.sorted(by: { $0.id < $1.id }) {
+            observer.take([], origin: .local, now: engine.now())
+        }
+    }
+
     /// Tells observers what a committed transaction changed for them.
     func publish(_ transaction: StoreTransaction, origin: ChangeOrigin, engine: ClientEngine) throws {
         guard !observers.isEmpty else { return }

@@ -49,7 +49,10 @@ extension StoreCore {
         configuration.environment.schedule(timeout) { [weak self] in
             guard let now = arrival.progress else { return }
             if now == progress {
-                arrival.finish(.failure(SyncError(.timedOut, "\(what) within \(timeout)")))
+                self?.performLater { engine in
+                    let problem = engine.lastProblem.map { ": \($0)" } ?? ""
+                    arrival.finish(.failure(SyncError(.timedOut, "\(what) within \(timeout)\(problem)")))
+                }
             } else {
                 self?.limit(arrival, to: timeout, what)
             }

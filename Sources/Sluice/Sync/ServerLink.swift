@@ -21,6 +21,12 @@ final class ServerLink: Sendable {
         } catch {
             throw StoreError(.invalidConfiguration, error.message, cause: error)
         }
+        for (name, duration) in [
+            ("connectTimeout", configuration.connectTimeout), ("reconnectDelay", configuration.reconnectDelay),
+            ("reconnectDelayMax", configuration.reconnectDelayMax), ("heartbeat", configuration.heartbeat),
+        ] where duration <= .zero {
+            throw StoreError(.invalidConfiguration, "\(name) is \(duration); it must be above zero")
+        }
         self.configuration = configuration
         self.environment = environment
     }

@@ -34,8 +34,8 @@ struct ServerAccess: Sendable {
         do {
             try await store.connected(timeout: limit)
         } catch let error as SyncError where error.code == .timedOut {
-            throw CommandError.failure(
-                "\(url.text): no connection within \(limit / .seconds(1)) s; is the server running?")
+            let problem = try await store.core.perform { $0.lastProblem } ?? "is the server running?"
+            throw CommandError.failure("\(url.text): no connection within \(limit / .seconds(1)) s; \(problem)")
         }
         return store
     }

@@ -43,11 +43,9 @@ extension Timestamp: CustomStringConvertible {
             second -= offset
         }
         guard scanner.isAtEnd else { return nil }
-        let (seconds, overflow) = days.multipliedReportingOverflow(by: 86_400)
-        guard !overflow else { return nil }
-        let (micros, overflowed) = (seconds + second + carry).multipliedReportingOverflow(by: 1_000_000)
-        let (sum, exceeded) = micros.addingReportingOverflow(fraction)
-        guard !overflowed, !exceeded else { return nil }
+        // In twice the width, since the earliest timestamps begin below the range before their fraction is added.
+        let seconds = Int128(days) * 86_400 + Int128(second + carry)
+        guard let sum = Int64(exactly: seconds * 1_000_000 + Int128(fraction)) else { return nil }
         self.init(microseconds: sum)
     }
 

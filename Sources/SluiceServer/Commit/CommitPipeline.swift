@@ -43,10 +43,13 @@ package struct CommittedGroup: Sendable {
 package struct CommitPipeline {
     private let storage: any ServerStorage
     private let workerID: String?
+    private let operationCountMax: Int
 
-    package init(storage: any ServerStorage, workerID: String?) {
+    /// - Parameter operationCountMax: the most operations of one transaction; larger ones are rejected.
+    package init(storage: any ServerStorage, workerID: String?, operationCountMax: Int = 100_000) {
         self.storage = storage
         self.workerID = workerID
+        self.operationCountMax = operationCountMax
     }
 
     /// Commits a group. Returns once it is durable; after an error nothing of it is stored.
@@ -56,7 +59,8 @@ package struct CommitPipeline {
     ///   - now: the server's wall clock.
     /// - Throws: ``StorageError`` when the group could not be stored.
     package func commit(_ uploads: [Upload], now: Timestamp) throws -> CommittedGroup {
-        var group = GroupCommit(storage: storage, workerID: workerID, now: now)
+        var group = GroupCommit(
+            storage: storage, workerID: workerID, operationCountMax: operationCountMax, now: now)
         try storage.begin()
         do {
             for upload in uploads { try group.take(upload) }
@@ -75,6 +79,7 @@ private struct GroupCommit {
     private let storage: any ServerStorage
     private let check: OperationCheck
     private let workerID: String?
+    private let operationCountMax: Int
     private let now: Timestamp
     private var authors: [CommitAuthor] = []
     private var acknowledged: [SessionID: UInt64] = [:]
@@ -91,7 +96,8 @@ private struct GroupCommit {
         var authors: [Int]
     }
 
-    init(storage: any ServerStorage, workerID: String?, now: Timestamp) {
+    init(storage: any ServerStorage, workerID: String?, operationCountMax: Int, now: Timestamp) {
+        self.operationCountMax = operationCountMax
         self.storage = storage
         self.check = OperationCheck(schema: storage.schema)
         self.workerID = workerID
@@ -104,6 +110,15 @@ private struct GroupCommit {
         acknowledged[upload.session] = max(taken, changeset.sequence)
         guard changeset.sequence > taken else { return }
         progress[upload.clientID] = changeset.sequence
+        guard changeset.operations.count <= operationCountMax else {
+            let reason = ServerMessage.Rejected.Reason(
+                code: .limitExceeded,
+                message:
+                    "\(changeset.operations.count) operations in one transaction; at most \(operationCountMax) are taken"
+            )
+            rejections.append(.init(session: upload.session, sequence: changeset.sequence, reason: reason))
+            return
+        }
         for operation in changeset.operations {
             guard let problem = check.problem(with: operation) else { continue }
             let reason = ServerMessage.Rejected.Reason(

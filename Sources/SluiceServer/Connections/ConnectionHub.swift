@@ -29,8 +29,12 @@ final class ConnectionHub: Sendable {
 
     var hooks: ServerHooks {
         ServerHooks(
-            accept: { [self] _, connection in
-                .accept(PeerConnection(connection, hub: self, ConnectionProtocol(limits: limits, login: login)))
+            accept: { [self] request, connection in
+                // Only browsers send it: no web page may use somebody's server behind their back.
+                guard request.headers["Origin"] == nil else {
+                    return .reject(status: 403, text: "this server does not take connections from web pages")
+                }
+                return .accept(PeerConnection(connection, hub: self, ConnectionProtocol(limits: limits, login: login)))
             },
             didRefuse: { [log] peer, error in
                 log?(.info, "a connection was refused", [("peer", peer), ("reason", error.message)])

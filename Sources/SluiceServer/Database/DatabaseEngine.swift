@@ -168,7 +168,7 @@ package final class DatabaseEngine {
             case .unsubscribe(_, let subscription):
                 if let ended = session.subscriptions.removeValue(forKey: subscription) { remove(ended) }
             case .credit(_, let pages):
-                session.pageCredit = min(session.pageCredit + pages, limits.server.pageCreditMax)
+                session.pageCredit += min(pages, limits.server.pageCreditMax - session.pageCredit)
             case .reportRequest(let request):
                 report(request, session: session, now: now)
             case .close:
@@ -189,8 +189,9 @@ package final class DatabaseEngine {
         }
         for changeset in changesets {
             // A client with a new identity goes on with the numbers of its old one.
-            guard session.receivedSequence == 0 || changeset.sequence <= session.receivedSequence + 1 else {
-                let message = "upload \(changeset.sequence) arrived, and \(session.receivedSequence + 1) is missing"
+            let received = session.receivedSequence
+            guard received == 0 || changeset.sequence <= received || changeset.sequence - received == 1 else {
+                let message = "upload \(changeset.sequence) arrived, and \(received + 1) is missing"
                 return end(session, .protocolViolation, message, action: .retry)
             }
             session.receivedSequence = max(session.receivedSequence, changeset.sequence)
@@ -209,7 +210,9 @@ package final class DatabaseEngine {
         uploadOperationCount = 0
         do {
             try becomeDurable()
-            let committed = try CommitPipeline(storage: storage, workerID: workerID).commit(group, now: now)
+            let committed = try CommitPipeline(
+                storage: storage, workerID: workerID, operationCountMax: Int(limits.server.operationCountMax)
+            ).commit(group, now: now)
             statistics.note(committed)
             try publish(committed)
         } catch {

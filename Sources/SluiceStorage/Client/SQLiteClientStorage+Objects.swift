@@ -19,7 +19,8 @@ extension SQLiteClientStorage {
     package func evictAll() throws {
         try requireTransaction()
         guard state.subscriptions.isEmpty, outboxCount == 0 else {
-            throw StorageError(.misuse, "\(connection.name): everything can only go while nothing is subscribed or pending")
+            throw StorageError(
+                .misuse, "\(connection.name): everything can only go while nothing is subscribed or pending")
         }
         try tables.removeAll()
     }

@@ -26,11 +26,21 @@ package struct ObjectHistory: Hashable, Sendable {
         package var assigned: WriteStamp?
         /// Every addition, in the order of versions.
         package var additions: [Addition] = []
+
+        package init(assigned: WriteStamp? = nil, additions: [Addition] = []) {
+            self.assigned = assigned
+            self.additions = additions
+        }
     }
 
     package struct Addition: Hashable, Sendable {
         package var stamp: WriteStamp
         package var amount: Value
+
+        package init(stamp: WriteStamp, amount: Value) {
+            self.stamp = stamp
+            self.amount = amount
+        }
     }
 
     /// The last create and the last delete, by version.

@@ -66,7 +66,9 @@ final class ClientLink: Sendable {
             pass { delegate.connection(connection, didReceive: message) }
         }
 
-        func connectionDidDrain(_ connection: any MessageConnection) { pass { delegate.connectionDidDrain(connection) } }
+        func connectionDidDrain(_ connection: any MessageConnection) {
+            pass { delegate.connectionDidDrain(connection) }
+        }
 
         func connection(_ connection: any MessageConnection, didCloseWith error: TransportError?) {
             pass { delegate.connection(connection, didCloseWith: error) }

@@ -28,7 +28,9 @@ final class ObservationMirror {
 
     func take(_ event: ResultEvent) {
         awaitsReady = true
-        if event.isInitial == isStarted { fail(isStarted ? "a second initial event" : "the first event is not initial") }
+        if event.isInitial == isStarted {
+            fail(isStarted ? "a second initial event" : "the first event is not initial")
+        }
         isStarted = true
         if let limit = query.limit, event.list.visibleCount > limit { fail("\(event.list.visibleCount) results") }
         if event.change.isEmpty, !event.isInitial, event.status == status { fail("an event that says nothing") }

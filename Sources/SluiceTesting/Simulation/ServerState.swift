@@ -81,7 +81,9 @@ final class ServerState: ViewSource {
         return view
     }
 
-    func identity(_ object: ObjectRef) -> Identity { Identity(className: schema[object.classIndex].name, key: object.key) }
+    func identity(_ object: ObjectRef) -> Identity {
+        Identity(className: schema[object.classIndex].name, key: object.key)
+    }
 
     private func sortedRows(ofClass classIndex: Int) -> [Row] { rows[classIndex].values.sorted { $0.key < $1.key } }
 

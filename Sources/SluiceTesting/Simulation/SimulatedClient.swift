@@ -28,7 +28,7 @@ final class SimulatedClient {
     /// Queries that were left syncing without an observer.
     var kept: [Query] = []
     var ledger: [Write] = []
-    /// Transactions that the server refused, by sequence.
+    /// The number that the server gave this client.
     private(set) var clientID: UInt64?
     var connection: UInt64?
     var isReachable = true

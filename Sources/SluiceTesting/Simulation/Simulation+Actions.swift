@@ -69,7 +69,8 @@ extension Simulation {
         note("  stops \(mirror.query) keeping: \(keeps) purging: \(purges)")
         if keeps, !client.kept.contains(mirror.query) { client.kept.append(mirror.query) }
         let isHeldStill =
-            client.observations.contains { $0.query == mirror.query } || client.holds.contains { $0.query == mirror.query }
+            client.observations.contains { $0.query == mirror.query }
+            || client.holds.contains { $0.query == mirror.query }
         if !keeps, !isHeldStill { client.kept.removeAll { $0 == mirror.query } }
         try ending(mirror.query, of: client, purging: purges && !keeps) {
             client.step = .local

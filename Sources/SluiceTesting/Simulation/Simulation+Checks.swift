@@ -122,7 +122,8 @@ extension Simulation {
         let after = try presentObjects(client)
         let lost = before.subtracting(after)
         guard lost.isDisjoint(with: protected) else {
-            throw SimulationFailure("client \(client.index): ending '\(query)' purged \(lost.intersection(protected)) of others")
+            throw SimulationFailure(
+                "client \(client.index): ending '\(query)' purged \(lost.intersection(protected)) of others")
         }
         // Of a bootstrap under way it is not known here what it has staged.
         guard lost.isSubset(of: ownMembers) || wasStaging else {
@@ -186,7 +187,8 @@ extension Simulation {
     func checkAtRest(_ client: SimulatedClient) throws {
         let storage = client.storage
         guard storage.outboxCount == 0 else {
-            throw SimulationFailure("client \(client.index) keeps \(storage.outboxCount) transactions that were all sent")
+            throw SimulationFailure(
+                "client \(client.index) keeps \(storage.outboxCount) transactions that were all sent")
         }
         guard try storage.pendingObjects.isEmpty else {
             throw SimulationFailure("client \(client.index) has pending objects and an empty outbox")

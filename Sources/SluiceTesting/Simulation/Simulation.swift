@@ -50,7 +50,9 @@ package final class Simulation {
         server = try SimulatedServer(
             options, path: folder.map { "\($0)/server.sluicedb" }, problems: problems, random: random())
         for index in 0..<options.clientCount {
-            let skew = options.clockSkewMax == 0 ? 0 : Int64.random(in: -options.clockSkewMax...options.clockSkewMax, using: &generator)
+            let skew =
+                options.clockSkewMax == 0
+                ? 0 : Int64.random(in: -options.clockSkewMax...options.clockSkewMax, using: &generator)
             clients.append(
                 try SimulatedClient(
                     index, options: options, path: folder.map { "\($0)/client\(index).sluice" }, problems: problems,
@@ -200,7 +202,9 @@ package final class Simulation {
     }
 
     private func carryOut(_ outputs: [SimulatedServer.Output]) {
-        for case .send(let frame, let connection) in outputs { network.post(.frame(frame), to: .toClient, of: connection) }
+        for case .send(let frame, let connection) in outputs {
+            network.post(.frame(frame), to: .toClient, of: connection)
+        }
     }
 
     private func deliverToClient(_ connection: UInt64, crashing: Bool) throws {

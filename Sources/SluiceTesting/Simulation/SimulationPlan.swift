@@ -107,7 +107,7 @@ package struct SimulationFailure: Error, CustomStringConvertible {
         """
         seed \(seed), \(actionCount) actions: \(message)
         \(trace.suffix(120).joined(separator: "\n"))
-        replay: SLUICE_SEED=\(seed) swift test --filter Simulation
+        replay: SWIFT_DETERMINISTIC_HASHING=1 SLUICE_SEED=\(seed) swift test --filter Simulation
         """
     }
 }

@@ -8,7 +8,8 @@ struct SimulationWorld {
                 "User", primaryKey: "id",
                 properties: [
                     Property("id", .scalar(.int)), Property("name", .scalar(.string), isIndexed: true),
-                    Property("age", .scalar(.int)), Property("friends", .links("User")), Property("best", .link("User")),
+                    Property("age", .scalar(.int)), Property("friends", .links("User")),
+                    Property("best", .link("User")),
                 ]),
             try ClassSchema(
                 "Car",
@@ -143,7 +144,9 @@ struct SimulationWorld {
         (
             "Note",
             Clauses(
-                predicates: ["TRUEPREDICATE", "rank > 4", "parent.rank > 4", "parent == NULL", "parent.parent.text == 'a'"],
+                predicates: [
+                    "TRUEPREDICATE", "rank > 4", "parent.rank > 4", "parent == NULL", "parent.parent.text == 'a'",
+                ],
                 sorts: ["rank DESC", "parent.rank ASC, text ASC", "text ASC"],
                 exclusions: ["parent", "parent.parent", "parent.text"])
         ),

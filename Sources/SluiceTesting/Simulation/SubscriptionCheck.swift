@@ -37,7 +37,9 @@ struct SubscriptionCheck {
     /// A server's object as this client numbers its class.
     private func local(_ object: ObjectRef) throws -> ObjectRef {
         let name = state.schema[object.classIndex].name
-        guard let classIndex = storage.schema.index(of: name) else { throw fail("is complete without the class \(name)") }
+        guard let classIndex = storage.schema.index(of: name) else {
+            throw fail("is complete without the class \(name)")
+        }
         return ObjectRef(classIndex, object.key)
     }
 
@@ -147,6 +149,8 @@ struct SubscriptionCheck {
         guard actual == Array(objects) else {
             throw fail("shows \(actual.map(\.key)) and should show \(objects.map(\.key))")
         }
-        if pending.isEmpty, actual != named { throw fail("shows \(actual.map(\.key)), and the server \(named.map(\.key))") }
+        if pending.isEmpty, actual != named {
+            throw fail("shows \(actual.map(\.key)), and the server \(named.map(\.key))")
+        }
     }
 }

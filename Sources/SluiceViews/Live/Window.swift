@@ -25,7 +25,8 @@ struct Window {
     init(limit: Int, order: SortOrder, overscan: Int?) {
         self.limit = limit
         self.order = order
-        capacity = limit + (overscan ?? Swift.min(Swift.max(limit, 16), 256))
+        let (capacity, overflows) = limit.addingReportingOverflow(overscan ?? Swift.min(Swift.max(limit, 16), 256))
+        self.capacity = overflows ? .max : capacity
     }
 
     /// The objects within the limit, in order.
@@ -87,7 +88,7 @@ struct Window {
 
     /// Lets go of rows far beyond the limit.
     mutating func trim() {
-        guard entries.count > 2 * capacity else { return }
+        guard entries.count - capacity > capacity else { return }
         for entry in entries[capacity...] { positions[entry.object] = nil }
         entries.removeSubrange(capacity...)
         boundary = entries.last?.position

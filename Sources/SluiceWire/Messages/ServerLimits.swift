@@ -18,7 +18,7 @@ package struct ServerLimits: Hashable, Sendable {
     package init(
         frameLengthMax: UInt64 = 16 << 20, expandedLengthMax: UInt64 = 64 << 20, sessionCountMax: UInt64 = 64,
         subscriptionCountMax: UInt64 = 10_000, operationCountMax: UInt64 = 100_000, pageCreditMax: UInt64 = 8,
-        idleTimeoutMilliseconds: UInt64 = 60_000
+        idleTimeoutMilliseconds: UInt64 = 180_000
     ) {
         self.frameLengthMax = frameLengthMax
         self.expandedLengthMax = expandedLengthMax

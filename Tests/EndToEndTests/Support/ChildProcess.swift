@@ -145,6 +145,13 @@ final class ChildProcess: Sendable {
     /// What it said on stderr so far.
     var diagnostics: String { state.withLock { $0.lines[1].joined(separator: "\n") } }
 
+    /// Where it crashed, as far as it said so.
+    var crash: String {
+        let lines = state.withLock { $0.lines[1] }
+        guard let start = lines.firstIndex(where: { $0.contains(" crashed:") }) else { return "" }
+        return lines[start...].prefix(16).joined(separator: "\n")
+    }
+
     /// Sends a signal, unless it has ended.
     func signal(_ number: Int32) {
         state.withLock { if $0.exitCode == nil { _ = kill(processID, number) } }

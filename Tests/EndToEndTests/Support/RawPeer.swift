@@ -14,6 +14,8 @@ final class RawPeer {
     enum Opcode: UInt8 { case continuation = 0, text = 1, binary = 2, close = 8, ping = 9, pong = 10 }
 
     private let descriptor: Int32
+    /// Messages that came in one frame with another that was waited for.
+    private var pending: [ServerMessage] = []
 
     init(_ port: UInt16, receiveBufferSize: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -154,11 +156,11 @@ final class RawPeer {
     /// Reads messages up to the one wanted.
     func receive<Result>(_ wanted: (ServerMessage) -> Result?) throws -> Result {
         while true {
-            let (opcode, payload) = try receive()
-            guard opcode == .binary else { continue }
-            for message in try Frame.decode(payload, as: ServerMessage.self) {
-                if let result = wanted(message) { return result }
+            while !pending.isEmpty {
+                if let result = wanted(pending.removeFirst()) { return result }
             }
+            let (opcode, payload) = try receive()
+            if opcode == .binary { pending = try Frame.decode(payload) }
         }
     }
 
@@ -194,16 +196,18 @@ final class RawPeer {
     /// - Returns: the problem of the session, if that is what the server answers.
     func settle() throws -> ServerMessage.Failure? {
         send(.reportRequest(.init(session: 1, request: 4_711, topic: .status)))
-        while true {
-            let (opcode, payload) = try receive()
-            guard opcode == .binary else { continue }
-            for message in try Frame.decode(payload, as: ServerMessage.self) {
-                switch message {
-                case .report(_, 4_711, _): return nil
-                case .error(let failure) where failure.action != .report: return failure
-                default: break
-                }
+        let answer: Answer = try receive { message in
+            switch message {
+            case .report(_, 4_711, _): .done
+            case .error(let failure) where failure.action != .report: .failed(failure)
+            default: nil
             }
         }
+        return if case .failed(let failure) = answer { failure } else { nil }
+    }
+
+    private enum Answer {
+        case done
+        case failed(ServerMessage.Failure)
     }
 }

@@ -3,155 +3,155 @@ import SluiceTesting
 import Testing
 
 #if SLUICE_MACROS
-/// Who is interested in a query, and what becomes of its objects when nobody is (decision 1, rows P5 to P29).
-@Suite(.timeLimit(.minutes(2))) struct LifecycleInterestTests {
-    private let server: TestServer
-    private let alice: Store
-    private let bob: Store
+    /// Who is interested in a query, and what becomes of its objects when nobody is (decision 1, rows P5 to P29).
+    @Suite(.timeLimit(.minutes(2))) struct LifecycleInterestTests {
+        private let server: TestServer
+        private let alice: Store
+        private let bob: Store
 
-    init() async throws {
-        server = try TestServer()
-        alice = try await server.open()
-        bob = try await server.open()
-    }
+        init() async throws {
+            server = try TestServer()
+            alice = try await server.open()
+            bob = try await server.open()
+        }
 
-    @Test func observingBeforeDataExistsDeliversItWhenItArrives() async throws {
-        let recorder = try EventRecorder(bob.objects(Vehicle.self).filter("price < 10"))
-        #expect(try await recorder.event { $0.isInitial }.results.isEmpty)
-        try await recorder.complete()
-        try await alice.upload(vins: "a")
-        #expect(try await recorder.event { !$0.insertions.isEmpty }.vins == ["a"])
-    }
+        @Test func observingBeforeDataExistsDeliversItWhenItArrives() async throws {
+            let recorder = try EventRecorder(bob.objects(Vehicle.self).filter("price < 10"))
+            #expect(try await recorder.event { $0.isInitial }.results.isEmpty)
+            try await recorder.complete()
+            try await alice.upload(vins: "a")
+            #expect(try await recorder.event { !$0.insertions.isEmpty }.vins == ["a"])
+        }
 
-    @Test func resultsAloneReadTheDiskAndContactNobody() async throws {
-        try await alice.upload(vins: "a")
-        try await bob.connected()
-        let results = bob.objects(Vehicle.self)
-        #expect(try results.count() == 0)
-        #expect(try results.fetch().isEmpty)
-        #expect(try results.first() == nil)
-        #expect(try await bob.serverSubscriptions() == "[]")
-    }
+        @Test func resultsAloneReadTheDiskAndContactNobody() async throws {
+            try await alice.upload(vins: "a")
+            try await bob.connected()
+            let results = bob.objects(Vehicle.self)
+            #expect(try results.count() == 0)
+            #expect(try results.fetch().isEmpty)
+            #expect(try results.first() == nil)
+            #expect(try await bob.serverSubscriptions() == "[]")
+        }
 
-    @Test func aReleasedTokenEndsSyncingAndKeepsTheData() async throws {
-        try await alice.upload(vins: "a")
-        var recorder: EventRecorder? = try EventRecorder(bob.objects(Vehicle.self))
-        try await recorder?.complete()
-        recorder = nil
-        #expect(try await bob.serverSubscriptions() == "[]")
-        try await alice.upload(vins: "b")
-        #expect(try bob.objects(Vehicle.self).fetch().map(\.vin) == ["a"])
-    }
+        @Test func aReleasedTokenEndsSyncingAndKeepsTheData() async throws {
+            try await alice.upload(vins: "a")
+            var recorder: EventRecorder? = try EventRecorder(bob.objects(Vehicle.self))
+            try await recorder?.complete()
+            recorder = nil
+            #expect(try await bob.serverSubscriptions() == "[]")
+            try await alice.upload(vins: "b")
+            #expect(try bob.objects(Vehicle.self).fetch().map(\.vin) == ["a"])
+        }
 
-    @Test func aReleasedTokenPurgesWhereTheStoreSaysSo() async throws {
-        try await alice.upload(vins: "a")
-        let carol = try await server.open(lifecycleModels) { $0.purgesWhenTokenIsReleased = true }
-        var recorder: EventRecorder? = try EventRecorder(carol.objects(Vehicle.self))
-        try await recorder?.complete()
-        #expect(try carol.objects(Vehicle.self).count() == 1)
-        recorder = nil
-        #expect(try carol.objects(Vehicle.self).count() == 0)
-    }
+        @Test func aReleasedTokenPurgesWhereTheStoreSaysSo() async throws {
+            try await alice.upload(vins: "a")
+            let carol = try await server.open(lifecycleModels) { $0.purgesWhenTokenIsReleased = true }
+            var recorder: EventRecorder? = try EventRecorder(carol.objects(Vehicle.self))
+            try await recorder?.complete()
+            #expect(try carol.objects(Vehicle.self).count() == 1)
+            recorder = nil
+            #expect(try carol.objects(Vehicle.self).count() == 0)
+        }
 
-    @Test func stoppingPurgesHereAndDeletesNothingOnTheServer() async throws {
-        try await alice.upload(vins: "a", "b")
-        let recorder = try EventRecorder(bob.objects(Vehicle.self))
-        try await recorder.complete()
-        let eventCount = recorder.events.count
-        recorder.token.stop()
-        #expect(try bob.objects(Vehicle.self).count() == 0)
-        try await bob.uploaded()
-        #expect(try await alice.objects(Vehicle.self).synced().count == 2)
-        #expect(recorder.events.count == eventCount)
-    }
+        @Test func stoppingPurgesHereAndDeletesNothingOnTheServer() async throws {
+            try await alice.upload(vins: "a", "b")
+            let recorder = try EventRecorder(bob.objects(Vehicle.self))
+            try await recorder.complete()
+            let eventCount = recorder.events.count
+            recorder.token.stop()
+            #expect(try bob.objects(Vehicle.self).count() == 0)
+            try await bob.uploaded()
+            #expect(try await alice.objects(Vehicle.self).synced().count == 2)
+            #expect(recorder.events.count == eventCount)
+        }
 
-    @Test func stoppingWithoutPurgeKeepsTheData() async throws {
-        try await alice.upload(vins: "a")
-        let recorder = try EventRecorder(bob.objects(Vehicle.self))
-        try await recorder.complete()
-        recorder.token.stop(stopSyncing: true, purgeLocal: false)
-        #expect(try await bob.serverSubscriptions() == "[]")
-        #expect(try bob.objects(Vehicle.self).count() == 1)
-    }
+        @Test func stoppingWithoutPurgeKeepsTheData() async throws {
+            try await alice.upload(vins: "a")
+            let recorder = try EventRecorder(bob.objects(Vehicle.self))
+            try await recorder.complete()
+            recorder.token.stop(stopSyncing: true, purgeLocal: false)
+            #expect(try await bob.serverSubscriptions() == "[]")
+            #expect(try bob.objects(Vehicle.self).count() == 1)
+        }
 
-    @Test func identicalQueriesAreCountedAcrossObservers() async throws {
-        try await alice.upload(vins: "a")
-        let first = try EventRecorder(bob.objects(Vehicle.self).filter("price < 10 AND views == 0"))
-        let second = try EventRecorder(bob.objects(Vehicle.self).filter("views = 0 && price < 10.0"))
-        try await first.complete()
-        first.token.stop()
-        #expect(try bob.objects(Vehicle.self).count() == 1)
-        try await alice.upload(vins: "b")
-        try await second.event { $0.results.count == 2 }
-        second.token.stop()
-        #expect(try bob.objects(Vehicle.self).count() == 0)
-    }
+        @Test func identicalQueriesAreCountedAcrossObservers() async throws {
+            try await alice.upload(vins: "a")
+            let first = try EventRecorder(bob.objects(Vehicle.self).filter("price < 10 AND views == 0"))
+            let second = try EventRecorder(bob.objects(Vehicle.self).filter("views = 0 && price < 10.0"))
+            try await first.complete()
+            first.token.stop()
+            #expect(try bob.objects(Vehicle.self).count() == 1)
+            try await alice.upload(vins: "b")
+            try await second.event { $0.results.count == 2 }
+            second.token.stop()
+            #expect(try bob.objects(Vehicle.self).count() == 0)
+        }
 
-    @Test func purgingKeepsWhatAnotherQueryHoldsAndTellsItsObserversNothing() async throws {
-        try await alice.upload(vins: "cheap", price: 5)
-        try await alice.upload(vins: "dear", price: 500)
-        let all = try EventRecorder(bob.objects(Vehicle.self))
-        let cheap = try EventRecorder(bob.objects(Vehicle.self).where { $0.price < 10 })
-        try await all.complete()
-        try await cheap.complete()
-        let eventCount = cheap.events.count
-        all.token.stop()
-        #expect(try bob.objects(Vehicle.self).fetch().map(\.vin) == ["cheap"])
-        #expect(cheap.events.count == eventCount)
-    }
+        @Test func purgingKeepsWhatAnotherQueryHoldsAndTellsItsObserversNothing() async throws {
+            try await alice.upload(vins: "cheap", price: 5)
+            try await alice.upload(vins: "dear", price: 500)
+            let all = try EventRecorder(bob.objects(Vehicle.self))
+            let cheap = try EventRecorder(bob.objects(Vehicle.self).where { $0.price < 10 })
+            try await all.complete()
+            try await cheap.complete()
+            let eventCount = cheap.events.count
+            all.token.stop()
+            #expect(try bob.objects(Vehicle.self).fetch().map(\.vin) == ["cheap"])
+            #expect(cheap.events.count == eventCount)
+        }
 
-    @Test func purgingChangesTheResultsOfObserversThatAreNotComplete() async throws {
-        try await alice.upload(vins: "a")
-        let recorder = try EventRecorder(bob.objects(Vehicle.self))
-        try await recorder.complete()
-        server.cut(bob)
-        let offline = try EventRecorder(bob.objects(Vehicle.self).where { $0.price < 10 })
-        #expect(try await offline.event { $0.isInitial }.vins == ["a"])
-        recorder.token.stop()
-        let change = try await offline.event { !$0.removals.isEmpty }
-        #expect(change.removals.map(\.reason) == [.purged] && change.remote == nil)
-    }
+        @Test func purgingChangesTheResultsOfObserversThatAreNotComplete() async throws {
+            try await alice.upload(vins: "a")
+            let recorder = try EventRecorder(bob.objects(Vehicle.self))
+            try await recorder.complete()
+            server.cut(bob)
+            let offline = try EventRecorder(bob.objects(Vehicle.self).where { $0.price < 10 })
+            #expect(try await offline.event { $0.isInitial }.vins == ["a"])
+            recorder.token.stop()
+            let change = try await offline.event { !$0.removals.isEmpty }
+            #expect(change.removals.map(\.reason) == [.purged] && change.remote == nil)
+        }
 
-    @Test func purgingKeepsWritesThatAreNotSent() async throws {
-        try await alice.upload(vins: "a", "b")
-        let recorder = try EventRecorder(bob.objects(Vehicle.self))
-        try await recorder.complete()
-        server.cut(bob)
-        try await bob.write { try $0.update(Vehicle(vin: "a", plate: "")) { $0.price = 7 } }
-        recorder.token.stop()
-        #expect(try bob.objects(Vehicle.self).fetch().map(\.price) == [7])
-        server.restore(bob)
-        try await bob.uploaded()
-        #expect(try await alice.objects(Vehicle.self).filter("vin == 'a'").synced().map(\.price) == [7])
-    }
+        @Test func purgingKeepsWritesThatAreNotSent() async throws {
+            try await alice.upload(vins: "a", "b")
+            let recorder = try EventRecorder(bob.objects(Vehicle.self))
+            try await recorder.complete()
+            server.cut(bob)
+            try await bob.write { try $0.update(Vehicle(vin: "a", plate: "")) { $0.price = 7 } }
+            recorder.token.stop()
+            #expect(try bob.objects(Vehicle.self).fetch().map(\.price) == [7])
+            server.restore(bob)
+            try await bob.uploaded()
+            #expect(try await alice.objects(Vehicle.self).filter("vin == 'a'").synced().map(\.price) == [7])
+        }
 
-    @Test func stoppingOnlyTheNotificationsKeepsSyncingUntilALaterStop() async throws {
-        let query = bob.objects(Vehicle.self).filter("views == 0")
-        let first = try EventRecorder(query)
-        try await first.complete()
-        first.token.stop(stopSyncing: false)
-        try await alice.upload(vins: "a")
-        // The kept query goes on; another observer shows when it has come.
-        let witness = try EventRecorder(bob.objects(Vehicle.self))
-        try await witness.event { $0.vins == ["a"] && $0.state == .complete }
-        witness.token.stop()
-        #expect(try query.count() == 1)
-        let second = try EventRecorder(query)
-        second.token.stop()
-        #expect(try query.count() == 0)
-        #expect(try await bob.serverSubscriptions() == "[]")
-    }
+        @Test func stoppingOnlyTheNotificationsKeepsSyncingUntilALaterStop() async throws {
+            let query = bob.objects(Vehicle.self).filter("views == 0")
+            let first = try EventRecorder(query)
+            try await first.complete()
+            first.token.stop(stopSyncing: false)
+            try await alice.upload(vins: "a")
+            // The kept query goes on; another observer shows when it has come.
+            let witness = try EventRecorder(bob.objects(Vehicle.self))
+            try await witness.event { $0.vins == ["a"] && $0.state == .complete }
+            witness.token.stop()
+            #expect(try query.count() == 1)
+            let second = try EventRecorder(query)
+            second.token.stop()
+            #expect(try query.count() == 0)
+            #expect(try await bob.serverSubscriptions() == "[]")
+        }
 
-    @Test func stopSyncingEndsAQueryThatWasKept() async throws {
-        try await alice.upload(vins: "a")
-        let query = bob.objects(Vehicle.self)
-        let recorder = try EventRecorder(query)
-        try await recorder.complete()
-        recorder.token.stop(stopSyncing: false)
-        #expect(try await bob.serverSubscriptions() != "[]")
-        try bob.stopSyncing(query, purgeLocal: true)
-        #expect(try await bob.serverSubscriptions() == "[]")
-        #expect(try query.count() == 0)
+        @Test func stopSyncingEndsAQueryThatWasKept() async throws {
+            try await alice.upload(vins: "a")
+            let query = bob.objects(Vehicle.self)
+            let recorder = try EventRecorder(query)
+            try await recorder.complete()
+            recorder.token.stop(stopSyncing: false)
+            #expect(try await bob.serverSubscriptions() != "[]")
+            try bob.stopSyncing(query, purgeLocal: true)
+            #expect(try await bob.serverSubscriptions() == "[]")
+            #expect(try query.count() == 0)
+        }
     }
-}
 #endif

@@ -3,118 +3,120 @@ import SluiceTesting
 import Testing
 
 #if SLUICE_MACROS
-/// What comes along with a query's objects, and what is left out (decisions 3, 10 to 12, rows P30 to P34, P39 to P46).
-@Suite(.timeLimit(.minutes(2))) struct LifecycleLinkTests {
-    private let server: TestServer
-    private let alice: Store
-    private let bob: Store
+    /// What comes along with a query's objects, and what is left out (decisions 3, 10 to 12, rows P30 to P34, P39 to P46).
+    @Suite(.timeLimit(.minutes(2))) struct LifecycleLinkTests {
+        private let server: TestServer
+        private let alice: Store
+        private let bob: Store
 
-    init() async throws {
-        server = try TestServer()
-        alice = try await server.open()
-        bob = try await server.open()
-    }
+        init() async throws {
+            server = try TestServer()
+            alice = try await server.open()
+            bob = try await server.open()
+        }
 
-    private func uploadCar() async throws {
-        try await alice.upload([
-            Person(name: "ann", age: 30, friends: [Link(key: "ben")]), Person(name: "ben", friends: [Link(key: "ann")]),
-            Garage(code: "G", city: "Oslo"),
-            Vehicle(vin: "a", plate: "P", owners: [Link(key: "ann")], garage: Link(key: "G")),
-        ] as [any Model])
-    }
+        private func uploadCar() async throws {
+            try await alice.upload(
+                [
+                    Person(name: "ann", age: 30, friends: [Link(key: "ben")]),
+                    Person(name: "ben", friends: [Link(key: "ann")]),
+                    Garage(code: "G", city: "Oslo"),
+                    Vehicle(vin: "a", plate: "P", owners: [Link(key: "ann")], garage: Link(key: "G")),
+                ] as [any Model])
+        }
 
-    @Test func linksAreFollowedDeeplyAndCyclesEnd() async throws {
-        try await uploadCar()
-        let car = try #require(try await bob.objects(Vehicle.self).synced().first)
-        let ann = try #require(try car.owners.first?.fetch())
-        #expect(try ann.friends.first?.fetch()?.friends.first?.fetch()?.name == "ann")
-        #expect(try car.garage?.fetch()?.city == "Oslo")
-    }
+        @Test func linksAreFollowedDeeplyAndCyclesEnd() async throws {
+            try await uploadCar()
+            let car = try #require(try await bob.objects(Vehicle.self).synced().first)
+            let ann = try #require(try car.owners.first?.fetch())
+            #expect(try ann.friends.first?.fetch()?.friends.first?.fetch()?.name == "ann")
+            #expect(try car.garage?.fetch()?.city == "Oslo")
+        }
 
-    @Test func whatOnlyAnExcludedLinkLeadsToStaysAway() async throws {
-        try await uploadCar()
-        let car = try #require(try await bob.objects(Vehicle.self).excluding(\.owners).synced().first)
-        #expect(car.owners.isExcluded && car.owners.isEmpty)
-        #expect(try bob.objects(Person.self).count() == 0)
-        #expect(try car.garage?.fetch() != nil)
-    }
+        @Test func whatOnlyAnExcludedLinkLeadsToStaysAway() async throws {
+            try await uploadCar()
+            let car = try #require(try await bob.objects(Vehicle.self).excluding(\.owners).synced().first)
+            #expect(car.owners.isExcluded && car.owners.isEmpty)
+            #expect(try bob.objects(Person.self).count() == 0)
+            #expect(try car.garage?.fetch() != nil)
+        }
 
-    @Test func exclusionByPathReachesOnlyThatPath() async throws {
-        try await uploadCar()
-        let car = try #require(try await bob.objects(Vehicle.self).excluding("owners.friends").synced().first)
-        let ann = try #require(try car.owners.first?.fetch())
-        #expect(ann.friends.isExcluded && ann.age == 30)
-        #expect(try bob.objects(Person.self).count() == 1)
-    }
+        @Test func exclusionByPathReachesOnlyThatPath() async throws {
+            try await uploadCar()
+            let car = try #require(try await bob.objects(Vehicle.self).excluding("owners.friends").synced().first)
+            let ann = try #require(try car.owners.first?.fetch())
+            #expect(ann.friends.isExcluded && ann.age == 30)
+            #expect(try bob.objects(Person.self).count() == 1)
+        }
 
-    @Test func changesBehindAnExcludedPropertyAreNoEvents() async throws {
-        try await uploadCar()
-        let recorder = try EventRecorder(bob.objects(Vehicle.self).excluding(\.owners))
-        try await recorder.complete()
-        let count = recorder.events.count
-        try await alice.write { try $0.update(Person(name: "ann")) { $0.age = 31 } }
-        try await alice.write { try $0.update(Vehicle(vin: "a", plate: "")) { $0.views = 1 } }
-        try await recorder.event { !$0.modifications.isEmpty }
-        #expect(recorder.events.count == count + 1)
-    }
+        @Test func changesBehindAnExcludedPropertyAreNoEvents() async throws {
+            try await uploadCar()
+            let recorder = try EventRecorder(bob.objects(Vehicle.self).excluding(\.owners))
+            try await recorder.complete()
+            let count = recorder.events.count
+            try await alice.write { try $0.update(Person(name: "ann")) { $0.age = 31 } }
+            try await alice.write { try $0.update(Vehicle(vin: "a", plate: "")) { $0.views = 1 } }
+            try await recorder.event { !$0.modifications.isEmpty }
+            #expect(recorder.events.count == count + 1)
+        }
 
-    @Test func changesOfLinkedObjectsModifyTheResult() async throws {
-        try await uploadCar()
-        let recorder = try EventRecorder(bob.objects(Vehicle.self))
-        try await recorder.complete()
-        try await alice.write { try $0.update(Person(name: "ann")) { $0.age = 31 } }
-        let change = try await recorder.event { $0.modifications == [0] }
-        #expect(try change.results[0].owners.first?.fetch()?.age == 31)
-    }
+        @Test func changesOfLinkedObjectsModifyTheResult() async throws {
+            try await uploadCar()
+            let recorder = try EventRecorder(bob.objects(Vehicle.self))
+            try await recorder.complete()
+            try await alice.write { try $0.update(Person(name: "ann")) { $0.age = 31 } }
+            let change = try await recorder.event { $0.modifications == [0] }
+            #expect(try change.results[0].owners.first?.fetch()?.age == 31)
+        }
 
-    @Test func anExcludedPropertyWithADefaultReadsAsItAndOneWithoutThrows() async throws {
-        try await uploadCar()
-        let defaulted = try await bob.objects(Vehicle.self).excluding(\.name).synced()
-        #expect(defaulted.map(\.name) == ["Toyota"])
-        let carol = try await server.open()
-        await #expect(throws: ModelError.self) { try await carol.objects(Vehicle.self).excluding(\.plate).synced() }
-    }
+        @Test func anExcludedPropertyWithADefaultReadsAsItAndOneWithoutThrows() async throws {
+            try await uploadCar()
+            let defaulted = try await bob.objects(Vehicle.self).excluding(\.name).synced()
+            #expect(defaulted.map(\.name) == ["Toyota"])
+            let carol = try await server.open()
+            await #expect(throws: ModelError.self) { try await carol.objects(Vehicle.self).excluding(\.plate).synced() }
+        }
 
-    @Test func anotherQueryThatBringsThePropertyMakesItPresent() async throws {
-        try await uploadCar()
-        let without = try EventRecorder(bob.objects(Vehicle.self).excluding(\.owners))
-        try await without.complete()
-        let with = try EventRecorder(bob.objects(Vehicle.self))
-        try await with.complete()
-        let car = try #require(try bob.objects(Vehicle.self).excluding(\.owners).fetch().first)
-        #expect(!car.owners.isExcluded && car.owners.count == 1)
-    }
+        @Test func anotherQueryThatBringsThePropertyMakesItPresent() async throws {
+            try await uploadCar()
+            let without = try EventRecorder(bob.objects(Vehicle.self).excluding(\.owners))
+            try await without.complete()
+            let with = try EventRecorder(bob.objects(Vehicle.self))
+            try await with.complete()
+            let car = try #require(try bob.objects(Vehicle.self).excluding(\.owners).fetch().first)
+            #expect(!car.owners.isExcluded && car.owners.count == 1)
+        }
 
-    @Test func resolveBringsAnAbsentTarget() async throws {
-        try await uploadCar()
-        let cars = try await bob.objects(Vehicle.self).excluding(\.garage).excluding(\.owners).synced()
-        let link = try #require(cars.first?.garage)
-        #expect(link.isExcluded && !link.isPresent)
-        #expect(try await link.resolve().city == "Oslo")
-    }
+        @Test func resolveBringsAnAbsentTarget() async throws {
+            try await uploadCar()
+            let cars = try await bob.objects(Vehicle.self).excluding(\.garage).excluding(\.owners).synced()
+            let link = try #require(cars.first?.garage)
+            #expect(link.isExcluded && !link.isPresent)
+            #expect(try await link.resolve().city == "Oslo")
+        }
 
-    @Test func anObjectIsObservedByValueByKeyAndByIdBeforeItIsHere() async throws {
-        let key = try EventRecorder(bob.results(Vehicle.self, key: "a"))
-        let value = try EventRecorder(bob.results(of: Vehicle(vin: "a", plate: "")))
-        let id = try EventRecorder(bob.results(Record.self, id: Vehicle(vin: "a", plate: "").objectID))
-        try await key.complete()
-        try await alice.upload(vins: "a")
-        try await key.event { $0.vins == ["a"] }
-        try await value.event { $0.vins == ["a"] }
-        try await id.event { $0.results.count == 1 }
-        try await alice.write { try $0.delete(Vehicle(vin: "a", plate: "")) }
-        let gone = try await id.event { !$0.removals.isEmpty }
-        #expect(gone.removals.map(\.reason) == [.deleted])
-    }
+        @Test func anObjectIsObservedByValueByKeyAndByIdBeforeItIsHere() async throws {
+            let key = try EventRecorder(bob.results(Vehicle.self, key: "a"))
+            let value = try EventRecorder(bob.results(of: Vehicle(vin: "a", plate: "")))
+            let id = try EventRecorder(bob.results(Record.self, id: Vehicle(vin: "a", plate: "").objectID))
+            try await key.complete()
+            try await alice.upload(vins: "a")
+            try await key.event { $0.vins == ["a"] }
+            try await value.event { $0.vins == ["a"] }
+            try await id.event { $0.results.count == 1 }
+            try await alice.write { try $0.delete(Vehicle(vin: "a", plate: "")) }
+            let gone = try await id.event { !$0.removals.isEmpty }
+            #expect(gone.removals.map(\.reason) == [.deleted])
+        }
 
-    @Test func valuesHaveTheirGlobalIdBeforeAnyStoreAndEverywhereTheSame() async throws {
-        let memo = Memo(text: "x")
-        #expect(memo.objectID != Memo(text: "x").objectID)
-        try await alice.upload([memo])
-        _ = try await bob.objects(Memo.self).synced()
-        #expect(try bob.object(Memo.self, id: memo.objectID)?.text == "x")
-        #expect(try bob.object(memo.objectID)?.classSchema.name == "Memo")
-        #expect(Vehicle(vin: "a", plate: "").objectID == Vehicle(vin: "a", plate: "other").objectID)
+        @Test func valuesHaveTheirGlobalIdBeforeAnyStoreAndEverywhereTheSame() async throws {
+            let memo = Memo(text: "x")
+            #expect(memo.objectID != Memo(text: "x").objectID)
+            try await alice.upload([memo])
+            _ = try await bob.objects(Memo.self).synced()
+            #expect(try bob.object(Memo.self, id: memo.objectID)?.text == "x")
+            #expect(try bob.object(memo.objectID)?.classSchema.name == "Memo")
+            #expect(Vehicle(vin: "a", plate: "").objectID == Vehicle(vin: "a", plate: "other").objectID)
+        }
     }
-}
 #endif

@@ -1,0 +1,81 @@
+import SluiceModel
+import Testing
+
+struct SchemaTests {
+    /// What is wrong with a class of these properties.
+    static func error(
+        _ name: String = "Plane", primaryKey: String? = nil, of properties: [Property]
+    ) -> SchemaError? {
+        do throws(SchemaError) {
+            _ = try Schema([ClassSchema(name, primaryKey: primaryKey, properties: properties)])
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test(arguments: ["", "1st", "a b", "a-b", "na\u{EF}ve", String(repeating: "a", count: 64)])
+    func `a malformed name is refused for classes and properties`(name: String) {
+        let rule = "use 1 to 63 letters, digits and '_', not starting with a digit"
+        let ofClass = Self.error(name, of: [])
+        #expect(ofClass?.code == .invalidName)
+        #expect(ofClass?.message == "'\(name)' cannot name a class: \(rule)")
+        let ofProperty = Self.error(of: [Property(name, .scalar(.int))])
+        #expect(ofProperty?.code == .invalidName)
+        #expect(ofProperty?.message == "'\(name)' cannot name a property: \(rule)")
+    }
+
+    @Test(arguments: ["a", "_", "A9_z", String(repeating: "a", count: 63)])
+    func `a well-formed name is taken`(name: String) {
+        #expect(Self.error(name, of: [Property(name, .scalar(.int))]) == nil)
+    }
+
+    @Test func `repeated names, wrong defaults and unknown targets are refused with words`() {
+        let twice = Self.error(of: [Property("a", .scalar(.int)), Property("a", .scalar(.int))])
+        #expect(twice == SchemaError(.duplicateName, "Plane declares the property 'a' twice"))
+        let badDefault = Self.error(of: [Property("a", .scalar(.int), default: .string("x"))])
+        #expect(badDefault == SchemaError(.invalidDefault, "the default of Plane.a is not a value of its type, int"))
+        let target = Self.error(of: [Property("owner", .link("User"))])
+        #expect(target == SchemaError(.unknownClass, "Plane.owner links to 'User', which is not in the schema"))
+        let itself = Self.error(of: [Property("next", .link("Plane"))])
+        #expect(itself == nil)
+    }
+
+    @Test func `a class declared twice is refused`() throws {
+        let declared = try ClassSchema("Plane", properties: [])
+        let error = #expect(throws: SchemaError.self) { try Schema([declared, declared]) }
+        #expect(error == SchemaError(.duplicateName, "the class 'Plane' is declared twice"))
+    }
+
+    @Test(arguments: [ScalarType.int, .string, .uuid])
+    func `an int, string or uuid can be a primary key`(type: ScalarType) throws {
+        let declared = try ClassSchema("Plane", primaryKey: "id", properties: [Property("id", .scalar(type))])
+        #expect(declared.keyType == type)
+        #expect(declared.primaryKeyIndex == 0)
+    }
+
+    @Test(arguments: [
+        PropertyType.scalar(.double), .scalar(.int, isOptional: true), .link("Plane"),
+        PropertyType(.scalar(.int), container: .list), .scalar(.objectID),
+    ])
+    func `other types cannot be a primary key`(type: PropertyType) {
+        let error = Self.error(primaryKey: "id", of: [Property("id", type)])
+        #expect(error?.code == .invalidPrimaryKey)
+        #expect(
+            error?.message
+                == "Plane.id is \(type), and a primary key must be a non-optional int, string or uuid")
+    }
+
+    @Test func `a primary key must be among the properties`() {
+        #expect(
+            Self.error(primaryKey: "id", of: [])
+                == SchemaError(.invalidPrimaryKey, "Plane has no property 'id' to be its primary key"))
+    }
+
+    @Test func `a class beyond the limit of properties is refused, one at it is not`() {
+        let properties = (0...Schema.propertyCountMax).map { Property("p\($0)", .scalar(.int)) }
+        #expect(Self.error(of: Array(properties.dropLast())) == nil)
+        let error = Self.error(of: properties)
+        #expect(error == SchemaError(.limitExceeded, "Plane has 501 properties; the limit is 500"))
+    }
+}

@@ -1,0 +1,105 @@
+import SluiceModel
+import SluiceServer
+import SluiceWire
+import Testing
+
+struct ConnectionProtocolTests {
+    static let hello = ClientMessage.hello(.init(features: [], agent: "test"))
+
+    static func open(_ session: UInt64, _ path: String = "planes") -> ClientMessage {
+        .open(.init(session: session, path: path, schema: Schema()))
+    }
+
+    static func fresh() -> ConnectionProtocol {
+        ConnectionProtocol(limits: ServerLimits(), login: DevelopmentLogin())
+    }
+
+    /// What the actions are, in words that tests compare.
+    static func summary(_ actions: [ConnectionProtocol.Action]) throws -> [String] {
+        try actions.map { action in
+            switch action {
+            case .open(let session, let database, _, _): return "open \(session) \(database)"
+            case .deliver(let session, let database, let messages):
+                return "deliver \(session) \(database) \(messages.count)"
+            case .close(let reason): return "close: \(reason)"
+            case .send(let frame):
+                switch try Frame.decode(frame, as: ServerMessage.self).first {
+                case .hello(let reply): return "hello \(reply.version)"
+                case .error(let failure): return "error \(failure.session) \(failure.code)"
+                default: return "another message"
+                }
+            }
+        }
+    }
+
+    /// What a connection does with these messages, a frame each.
+    static func run(_ messages: [ClientMessage]) throws -> [String] {
+        var connection = fresh()
+        return try messages.flatMap { message in
+            try summary(connection.receive(Frame.encode(message), now: Timestamp(microseconds: 0)))
+        }
+    }
+
+    @Test func `a session is greeted, opened, spoken to and closed`() throws {
+        let actions = try Self.run([
+            Self.hello, Self.open(1), .credit(session: 1, pages: 1), .close(session: 1), .credit(session: 1, pages: 1),
+        ])
+        #expect(actions == ["hello 1", "open 1 planes", "deliver 1 planes 1", "deliver 1 planes 1"])
+    }
+
+    @Test(arguments: [open(1), .credit(session: 1, pages: 1), .close(session: 1)])
+    func `anything before hello closes the connection`(message: ClientMessage) throws {
+        let reason = "the first message of a connection is hello"
+        #expect(try Self.run([message]) == ["error 0 protocolViolation", "close: \(reason)"])
+    }
+
+    @Test func `hello is said once`() throws {
+        let actions = try Self.run([Self.hello, Self.hello])
+        #expect(actions == ["hello 1", "error 0 protocolViolation", "close: hello is said once"])
+    }
+
+    @Test func `a client of other versions is told both ranges`() throws {
+        let future = ClientMessage.hello(.init(versionMin: 8, versionMax: 9, features: [], agent: "test"))
+        let reason = "the client speaks protocol versions 8 to 9, the server 1 to 1"
+        #expect(try Self.run([future]) == ["error 0 unsupportedVersion", "close: \(reason)"])
+    }
+
+    @Test func `a bad database name refuses the session and keeps the connection`() throws {
+        let actions = try Self.run([Self.hello, Self.open(1, "../etc"), Self.open(2)])
+        #expect(actions == ["hello 1", "error 1 unknownDatabase", "open 2 planes"])
+    }
+
+    @Test(arguments: [0, 1] as [UInt64])
+    func `a session number that is zero or in use closes the connection`(session: UInt64) throws {
+        let actions = try Self.run([Self.hello, Self.open(1), Self.open(session)])
+        let reason = "session \(session) cannot be opened: numbers start at 1 and are used once"
+        #expect(actions.dropFirst(2) == ["error 0 protocolViolation", "close: \(reason)"])
+    }
+
+    @Test(arguments: [[], [0xFF], [0, 0xFF], [0, 3, 1]] as [[UInt8]])
+    func `an unreadable frame closes the connection`(frame: [UInt8]) throws {
+        var connection = Self.fresh()
+        let actions = try Self.summary(connection.receive(frame, now: Timestamp(microseconds: 0)))
+        #expect(actions.first == "error 0 protocolViolation")
+        #expect(actions.last?.hasPrefix("close: this frame cannot be read: ") == true)
+    }
+
+    @Test func `messages for unknown and ended sessions are dropped`() throws {
+        #expect(try Self.run([Self.hello, .credit(session: 4, pages: 1), .close(session: 4)]) == ["hello 1"])
+        var connection = Self.fresh()
+        for message in [Self.hello, Self.open(1)] {
+            _ = connection.receive(Frame.encode(message), now: Timestamp(microseconds: 0))
+        }
+        connection.ended(session: 1)
+        let frame = Frame.encode(ClientMessage.credit(session: 1, pages: 1))
+        #expect(connection.receive(frame, now: Timestamp(microseconds: 0)).isEmpty)
+    }
+
+    @Test(arguments: [
+        ("a", true), ("A-z_09", true), (String(repeating: "a", count: 64), true), ("", false), (".", false),
+        ("a/b", false), ("a b", false), ("\u{E9}", false), ("a\0", false), (String(repeating: "a", count: 65), false),
+    ])
+    func `a database is named by 1 to 64 letters, digits, underscores and hyphens`(name: String, isValid: Bool) {
+        #expect(DatabaseName.isValid(name) == isValid)
+    }
+}

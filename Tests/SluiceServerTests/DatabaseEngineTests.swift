@@ -1,0 +1,149 @@
+import SluiceModel
+import SluiceServer
+import SluiceStorage
+import SluiceWire
+import Testing
+
+/// An engine over a database in memory, and what it answered.
+private final class Bench {
+    let storage: SQLiteServerStorage
+    let engine: DatabaseEngine
+    private var connection: UInt64 = 0
+
+    init() throws {
+        storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
+        var state: UInt64 = 0
+        engine = DatabaseEngine(name: "planes", storage: storage) {
+            state += 1
+            return state
+        }
+    }
+
+    func handle(_ events: [DatabaseEvent]) throws -> [ServerMessage] {
+        try engine.handle(events, now: Timestamp(microseconds: 1000)).flatMap { action in
+            switch action {
+            case .send(let frame, _), .broadcast(let frame, _): try Frame.decode(frame, as: ServerMessage.self)
+            case .end: [ServerMessage]()
+            }
+        }
+    }
+
+    /// Opens a session on a new connection.
+    func open(_ identity: ClientIdentity? = nil) throws -> (id: SessionID, opened: ServerMessage.Opened) {
+        connection += 1
+        let id = SessionID(connection: connection, session: 1)
+        let schema = try Schema([
+            ClassSchema(
+                "Plane", primaryKey: "id",
+                properties: [Property("id", .scalar(.int)), Property("seats", .scalar(.int))])
+        ])
+        let open = ClientMessage.Open(session: 1, path: "planes", identity: identity, schema: schema)
+        let messages = try handle([.open(id, open, User(id: nil, mayExtendSchema: true))])
+        let opened = messages.compactMap { if case .opened(let opened) = $0 { opened } else { nil } }
+        return (id, try #require(opened.last))
+    }
+
+    func upload(_ id: SessionID, _ changesets: [Changeset]) throws -> [ServerMessage] {
+        try handle([.messages(id, [.upload(session: id.session, changesets: changesets)])])
+    }
+
+    func seats(_ key: Int64) throws -> Value? { try storage.row(ObjectRef(0, .int(key)))?.values[1] }
+
+    /// A transaction that adds a seat to plane 1 and creates plane `sequence`; a bad one ends with a wrong type.
+    func changeset(_ sequence: UInt64, isBad: Bool = false) -> Changeset {
+        let own = ObjectRef(0, .int(Int64(sequence) * 10))
+        return Changeset(
+            sequence: sequence, baseVersion: 0, timestamp: HybridTimestamp(microseconds: Int64(sequence)),
+            operations: [
+                ObjectOperation(ObjectRef(0, .int(1)), .create([FieldOperation(1, .add(.int(1)))])),
+                ObjectOperation(own, .create([FieldOperation(1, .set(isBad ? .string("two") : .int(2)))])),
+            ])
+    }
+}
+
+struct DatabaseEngineTests {
+    @Test func `a client without identity is created, and its offered and stored nonces resume it`() throws {
+        let bench = try Bench()
+        let first = try bench.open().opened
+        #expect(first.outcome == .created)
+        let offered = try #require(first.identity)
+        let second = try bench.open(offered).opened
+        #expect(second.outcome == .resumed)
+        #expect(second.identity?.clientID == offered.clientID)
+        #expect(second.identity?.nonce != offered.nonce)
+        // The second offer never reached the client's file: what it presents is the nonce that is stored.
+        #expect(try bench.open(offered).opened.outcome == .resumed)
+        let last = try #require(second.identity)
+        #expect(try bench.open(last).opened.outcome == .resumed)
+    }
+
+    @Test func `an identity that fell behind is a copy and becomes another client`() throws {
+        let bench = try Bench()
+        let original = try #require(try bench.open().opened.identity)
+        let next = try #require(try bench.open(original).opened.identity)
+        let last = try bench.open(next)
+        #expect(last.opened.outcome == .resumed)
+        let copy = try bench.open(original).opened
+        #expect(copy.outcome == .copied)
+        #expect(copy.identity?.clientID != original.clientID)
+    }
+
+    @Test func `the first message after opening confirms the offer, so the identity before it is a copy`() throws {
+        let bench = try Bench()
+        let original = try #require(try bench.open().opened.identity)
+        let session = try bench.open(original)
+        _ = try bench.handle([.messages(session.id, [.credit(session: 1, pages: 1)])])
+        #expect(try bench.open(original).opened.outcome == .copied)
+        #expect(try bench.open(session.opened.identity).opened.outcome == .resumed)
+    }
+
+    @Test func `an identity of another database, epoch or client is reset`() throws {
+        let bench = try Bench()
+        let identity = try #require(try bench.open().opened.identity)
+        var other = [identity, identity, identity]
+        other[0].databaseID = ObjectID(high: 8, low: 8)
+        other[1].epoch += 1
+        other[2].clientID += 100
+        for identity in other { #expect(try bench.open(identity).opened.outcome == .reset) }
+    }
+
+    @Test func `a repeated upload is acknowledged and not applied again`() throws {
+        let bench = try Bench()
+        let id = try bench.open().id
+        _ = try bench.upload(id, [bench.changeset(1), bench.changeset(2)])
+        #expect(try bench.seats(1) == .int(2))
+        let messages = try bench.upload(id, [bench.changeset(1), bench.changeset(2)])
+        #expect(try bench.seats(1) == .int(2))
+        #expect(bench.storage.version == 2)
+        #expect(acknowledged(messages) == [2])
+    }
+
+    @Test func `a gap in the sequences ends the session and is not applied`() throws {
+        let bench = try Bench()
+        let id = try bench.open().id
+        _ = try bench.upload(id, [bench.changeset(1)])
+        let messages = try bench.upload(id, [bench.changeset(3)])
+        let failure = ServerMessage.Failure(
+            session: 1, code: .protocolViolation, message: "upload 3 arrived, and 2 is missing", action: .retry)
+        #expect(messages == [.error(failure)])
+        #expect(try bench.seats(1) == .int(1))
+    }
+
+    @Test func `a bad operation rejects its whole transaction and the rest of the group commits`() throws {
+        let bench = try Bench()
+        let id = try bench.open().id
+        let messages = try bench.upload(
+            id, [bench.changeset(1), bench.changeset(2, isBad: true), bench.changeset(3)])
+        let reason = ServerMessage.Rejected.Reason(
+            object: ObjectRef(0, .int(20)), code: .invalidOperation,
+            message: "Plane.seats is int, and the value is string")
+        #expect(messages.contains(.rejected(.init(session: 1, sequence: 2, reasons: [reason]))))
+        #expect(acknowledged(messages) == [3])
+        #expect(try [1, 10, 20, 30].map { try bench.seats($0) } == [.int(2), .int(2), nil, .int(2)])
+        #expect(bench.storage.version == 2)
+    }
+
+    private func acknowledged(_ messages: [ServerMessage]) -> [UInt64] {
+        messages.compactMap { if case .commit(let commit) = $0 { commit.header.acknowledged } else { nil } }
+    }
+}

@@ -1,0 +1,95 @@
+import SluiceModel
+import SluiceServer
+import SluiceStorage
+import Testing
+
+struct MergerTests {
+    static let object = ObjectRef(0, .int(1))
+
+    static func classSchema() throws -> ClassSchema {
+        try ClassSchema(
+            "Plane", primaryKey: "id",
+            properties: [Property("id", .scalar(.int)), Property("seats", .scalar(.int), default: .int(7))])
+    }
+
+    static func stamp(_ time: Int64, client: UInt64 = 5) -> WriteStamp {
+        WriteStamp(timestamp: HybridTimestamp(microseconds: time), clientID: client, version: 9)
+    }
+
+    /// The seats after an operation of client 5 at time 100 on a plane of 20 seats.
+    static func merge(
+        _ action: ObjectOperation.Action, exists: Bool = true, _ history: ObjectHistory = ObjectHistory()
+    ) throws -> (seats: Value?, superseded: Int) {
+        let row = exists ? Row(key: object.key, version: 9, values: [.int(1), .int(20)]) : nil
+        var merger = Merger(row, of: try classSchema())
+        merger.apply(ObjectOperation(object, action), author: stamp(100), history: history)
+        return (merger.row?.values[1], merger.supersededCount)
+    }
+
+    /// What the log tells of one write to the seats: an assignment, or the addition of an amount.
+    static func wrote(_ stamp: WriteStamp, adding amount: Int64? = nil) throws -> ObjectHistory {
+        var history = ObjectHistory()
+        history.properties[1] =
+            if let amount {
+                .init(additions: [.init(stamp: stamp, amount: .int(amount))])
+            } else {
+                .init(assigned: stamp)
+            }
+        return history
+    }
+
+    @Test(arguments: [(99, 5, true), (101, 5, false), (100, 4, true), (100, 6, false)] as [(Int64, UInt64, Bool)])
+    func `of two concurrent assignments the later wins, at one time that of the greater client`(
+        time: Int64, client: UInt64, wins: Bool
+    ) throws {
+        let result = try Self.merge(
+            .update([FieldOperation(1, .set(.int(3)))]), Self.wrote(Self.stamp(time, client: client)))
+        #expect(result.seats == .int(wins ? 3 : 20))
+        #expect(result.superseded == (wins ? 0 : 1))
+    }
+
+    @Test(arguments: [(99, 3), (101, 13)] as [(Int64, Int64)])
+    func `an assignment keeps the additions that are later than it`(time: Int64, seats: Int64) throws {
+        let history = try Self.wrote(Self.stamp(time, client: 6), adding: 10)
+        let result = try Self.merge(.update([FieldOperation(1, .set(.int(3)))]), history)
+        #expect(result.seats == .int(seats))
+        #expect(result.superseded == 0)
+    }
+
+    @Test(arguments: [(99, 22, 0), (101, 20, 1)] as [(Int64, Int64, Int)])
+    func `an addition counts on top of an earlier assignment and is lost to a later one`(
+        time: Int64, seats: Int64, superseded: Int
+    ) throws {
+        let result = try Self.merge(
+            .update([FieldOperation(1, .add(.int(2)))]), Self.wrote(Self.stamp(time, client: 6)))
+        #expect(result.seats == .int(seats))
+        #expect(result.superseded == superseded)
+    }
+
+    @Test func `additions commute`() throws {
+        let history = try Self.wrote(Self.stamp(500, client: 6), adding: 10)
+        #expect(try Self.merge(.update([FieldOperation(1, .add(.int(2)))]), history).seats == .int(22))
+    }
+
+    @Test func `a delete beats updates on either side of it`() throws {
+        #expect(try Self.merge(.delete, Self.wrote(Self.stamp(500))).seats == nil)
+        let late = try Self.merge(.update([FieldOperation(1, .set(.int(3)))]), exists: false)
+        #expect(late.seats == nil)
+        #expect(late.superseded == 1)
+    }
+
+    @Test(arguments: [(99, true), (101, false)] as [(Int64, Bool)])
+    func `a creation makes an object anew if it is later than the concurrent delete`(time: Int64, made: Bool) throws {
+        var history = ObjectHistory()
+        history.deleted = Self.stamp(time, client: 6)
+        let result = try Self.merge(.create([]), exists: false, history)
+        #expect(result.seats == (made ? .int(7) : nil))
+        #expect(result.superseded == (made ? 0 : 1))
+    }
+
+    @Test func `creating an object that exists sets only what is named, and never the key`() throws {
+        #expect(try Self.merge(.create([])).seats == .int(20))
+        let fields = [FieldOperation(0, .set(.int(1))), FieldOperation(1, .set(.int(3)))]
+        #expect(try Self.merge(.create(fields)).seats == .int(3))
+    }
+}

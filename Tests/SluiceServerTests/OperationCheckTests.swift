@@ -1,0 +1,66 @@
+import SluiceModel
+import SluiceServer
+import Testing
+
+struct OperationCheckTests {
+    static func check() throws -> OperationCheck {
+        OperationCheck(
+            schema: try Schema([
+                ClassSchema(
+                    "Plane", primaryKey: "id",
+                    properties: [
+                        Property("id", .scalar(.int)), Property("seats", .scalar(.int)),
+                        Property("name", .scalar(.string)), Property("next", .link("Plane")),
+                        Property("fleet", .links("Plane")),
+                    ])
+            ]))
+    }
+
+    @Test(
+        arguments: [
+            (ObjectRef(1, .int(1)), nil, "there is no class 1; the schema has 1"),
+            (ObjectRef(-1, .int(1)), nil, "there is no class -1; the schema has 1"),
+            (ObjectRef(0, .string("a")), nil, "Plane names its objects by int, not by the kind of key given"),
+            (ObjectRef(0, .int(1)), FieldOperation(5, .set(.null)), "Plane has no property 5; it has 5"),
+            (
+                ObjectRef(0, .int(1)), FieldOperation(1, .set(.string("a"))),
+                "Plane.seats is int, and the value is string"
+            ),
+            (ObjectRef(0, .int(1)), FieldOperation(1, .set(.null)), "Plane.seats is int, and the value is null"),
+            (
+                ObjectRef(0, .int(1)), FieldOperation(0, .set(.int(2))),
+                "Plane.id is the primary key and cannot differ from the object's key"
+            ),
+            (
+                ObjectRef(0, .int(1)), FieldOperation(3, .set(.link(.string("a")))),
+                "Plane.next holds a link whose key is not of the kind that Plane has"
+            ),
+            (
+                ObjectRef(0, .int(1)), FieldOperation(4, .set(.list([.link(.int(1)), .link(.string("a"))]))),
+                "Plane.fleet holds a link whose key is not of the kind that Plane has"
+            ),
+            (
+                ObjectRef(0, .int(1)), FieldOperation(2, .add(.string("a"))),
+                "Plane.name is string, and string cannot be added to it"
+            ),
+            (
+                ObjectRef(0, .int(1)), FieldOperation(1, .add(.double(1))),
+                "Plane.seats is int, and double cannot be added to it"
+            ),
+        ] as [(ObjectRef, FieldOperation?, String)])
+    func `a bad operation is described in words`(object: ObjectRef, field: FieldOperation?, problem: String) throws {
+        let operation = ObjectOperation(object, .update(field.map { [$0] } ?? []))
+        #expect(try Self.check().problem(with: operation) == problem)
+    }
+
+    @Test func `good operations have no problem`() throws {
+        let fields = [
+            FieldOperation(0, .set(.int(1))), FieldOperation(1, .add(.int(1))), FieldOperation(3, .set(.null)),
+            FieldOperation(4, .set(.list([.link(.int(2))]))),
+        ]
+        let check = try Self.check()
+        for action in [ObjectOperation.Action.create(fields), .update(fields), .delete] {
+            #expect(check.problem(with: ObjectOperation(ObjectRef(0, .int(1)), action)) == nil)
+        }
+    }
+}
