@@ -86,10 +86,11 @@ private struct GroupCommit {
     private var rejections: [CommittedGroup.Rejection] = []
     private var supersededCount = 0
     private var progress: [UInt64: UInt64] = [:]
-    private var changes: [ObjectRef: GroupChange] = [:]
-    private var order: [ObjectRef] = []
+    private var changes: [GroupChange] = []
+    private var changePositions: [ObjectRef: Int] = [:]
 
     private struct GroupChange {
+        var object: ObjectRef
         var old: Row?
         var new: Row?
         var authors: [Int]
@@ -135,27 +136,27 @@ private struct GroupCommit {
         let limit = now.microseconds + HybridClock.driftMax
         let timestamp = HybridTimestamp(microseconds: min(upload.changeset.timestamp.microseconds, limit))
         let stamp = WriteStamp(timestamp: timestamp, clientID: upload.clientID, version: version)
-        var mergers: [ObjectRef: Merger] = [:]
-        var olds: [(object: ObjectRef, old: Row?)] = []
+        var touched: [(object: ObjectRef, old: Row?, merger: Merger)] = []
+        var positions: [ObjectRef: Int] = [:]
         var kinds: Set<OperationKind> = []
         for operation in upload.changeset.operations {
             let object = operation.object
-            let classSchema = storage.schema[object.classIndex]
-            if mergers[object] == nil {
+            let position = positions[object] ?? touched.count
+            if position == touched.count {
                 let old = try storage.row(object)
-                olds.append((object, old))
-                mergers[object] = Merger(old, of: classSchema)
+                touched.append((object, old, Merger(old, of: storage.schema[object.classIndex])))
+                positions[object] = position
             }
             kinds.formUnion(operation.kinds)
-            let history = try history(of: object, row: mergers[object]?.row, since: upload.changeset.baseVersion)
-            mergers[object]?.apply(operation, author: stamp, history: history)
+            let row = touched[position].merger.row
+            let history = try history(of: object, row: row, since: upload.changeset.baseVersion)
+            touched[position].merger.apply(operation, author: stamp, history: history)
         }
         let author = authors.count
         var entry = LogEntry(
             version: version, clientID: upload.clientID, userID: upload.userID, timestamp: timestamp, acceptedAt: now,
             changes: [])
-        for (object, old) in olds {
-            guard let merger = mergers[object] else { continue }
+        for (object, old, merger) in touched {
             supersededCount += merger.supersededCount
             if let change = try store(object, old: old, merger: merger, version: version) {
                 entry.changes.append(change)
@@ -199,12 +200,12 @@ private struct GroupCommit {
     }
 
     private mutating func note(_ object: ObjectRef, old: Row?, new: Row?, author: Int) {
-        if changes[object] == nil {
-            changes[object] = GroupChange(old: old, new: new, authors: [author])
-            order.append(object)
+        if let position = changePositions[object] {
+            changes[position].new = new
+            changes[position].authors.append(author)
         } else {
-            changes[object]?.new = new
-            changes[object]?.authors.append(author)
+            changePositions[object] = changes.count
+            changes.append(GroupChange(object: object, old: old, new: new, authors: [author]))
         }
     }
 
@@ -214,9 +215,9 @@ private struct GroupCommit {
 
     /// What the group came to; to be asked once, when it is durable.
     var committed: CommittedGroup {
-        let deltas = order.compactMap { object -> ObjectDelta? in
-            guard let change = changes[object], change.old != nil || change.new != nil else { return nil }
-            return ObjectDelta(object: object, old: change.old, new: change.new, authors: change.authors)
+        let deltas = changes.compactMap { change -> ObjectDelta? in
+            guard change.old != nil || change.new != nil else { return nil }
+            return ObjectDelta(object: change.object, old: change.old, new: change.new, authors: change.authors)
         }
         return CommittedGroup(
             delta: CommitDelta(changes: deltas, version: storage.version), authors: authors, acceptedAt: now,
