@@ -110,6 +110,147 @@ struct SemanticsTests {
         #expect(try database.integers(compiler.select(query, .count)) == [Int64(keys.count)])
     }
 
+    /// The numbered rules of what is easy to get wrong, as the language's reference states them.
+    @Test(
+        "Every rule of comparison holds, in memory and in SQL",
+        arguments: [
+            // 1 and 2: a collection without a quantifier means ANY, NONE is NOT ANY, ALL is true of nothing.
+            ("1", "tags == 'x'", [1]), ("1", "NONE tags == 'x'", [2, 3, 4]), ("1", "ALL tags == 'x'", [2, 3, 4]),
+            // 3: a null link makes what is behind it null.
+            ("3", "owner.name == NULL", [2, 3, 4]), ("3", "owner.name != NULL", [1]),
+            // 4: a list beside one value means ANY of it.
+            ("4", "price == {10, 20}", [1, 2]), ("4", "price != {10, 20}", [1, 2, 3, 4]),
+            ("4", "NOT price IN {10, 20}", [3, 4]),
+            // 5: whole lists compare element by element, length and order included; sets without order.
+            ("5", "tags == {'x', 'y'}", [1]), ("5", "tags == {'y', 'x'}", []), ("5", "tags == {'x'}", []),
+            ("5", "tags == {}", [2, 3, 4]), ("5", "tags != {'x', 'y'}", [2, 3, 4]), ("5", "{} == tags", [2, 3, 4]),
+            ("5", "scores == {1, NULL}", [1]), ("5", "scores == {NULL, 1, 1}", [1]), ("5", "scores == {1.5}", []),
+            ("5", "owners == {'a', 'b'}", [1]), ("5", "owners == {'b'}", [3]), ("5", "owners == {NULL}", [2]),
+            ("5", "owner.friends == {'b'}", [1]), ("5", "owner.friends == {}", [2, 3, 4]),
+            ("5", "owners == owner.friends", [4]), ("5", "owners != owner.friends", [1, 2, 3]),
+            // 6: everything contains null.
+            ("6", "note CONTAINS NULL", [1, 2, 3, 4]), ("6", "note LIKE NULL", [3, 4]), ("6", "NULL CONTAINS note", []),
+            // 7: LIKE.
+            ("7", "name LIKE '?pfel'", [1]), ("7", "name LIKE 'b*n*'", [3, 4]),
+            // 8: BETWEEN is inclusive, reversed bounds match nothing, on collections only with ALL.
+            ("8", "price BETWEEN {10, 20}", [1, 2]), ("8", "price BETWEEN {20, 10}", []),
+            ("8", "ALL owners.age BETWEEN {35, 45}", [2, 3, 4]), ("8", "price + 1 BETWEEN {11, 21}", [1, 2]),
+            // 9: numbers compare whatever their types.
+            ("9", "cost < price", [1, 2, 3, 4]), ("9", "cost == 1.25", [1]), ("9", "cost < weight", [1, 4]),
+            ("9", "cost * 8 == price", [1]), ("9", "cost + ratio == 1.25", [1]), ("9", "weight > cost", [1, 4]),
+            ("9", "NOT weight > cost", [2, 3]), ("9", "cost != weight", [1, 2, 3, 4]),
+            // 10: NaN equals nothing.
+            ("10", "weight == NaN", []), ("10", "weight != NaN", [1, 2, 3, 4]), ("10", "weight - weight == 0", [1]),
+            // 11: integers divided by zero match nothing.
+            ("11", "price / 0 == 14", []), ("11", "price / 0 != 14", [1, 2, 3, 4]), ("11", "price / 0 == NULL", [1, 2, 3, 4]),
+            ("11", "cost / 0 == 1", []), ("11", "price / 0.0 == inf", [1, 2, 3, 4]),
+            ("11", "-9223372036854775808 / (price - 11) == 9223372036854775807", []),
+            // 12: of nothing the sum is 0, everything else null.
+            ("12", "owners.@sum.age == 0", [2, 4]), ("12", "owners.@min.age == NULL", [2, 4]),
+            ("12", "owners.@max.age == NULL", [2, 4]), ("12", "owners.@avg.age == NULL", [2, 4]),
+            ("12", "owners.@sum.age == 70", [1]), ("12", "owners.age.@sum == 70", [1]),
+            ("12", "owners.@avg.age == 35", [1]), ("12", "owners.@min.age == 30", [1]),
+            ("12", "owners.@max.age >= 40", [1, 3]), ("12", "scores.@sum == 1", [1]), ("12", "scores.@avg == 1", [1]),
+            ("12", "sizes.@max == 2", [1]), ("12", "sizes.@sum != sizes.@sum", [1]), ("12", "sizes.@sum == 0", [2, 3, 4]),
+            ("12", "owner.friends.@sum.age == 40", [1]), ("12", "owner.friends.@sum.age == 0", [2, 3, 4]),
+            ("12", "owners.@max.age - owners.@min.age == 10", [1]), ("12", "owners.@sum.home.doors == 2", [1]),
+            ("12", "price == owners.@sum.age - 60", [1]), ("12", "owners.@sum.age > price + 5", [1, 3]),
+            ("12", "ANY owners.friends.@sum.age == 40", [1]), ("12", "ALL owners.friends.@sum.age == 0", [2, 3, 4]),
+            // 13: @count of lists, strings, data and links.
+            ("13", "tags.@count == 2", [1]), ("13", "name.@count == 6", [1]), ("13", "data.@size == 3", [1]),
+            ("13", "owner.@count == 1", [1, 3]), ("13", "owners.@count + tags.@count == 4", [1]),
+            // 16: IN takes collections too.
+            ("16", "'x' IN tags", [1]), ("16", "owner.name IN owners.name", [1, 3]),
+            // Arithmetic: precedence, parentheses, null, both sides.
+            ("arithmetic", "price + 2 * 5 == 20", [1]), ("arithmetic", "(price + 2) * 5 == 60", [1]),
+            ("arithmetic", "price - 5 - 5 == 0", [1]), ("arithmetic", "price - (5 - 5) == 10", [1]),
+            ("arithmetic", "seats * 2 == price + 10", [1]), ("arithmetic", "seats + 1 == NULL", [3, 4]),
+            ("arithmetic", "seats + 1 != 11", [2, 3, 4]), ("arithmetic", "price / 3 == 3", [1]),
+            ("arithmetic", "price / 3.0 > 3.3", [1, 2, 3, 4]), ("arithmetic", "weight * 2 == 3", [1]),
+            ("arithmetic", "price + NULL == NULL", [1, 2, 3, 4]), ("arithmetic", "100 - price < 75", [3, 4]),
+            ("arithmetic", "price * 1000000000000000000 > 0", []), ("arithmetic", "ANY owners.age + 10 == 40", [1]),
+            ("arithmetic", "ALL owners.age - price > 15", [1, 2, 4]),
+            ("arithmetic", "price+1==11", [1]), ("arithmetic", "owner.age - 10 == price * 2", [1]),
+            ("arithmetic", "(price) IN {10, 2 }", [1]), ("arithmetic", "price * 2 IN {20, 40}", [1, 2]),
+            // SUBQUERY.
+            ("subquery", "SUBQUERY(owners, $x, $x.age > 35).@count == 1", [1, 3]),
+            ("subquery", "SUBQUERY(owners, $x, $x.age > 35 AND $x.home == NULL).@size > 0", [1, 3]),
+            ("subquery", "SUBQUERY(owners, $x, $x == 'b').@count == owners.@count", [3, 4]),
+            ("subquery", "SUBQUERY(owners, $x, $x.age - 20 == price).@count > 0", [1]),
+            ("subquery", "SUBQUERY(owners, $x, SUBQUERY($x.friends, $y, $y.age > $x.age).@count > 0).@count == 1", [1]),
+            ("subquery", "SUBQUERY(owners, $x, ANY $x.friends.age > 35).@count == 1", [1]),
+            ("subquery", "SUBQUERY(owners.friends, $f, TRUEPREDICATE).@count == 1", [1]),
+            ("subquery", "NOT SUBQUERY(owners, $x, $x.name == 'Ann').@count > 0", [2, 3, 4]),
+            // Elements by position and key.
+            ("element", "owners[0].age == 30", [1]), ("element", "owners[FIRST].age == 40", [3]),
+            ("element", "owners[LAST].age == 40", [1, 3]), ("element", "owners[1] == 'b'", [1]),
+            ("element", "owners[0] == NULL", [2, 4]), ("element", "tags[1] == 'y'", [1]), ("element", "tags[LAST] == 'y'", [1]),
+            ("element", "tags[7] == NULL", [1, 2, 3, 4]), ("element", "owners[0].friends.@count == 1", [1]),
+            ("element", "owners[SIZE] == 2", [1]), ("element", "owners[*].age == 30", [1]),
+            // Two collections.
+            ("any", "ANY owners.age > ANY owners.friends.age", []), ("any", "owners.age == owners.friends.age", [1]),
+            ("any", "ALL owners.age <= ANY owners.friends.age", [1, 2, 4]), ("any", "ALL owners == ALL owners", [2, 3, 4]),
+            ("any", "ANY owners.age >= ALL owners.age", [1, 3]),
+            ("any", "ANY tags > ALL {'a', 'x'}", [1]), ("any", "ANY tags CONTAINS ALL {'x', 'y'}", []),
+            ("any", "ALL tags CONTAINS ANY {'x', 'y'}", [1, 2, 3, 4]),
+            // @type.
+            ("type", "note.@type == 'string'", [1, 2]), ("type", "note.@type == 'null'", [3, 4]),
+            ("type", "price.@type == 'numeric'", [1, 2, 3, 4]), ("type", "price.@type != 'int'", []),
+        ] as [(String, String, [Int64])])
+    func numberedRule(name: String, condition: String, expected: [Int64]) throws {
+        try rule(condition: condition, expected: expected)
+    }
+
+    @Test(
+        "Links are followed backwards, in memory and in SQL",
+        arguments: [
+            ("@links.Car.owner.@count > 0", ["a", "b"]), ("@links.Car.owners.@count == 2", ["b"]),
+            ("ANY @links.Car.owners.price > 25", ["b"]), ("ALL @links.Car.owners.price < 25", ["a"]),
+            ("NONE @links.Car.owner.price == 10", ["b"]), ("@links.Car.owners.@sum.price == 40", ["b"]),
+            ("@links.Car.owner.@max.weight == 1.5", ["a"]), ("@links.Person.friends == 'a'", ["b"]),
+            ("@links.@count == 2", ["a"]), ("@links.@count == 4", ["b"]),
+            ("SUBQUERY(@links.Car.owners, $c, $c.price > 25).@count == 1", ["b"]),
+            ("@links.Person.friends.@links.Car.owner.price == 10", ["b"]),
+            ("friends.@links.Car.owner.price == 30", ["a"]), ("home.@links.Car.garage.@count == 1", ["a"]),
+            ("@links.Car.owner.price - 10 == 0", ["a"]), ("NOT @links.Person.friends.@count == 1", ["a"]),
+        ] as [(String, [String])])
+    func backlinks(condition: String, expected: [String]) throws {
+        let world = try Self.world()
+        let query = try Query.parse(condition + " SORT(ssn ASC)", className: "Person", schema: Fixtures.schema)
+        #expect(try Query.parse(query.canonicalText, schema: Fixtures.schema) == query)
+        let keys = expected.map { ObjectKey.string($0) }
+        #expect(try world.evaluate(query) == keys)
+        let database = try world.database()
+        let compiler = SQLCompiler(schema: Fixtures.schema)
+        #expect(try world.keys(database.integers(compiler.select(query)), ofClass: 1) == keys)
+        let restricted = compiler.select(query, restrictedTo: "1")
+        #expect(try world.keys(database.integers(restricted), ofClass: 1) == keys)
+    }
+
+    @Test(
+        "14: SORT, DISTINCT and LIMIT work in written order",
+        arguments: [
+            ("SORT(price DESC) LIMIT(2)", [4, 3]), ("LIMIT(2) SORT(price DESC)", nil),
+            ("SORT(price ASC) LIMIT(2) SORT(price DESC)", [2, 1]),
+            ("SORT(price DESC) LIMIT(3) SORT(price ASC) LIMIT(2)", [2, 3]),
+            ("SORT(price ASC) DISTINCT(owner.age)", [1, 2, 3]), ("SORT(price DESC) DISTINCT(owner.age)", [4, 3, 1]),
+            ("SORT(price DESC) DISTINCT(owner.age) SORT(price ASC)", [1, 3, 4]),
+            ("SORT(price ASC) DISTINCT(owner.age) LIMIT(2)", [1, 2]),
+            ("SORT(price ASC) LIMIT(2) DISTINCT(owner.age)", [1, 2]),
+            ("SORT(price ASC) DISTINCT(owner)", [1, 2, 3]), ("SORT(id ASC) DISTINCT(tags.@count, owner)", [1, 2, 3]),
+        ] as [(String, [Int64]?)])
+    func chain(clauses: String, expected: [Int64]?) throws {
+        let world = try Self.world()
+        let query = try Query.parse(clauses, className: "Car", schema: Fixtures.schema)
+        #expect(try Query.parse(query.canonicalText, schema: Fixtures.schema) == query)
+        let found = try world.evaluate(query)
+        if let expected { #expect(found == expected.map { ObjectKey.int($0) }) }
+        let database = try world.database()
+        let compiler = SQLCompiler(schema: Fixtures.schema)
+        #expect(try world.keys(database.integers(compiler.select(query)), ofClass: 0) == found)
+        #expect(try database.integers(compiler.select(query, .count)) == [Int64(found.count)])
+    }
+
     @Test(
         "Results are sorted nulls first and NaN last, DESC the reverse, ties by object id",
         arguments: [

@@ -124,8 +124,10 @@ final class FrameApplier {
     private func dropStale(_ interest: Interest) throws {
         let id = interest.record.id
         let query = interest.query
+        // Without the objects that link to a row it is not known whether it matches.
+        guard !query.readsBacklinks else { return }
         let stale: [ObjectRef]
-        if query.object == nil, query.limit == nil {
+        if query.object == nil, !query.isPartial {
             stale = try storage.nonmembers(of: id, matching: query)
         } else {
             // What lies beyond a limit may be as it is on the server.

@@ -11,6 +11,8 @@ final class Observer {
     let interest: Interest
     var deep: DeepDependency?
     private var list: ResultList
+    /// Of a query with stages, everything that matches.
+    private var pool: ResultPool?
     private let deliver: (ResultEvent) -> Void
     /// Tells the consumer that no event will come any more.
     let end: () -> Void
@@ -28,17 +30,22 @@ final class Observer {
         list = ResultList(
             order: SortOrder(interest.query.sort), limit: interest.query.limit,
             ignoring: interest.query.exclusions.excludedRootProperties)
+        pool = ResultPool(interest.query)
     }
 
     /// Whether the object may be among the results held here.
-    func mayContain(_ object: ObjectRef) -> Bool { list.contains(object) || !backlog.isEmpty }
+    func mayContain(_ object: ObjectRef) -> Bool {
+        pool?.contains(object) ?? list.contains(object) || !backlog.isEmpty
+    }
 
     /// Every object held, beyond the limit too.
-    var objects: [ObjectRef] { list.entries.map(\.object) + backlog.map(\.object) }
+    var objects: [ObjectRef] {
+        (pool.map { Array($0.objects) } ?? list.entries.map(\.object)) + backlog.map(\.object)
+    }
 
     /// Reports the results as they are, as the first event.
     func start(with entries: [ResultEntry]) {
-        let change = list.replace(with: entries, reason: .unknown)
+        let change = list.replace(with: pool?.replace(with: entries) ?? entries, reason: .unknown)
         report(change, removed: [], remote: nil, isInitial: true)
     }
 
@@ -70,7 +77,7 @@ final class Observer {
         backlogHasStatus = false
         backlogOrigin = .local
         let before = list
-        let change = list.apply(edits)
+        let change = list.apply(pool?.apply(edits, to: list) ?? edits)
         guard !change.isEmpty || interest.status != reportedStatus else { return }
         var remote: Remote?
         // An event that only changes the state has no author.

@@ -34,7 +34,11 @@ struct ResultReader {
         }
         guard object.classIndex == query.classIndex else { return false }
         if isComplete, try !reader.hasPending(object) { return try isNamed(object) }
-        guard try evaluator.isJudgeable(row, in: reader) else { return try isNamed(object) }
+        // Without a subscription the query is over everything on disk, whatever links to it elsewhere.
+        let trustsBacklinks = subscription == nil
+        guard try evaluator.isJudgeable(row, in: reader, trustsBacklinks: trustsBacklinks) else {
+            return try isNamed(object)
+        }
         return try evaluator.matches(row, in: reader)
     }
 
@@ -83,11 +87,19 @@ struct ResultReader {
 
     /// All results in order, cut at the limit.
     func results() throws -> ResultList {
-        ResultList(order: SortOrder(query.sort), limit: query.limit, entries: try entries())
+        let order = SortOrder(query.sort)
+        guard query.stages.isEmpty else { return ResultList(order: order, limit: nil, entries: try staged()) }
+        return ResultList(order: order, limit: query.limit, entries: try entries())
+    }
+
+    /// What the stages of the query leave, in order.
+    private func staged() throws -> [ResultEntry] {
+        query.results(among: try entries(), values: \.position.values, id: \.position.id)
     }
 
     /// All results in order, cut at the limit, without what keeping them current would need.
     func sortedEntries() throws -> ArraySlice<ResultEntry> {
+        guard query.stages.isEmpty else { return try staged()[...] }
         var entries = try entries()
         SortOrder(query.sort).sort(&entries)
         return entries.prefix(query.limit ?? .max)
@@ -95,12 +107,13 @@ struct ResultReader {
 
     /// The number of results, at most the limit.
     func count() throws -> Int {
+        guard query.stages.isEmpty else { return try staged().count }
         var count = 0
         try forEachResult { _, _ in count += 1 }
         return min(count, query.limit ?? .max)
     }
 
-    /// All results, limit aside.
+    /// All results, limit and stages aside.
     func entries() throws -> [ResultEntry] {
         var entries: [ResultEntry] = []
         try forEachResult { object, row in entries.append(try entry(object, row)) }
@@ -114,7 +127,7 @@ struct ResultReader {
         } else {
             id = Identity(className: className(of: object), key: object.key).objectID
         }
-        let values = query.sort.isEmpty ? [] : try evaluator.sortValues(of: row, in: reader)
+        let values = query.positionPaths.isEmpty ? [] : try evaluator.sortValues(of: row, in: reader)
         let position = SortPosition(values: values, id: id)
         return ResultEntry(object: object, position: position, row: row)
     }

@@ -31,19 +31,51 @@ enum CanonicalText {
 
     private static func comparison(_ comparison: Query.Comparison) -> String {
         let modifier = comparison.ignoresCase ? "[c]" : ""
+        let right = operand(comparison.right, comparison.comparison == .isIn ? nil : comparison.rightQuantifier)
         return operand(comparison.left, comparison.quantifier) + " " + comparison.comparison.rawValue + modifier + " "
-            + operand(comparison.right, comparison.quantifier)
+            + right
     }
 
-    private static func operand(
-        _ operand: Query.Comparison.Operand, _ quantifier: Query.Comparison.Quantifier
+    /// - Parameter quantifier: what stands before what has many values; nil for nothing.
+    static func operand(
+        _ operand: Query.Comparison.Operand, _ quantifier: Query.Comparison.Quantifier?
     ) -> String {
+        let prefix = quantifier.map { $0 == .any ? "ANY " : "ALL " } ?? ""
         switch operand {
-        case .path(let path): (path.isToMany ? (quantifier == .any ? "ANY " : "ALL ") : "") + path.text
-        case .constant(let value): literal(value)
-        case .list(let values): "{" + values.map { literal($0) }.joined(separator: ", ") + "}"
+        case .path(let path): return (path.isToMany ? prefix : "") + path.text
+        case .constant(.list(let values)), .constant(.set(let values)): return list(values)
+        case .constant(let value): return literal(value)
+        case .list(let values): return prefix + list(values)
+        case .arithmetic(let operation, let left, let right, _):
+            return term(left, of: operation, isRight: false, quantifier) + " \(operation.rawValue) "
+                + term(right, of: operation, isRight: true, quantifier)
         }
     }
+
+    /// In parentheses where the grammar would read it otherwise.
+    private static func term(
+        _ operand: Query.Comparison.Operand, of operation: ArithmeticOperator, isRight: Bool,
+        _ quantifier: Query.Comparison.Quantifier?
+    ) -> String {
+        let text = self.operand(operand, quantifier)
+        return operand.needsParentheses(in: operation, isRight: isRight) ? "(\(text))" : text
+    }
+
+    private static func list(_ values: [Value]) -> String {
+        "{" + values.map { literal($0) }.joined(separator: ", ") + "}"
+    }
+
+    /// One element of a collection, in brackets.
+    static func selection(_ selection: Query.Path.Selection) -> String {
+        switch selection {
+        case .index(let index): "[\(index)]"
+        case .last: "[LAST]"
+        case .key(let key): "[\(string(key))]"
+        }
+    }
+
+    /// The name of what a subquery speaks of.
+    static func variable(_ scope: Int) -> String { "$v\(scope)" }
 
     /// A constant; links as the keys of their targets.
     static func literal(_ value: Value) -> String {
@@ -60,12 +92,13 @@ enum CanonicalText {
         case .objectID(let value): "oid(" + value.description + ")"
         case .decimal(let value): value.description
         case .link(let key): literal(key.value)
-        case .list, .set, .map: preconditionFailure("the checker makes no constants of collections")
+        case .list(let values), .set(let values): list(values)
+        case .map: preconditionFailure("the checker makes no constants of maps")
         }
     }
 
     private static func number(_ number: Double, shortest: String) -> String {
-        guard number.isFinite else { return number < 0 ? "-inf" : "inf" }
+        guard number.isFinite else { return number.isNaN ? "nan" : number < 0 ? "-inf" : "inf" }
         return number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : shortest
     }
 

@@ -1,83 +1,76 @@
 internal import SluiceModel
 
 extension Checker {
-    /// What follows a condition on objects of a class, in canonical form.
-    func clauses(_ clauses: [QuerySyntax.Clause], ofClass classIndex: Int) throws(QueryError) -> CheckedClauses {
-        var result = CheckedClauses()
+    /// What follows a condition on the queried objects, in canonical form.
+    func clauses(_ clauses: [QuerySyntax.Clause]) throws(QueryError) -> CheckedClauses {
+        var chain = ClauseChain(uniqueKey: schema[scopes[0].classIndex].primaryKeyIndex)
         var excluded: [(path: PathSyntax, exclusion: CheckedClauses.Exclusion)] = []
         for clause in clauses {
             switch clause {
-            case .sort(let keys, let position):
-                guard result.limit == nil else {
-                    throw QueryError(
-                        .unsupported, "SORT after LIMIT is not supported yet; write SORT before LIMIT", at: position)
-                }
-                // A later sort is the stronger one, as if the earlier had put the objects in order before.
-                result.sort.insert(contentsOf: try sortKeys(keys, ofClass: classIndex), at: 0)
+            case .sort(let keys, _): chain.sort(by: try sortKeys(keys))
             case .limit(let limit, let position):
                 guard limit >= 0 else {
                     throw QueryError(.typeMismatch, "LIMIT takes a whole number from 0; found \(limit)", at: position)
                 }
-                result.limit = min(limit, result.limit ?? limit)
-            case .distinct(_, let position):
-                throw QueryError(.unsupported, "DISTINCT is not supported yet", at: position)
+                chain.limit(to: limit)
+            case .distinct(let paths, _): chain.makeDistinct(by: try distinctPaths(paths))
             case .exclude(let paths, _):
-                for path in paths { excluded.append((path, try exclusion(path, from: classIndex))) }
+                for path in paths { excluded.append((path, try exclusion(path, from: scopes[0].classIndex))) }
             }
         }
-        result.sort = significant(result.sort, ofClass: classIndex)
-        guard result.sort.count <= QueryLimits.sortKeyCountMax else {
-            throw QueryError(
-                .limitExceeded,
-                "the query sorts by \(result.sort.count) keys; the limit is \(QueryLimits.sortKeyCountMax)",
-                at: nil)
-        }
+        try chain.checkLimits()
         guard excluded.count <= QueryLimits.exclusionCountMax else {
             throw QueryError(
                 .limitExceeded,
                 "the query excludes \(excluded.count) paths; the limit is \(QueryLimits.exclusionCountMax)",
                 at: nil)
         }
-        for (path, exclusion) in excluded { try check(exclusion, path, sort: result.sort) }
+        var result = chain.checked()
+        for (path, exclusion) in excluded { try check(exclusion, path, positions: result.positionPaths) }
         result.exclusions = minimal(excluded.map(\.exclusion))
         return result
     }
 
-    private func sortKeys(
-        _ keys: [QuerySyntax.SortSyntax], ofClass classIndex: Int
-    ) throws(QueryError) -> [SortKey] {
+    private func distinctPaths(_ paths: [PathSyntax]) throws(QueryError) -> [Query.Path] {
+        var result: [Query.Path] = []
+        for path in paths {
+            let path = try single(path, in: "DISTINCT")
+            if !result.contains(path) { result.append(path) }
+        }
+        return result
+    }
+
+    /// A path with one value of each result, which every client can tell.
+    private func single(_ syntax: PathSyntax, in clause: String) throws(QueryError) -> Query.Path {
+        guard syntax.quantifier == nil else {
+            throw QueryError(.syntax, "a path in \(clause) takes no quantifier", at: syntax.position)
+        }
+        let path = try path(syntax)
+        guard !path.isToMany else {
+            throw QueryError(
+                .typeMismatch, "\(clause) needs one value of each object, and '\(path.text)' has many",
+                at: syntax.position)
+        }
+        guard !path.readsBacklinks else {
+            throw QueryError(
+                .unsupported,
+                "\(clause) takes no '@links': a client has not all objects that link to a result, and could not tell",
+                at: syntax.position)
+        }
+        return path
+    }
+
+    private func sortKeys(_ keys: [QuerySyntax.SortSyntax]) throws(QueryError) -> [SortKey] {
         var result: [SortKey] = []
         for key in keys {
-            guard key.path.quantifier == nil else {
-                throw QueryError(.syntax, "a sort key takes no quantifier", at: key.path.position)
-            }
-            let path = try path(key.path, from: classIndex)
-            guard !path.isToMany else {
-                throw QueryError(
-                    .typeMismatch, "SORT needs one value of each object, and '\(path.text)' has many",
-                    at: key.path.position)
-            }
-            if case .link(let target) = path.type, case .link = path.leaf {
+            let path = try single(key.path, in: "SORT")
+            if case .link(let target) = path.type {
                 throw QueryError(
                     .typeMismatch,
                     "SORT cannot order by the link '\(path.text)'; order by a property of \(schema[target].name)",
                     at: key.path.position)
             }
             result.append(SortKey(path: path, isAscending: key.isAscending))
-        }
-        return result
-    }
-
-    /// The keys that can matter: each path once, and none after the primary key, which leaves no ties.
-    private func significant(_ keys: [SortKey], ofClass classIndex: Int) -> [SortKey] {
-        var result: [SortKey] = []
-        for key in keys where !result.contains(where: { $0.path == key.path }) {
-            result.append(key)
-            if key.path.steps.isEmpty, case .value(let property) = key.path.leaf,
-                property == schema[classIndex].primaryKeyIndex
-            {
-                break
-            }
         }
         return result
     }
@@ -122,17 +115,14 @@ extension Checker {
         return CheckedClauses.Exclusion(properties: properties, text: names.joined(separator: "."))
     }
 
-    /// Refuses to hide what the sort reads.
+    /// Refuses to hide what tells the order of the results.
     private func check(
-        _ exclusion: CheckedClauses.Exclusion, _ syntax: PathSyntax, sort: [SortKey]
+        _ exclusion: CheckedClauses.Exclusion, _ syntax: PathSyntax, positions: [Query.Path]
     ) throws(QueryError) {
-        for key in sort {
-            let read = key.path.steps.map(\.property) + [key.path.leafProperty]
-            if read.starts(with: exclusion.properties) {
-                throw QueryError(
-                    .invalidExclusion, "EXCLUDE cannot hide '\(exclusion.text)': the query sorts by '\(key.path.text)'",
-                    at: syntax.position)
-            }
+        for path in positions where path.reads(exclusion.properties) {
+            throw QueryError(
+                .invalidExclusion, "EXCLUDE cannot hide '\(exclusion.text)': the query sorts by '\(path.text)'",
+                at: syntax.position)
         }
     }
 
@@ -143,5 +133,16 @@ extension Checker {
             shortestFirst.append(exclusion)
         }
         return shortestFirst.sorted { UTF8Order.less($0.text, $1.text) }
+    }
+}
+
+extension Query.Path {
+    /// Whether the path leads over these properties, from the queried class outwards.
+    fileprivate func reads(_ properties: [Int]) -> Bool {
+        let own = steps.map(\.property) + (leafProperty.map { [$0] } ?? [])
+        if own.starts(with: properties) { return true }
+        guard case .aggregate(_, let elements) = leaf else { return false }
+        let all = own + elements.steps.map(\.property) + (elements.leafProperty.map { [$0] } ?? [])
+        return all.starts(with: properties)
     }
 }

@@ -1,47 +1,30 @@
 internal import SluiceModel
 
 extension Checker {
-    /// A comparison in canonical form: a path on the left, constants in the path's type.
-    func comparison(_ syntax: ComparisonSyntax, ofClass classIndex: Int) throws(QueryError) -> Query.Predicate {
-        switch (syntax.left, syntax.right) {
-        case (.path(let left), .path(let right)):
-            return try compare(side(left, classIndex), side(right, classIndex), syntax)
-        case (.path(let left), .literal(let literal)):
-            return try compare(side(left, classIndex), literal, syntax)
-        case (.path(let left), .list(let literals, let quantifier, let position)):
-            let side = try side(left, classIndex)
+    /// A comparison in canonical form: what reads something on the left, constants in its type.
+    func comparison(_ syntax: ComparisonSyntax) throws(QueryError) -> Query.Predicate {
+        if let predicate = try typeComparison(syntax) { return predicate }
+        switch (try operand(syntax.left), try operand(syntax.right)) {
+        case (.side(let left), .side(let right)): return try compare(left, right, syntax)
+        case (.side(let side), .literal(let literal)): return try compare(side, literal, syntax)
+        case (.side(let side), .list(let literals, let quantifier, let position)):
             return try compare(side, literals, quantifier, syntax, at: position)
-        case (.literal(let literal), .path(let right)):
-            return try compareReversed(literal, side(right, classIndex), syntax)
-        case (.list(let literals, let quantifier, let position), .path(let right)):
+        case (.literal(let literal), .side(let side)): return try compareReversed(literal, side, syntax)
+        case (.list(let literals, let quantifier, let position), .side(let side)):
             guard let mirrored = syntax.comparison.mirrored else {
                 throw QueryError(
                     .syntax, "the operator \(syntax.comparison.rawValue) takes no list on its left", at: position)
             }
             var turned = syntax
             turned.comparison = mirrored
-            return try compare(side(right, classIndex), literals, quantifier, turned, at: position)
-        default:
-            return .constant(try ConstantComparison(syntax).isTrue())
+            return try compare(side, literals, quantifier, turned, at: position)
+        case (let left, let right): return .constant(try ConstantComparison(left, right, syntax).isTrue())
         }
-    }
-
-    /// A path with its quantifier resolved.
-    private func side(_ syntax: PathSyntax, _ classIndex: Int) throws(QueryError) -> PathSide {
-        let path = try path(syntax, from: classIndex)
-        if let quantifier = syntax.quantifier, !path.isToMany {
-            throw QueryError(
-                .typeMismatch,
-                "the keypath following '\(quantifier.rawValue)' must contain a list; '\(path.text)' has none",
-                at: syntax.position)
-        }
-        let name = "\(schema[path.leafClass].name).\(schema[path.leafClass].properties[path.leafProperty].name)"
-        return PathSide(path: path, quantifier: syntax.quantifier, name: name, position: syntax.position)
     }
 
     // MARK: Operators and types
 
-    func checkOperator(_ syntax: ComparisonSyntax, on side: PathSide) throws(QueryError) {
+    func checkOperator(_ syntax: ComparisonSyntax, on side: OperandSide) throws(QueryError) {
         func refuse(_ what: String) throws(QueryError) {
             throw QueryError(
                 .typeMismatch,
@@ -49,8 +32,8 @@ extension Checker {
                     + "(\(side.name))",
                 at: syntax.position)
         }
-        if syntax.ignoresCase, side.path.type != .scalar(.string) { try refuse("[c]") }
-        switch (syntax.comparison, side.path.type) {
+        if syntax.ignoresCase, side.type != .scalar(.string) { try refuse("[c]") }
+        switch (syntax.comparison, side.type) {
         case (.equal, _), (.notEqual, _), (.isIn, _): break
         case (.beginsWith, .scalar(let type)), (.endsWith, .scalar(let type)), (.contains, .scalar(let type)):
             if type != .string, type != .data { try refuse("") }
@@ -60,10 +43,10 @@ extension Checker {
         }
     }
 
-    // MARK: A path and one constant
+    // MARK: A side and one constant
 
     private func compare(
-        _ side: PathSide, _ literal: LiteralSyntax, _ syntax: ComparisonSyntax
+        _ side: OperandSide, _ literal: LiteralSyntax, _ syntax: ComparisonSyntax
     ) throws(QueryError) -> Query.Predicate {
         switch syntax.comparison {
         case .isIn:
@@ -75,24 +58,28 @@ extension Checker {
         default: break
         }
         try checkOperator(syntax, on: side)
-        if case .value(.null) = literal.kind, case .elements = side.path.leaf {
-            if case .link = side.path.type {
-                throw QueryError(
-                    .typeMismatch, "cannot compare linklist ('\(side.path.text)') with NULL", at: literal.position)
-            }
-            if side.quantifier == nil, side.path.steps.isEmpty {
-                throw QueryError(
-                    .typeMismatch,
-                    "cannot compare the collection '\(side.path.text)' with NULL; ANY compares its elements",
-                    at: literal.position)
-            }
-        }
-        let constant = try constant(literal, for: side.path, named: side.name)
+        if case .value(.null) = literal.kind { try checkNull(side, literal) }
+        let constant = try constant(literal, for: side)
         return side.quantified { side.leaf($0, syntax.comparison, constant, ignoresCase: syntax.ignoresCase) }
     }
 
+    /// A collection is never null; only its elements are.
+    private func checkNull(_ side: OperandSide, _ literal: LiteralSyntax) throws(QueryError) {
+        guard case .path(let path) = side.operand else { return }
+        if case .link = path.type, path.isToMany {
+            throw QueryError(
+                .typeMismatch, "cannot compare linklist ('\(path.text)') with NULL", at: literal.position)
+        }
+        if case .elements = path.leaf, side.quantifier == nil, path.steps.isEmpty {
+            throw QueryError(
+                .typeMismatch,
+                "cannot compare the collection '\(path.text)' with NULL; ANY compares its elements",
+                at: literal.position)
+        }
+    }
+
     private func compareReversed(
-        _ literal: LiteralSyntax, _ side: PathSide, _ syntax: ComparisonSyntax
+        _ literal: LiteralSyntax, _ side: OperandSide, _ syntax: ComparisonSyntax
     ) throws(QueryError) -> Query.Predicate {
         var turned = syntax
         if let mirrored = syntax.comparison.mirrored {
@@ -101,9 +88,9 @@ extension Checker {
         }
         switch syntax.comparison {
         case .isIn:
-            guard side.path.isToMany else {
+            guard side.isToMany else {
                 throw QueryError(
-                    .typeMismatch, "the keypath following 'IN' must contain a list; '\(side.path.text)' has none",
+                    .typeMismatch, "the keypath following 'IN' must contain a list; '\(side.text)' has none",
                     at: side.position)
             }
             turned.comparison = .equal
@@ -112,62 +99,99 @@ extension Checker {
             throw QueryError(.typeMismatch, "BETWEEN needs a list of two values, as in {1, 5}", at: syntax.position)
         default:
             try checkOperator(syntax, on: side)
-            guard case .exact(let value) = try constant(literal, for: side.path, named: side.name), !value.isNull else {
+            guard case .exact(let value) = try constant(literal, for: side), !value.isNull else {
                 return .constant(false)
             }
             return side.quantified { quantifier in
                 .comparison(
                     Query.Comparison(
-                        quantifier: quantifier, left: .constant(syntax.ignoresCase ? value.folded : value),
-                        comparison: syntax.comparison, ignoresCase: syntax.ignoresCase, right: .path(side.path)))
+                        quantifier: .any, left: .constant(syntax.ignoresCase ? value.folded : value),
+                        comparison: syntax.comparison, ignoresCase: syntax.ignoresCase, right: side.operand,
+                        rightQuantifier: quantifier))
             }
         }
     }
 
-    // MARK: Two paths
+    // MARK: Two sides
 
     private func compare(
-        _ left: PathSide, _ right: PathSide, _ syntax: ComparisonSyntax
+        _ left: OperandSide, _ right: OperandSide, _ syntax: ComparisonSyntax
     ) throws(QueryError) -> Query.Predicate {
         var (left, right, comparison) = (left, right, syntax.comparison)
         guard comparison != .between else {
             throw QueryError(.typeMismatch, "BETWEEN needs a list of two values, as in {1, 5}", at: right.position)
         }
-        if comparison == .isIn, !right.path.isToMany {
+        if comparison == .isIn, !right.isToMany {
             throw QueryError(
-                .typeMismatch, "the keypath following 'IN' must contain a list; '\(right.path.text)' has none",
+                .typeMismatch, "the keypath following 'IN' must contain a list; '\(right.text)' has none",
                 at: right.position)
-        }
-        if left.path.isToMany, right.path.isToMany {
-            throw QueryError(.unsupported, "comparing two collections is not supported yet", at: syntax.position)
         }
         try checkOperator(syntax, on: left)
         try checkOperator(syntax, on: right)
         try checkTypes(left, right, at: syntax.position)
+        if comparison != .isIn, let wholes = try wholes(left, right, syntax) {
+            return .comparison(
+                Query.Comparison(
+                    quantifier: .any, left: .path(wholes.0), comparison: comparison, ignoresCase: false,
+                    right: .path(wholes.1)))
+        }
         if comparison == .isIn { comparison = .equal }
-        if let mirrored = comparison.mirrored {
+        if left.isToMany, right.isToMany, right.quantifier == PathSyntax.Quantifier.none {
+            throw QueryError(
+                .typeMismatch, "NONE stands on the left of a comparison of two collections", at: right.position)
+        }
+        let canTurn = left.isToMany != right.isToMany || left.isAll == right.isAll && left.quantifier != .some(.none)
+        if canTurn, let mirrored = comparison.mirrored {
             let isTurned =
-                left.path.isToMany == right.path.isToMany
-                ? UTF8Order.less(right.path.text, left.path.text) : right.path.isToMany
+                left.isToMany == right.isToMany ? UTF8Order.less(right.text, left.text) : right.isToMany
             if isTurned { (left, right, comparison) = (right, left, mirrored) }
         }
-        return (left.path.isToMany ? left : right).quantified { quantifier in
+        func make(
+            _ own: Query.Comparison.Quantifier, _ other: Query.Comparison.Quantifier
+        ) -> Query.Predicate {
             .comparison(
                 Query.Comparison(
-                    quantifier: quantifier, left: .path(left.path), comparison: comparison,
-                    ignoresCase: syntax.ignoresCase, right: .path(right.path)))
+                    quantifier: own, left: left.operand, comparison: comparison, ignoresCase: syntax.ignoresCase,
+                    right: right.operand, rightQuantifier: other))
+        }
+        guard left.isToMany else { return right.quantified { make(.any, $0) } }
+        return left.quantified { make($0, right.isAll ? .all : .any) }
+    }
+
+    /// Both sides as whole collections, if that is what is compared; the lesser text first.
+    private func wholes(
+        _ left: OperandSide, _ right: OperandSide, _ syntax: ComparisonSyntax
+    ) throws(QueryError) -> (Query.Path, Query.Path)? {
+        guard let own = left.whole, let other = right.whole else { return nil }
+        let containers = [own, other].map { schema[$0.path.leafClass].properties[$0.property].type.container }
+        guard containers[0] == containers[1], containers[0] != .map else {
+            throw QueryError(
+                .typeMismatch,
+                "lists compare with lists and sets with sets as a whole; found a \(containers[0].rawValue) "
+                    + "('\(left.text)') and a \(containers[1].rawValue) ('\(right.text)'); ANY compares elements",
+                at: syntax.position)
+        }
+        try checkWhole(syntax, left)
+        return UTF8Order.less(right.text, left.text) ? (other.path, own.path) : (own.path, other.path)
+    }
+
+    /// Whole collections are equal or not, and nothing else.
+    func checkWhole(_ syntax: ComparisonSyntax, _ side: OperandSide) throws(QueryError) {
+        guard syntax.comparison == .equal || syntax.comparison == .notEqual, !syntax.ignoresCase else {
+            throw QueryError(
+                .typeMismatch,
+                "a collection as a whole ('\(side.text)') compares by == and != without [c]; ANY and ALL compare its "
+                    + "elements",
+                at: syntax.position)
         }
     }
 
-    private func checkTypes(_ left: PathSide, _ right: PathSide, at position: Int?) throws(QueryError) {
-        guard left.path.type != right.path.type else { return }
-        if case .scalar(let leftType) = left.path.type, case .scalar(let rightType) = right.path.type,
+    private func checkTypes(_ left: OperandSide, _ right: OperandSide, at position: Int?) throws(QueryError) {
+        guard left.type != right.type else { return }
+        if case .scalar(let leftType) = left.type, case .scalar(let rightType) = right.type,
             leftType.isNumeric, rightType.isNumeric
         {
-            guard leftType == .decimal || rightType == .decimal else { return }
-            throw QueryError(
-                .unsupported, "comparing a decimal property with one of another numeric type is not supported yet",
-                at: position)
+            return
         }
         throw QueryError(
             .typeMismatch,
@@ -175,6 +199,10 @@ extension Checker {
                 + "'\(right.typeName)' (\(right.name))",
             at: position)
     }
+}
+
+extension OperandSide {
+    var isAll: Bool { quantifier == .all }
 }
 
 extension ScalarType {

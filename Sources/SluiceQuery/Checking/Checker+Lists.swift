@@ -1,9 +1,9 @@
 internal import SluiceModel
 
 extension Checker {
-    /// A path and a list of constants.
+    /// A side and a list of constants.
     func compare(
-        _ side: PathSide, _ literals: [LiteralSyntax], _ listQuantifier: PathSyntax.Quantifier?,
+        _ side: OperandSide, _ literals: [LiteralSyntax], _ listQuantifier: PathSyntax.Quantifier?,
         _ syntax: ComparisonSyntax, at position: Int?
     ) throws(QueryError) -> Query.Predicate {
         guard literals.count <= QueryLimits.listCountMax else {
@@ -13,31 +13,27 @@ extension Checker {
         try checkOperator(syntax, on: side)
         var constants: [Constant] = []
         constants.reserveCapacity(literals.count)
-        for literal in literals { constants.append(try constant(literal, for: side.path, named: side.name)) }
+        for literal in literals { constants.append(try constant(literal, for: side)) }
         let ignoresCase = syntax.ignoresCase
         switch (syntax.comparison, listQuantifier) {
         case (.between, _): return try between(side, constants, at: position)
-        case (.equal, nil), (.notEqual, nil):
-            if side.quantifier == nil, case .elements = side.path.leaf {
-                throw QueryError(
-                    .unsupported,
-                    "comparing the whole collection '\(side.path.text)' with a list is not supported yet; ANY "
-                        + "and ALL compare its elements",
-                    at: syntax.position)
-            }
+        case (_, nil) where syntax.comparison != .isIn && side.whole != nil:
+            return try compareWhole(side, constants, syntax)
         case (.isIn, .all?), (.isIn, PathSyntax.Quantifier.none?):
-            throw QueryError(.unsupported, "IN takes a list without ALL or NONE", at: position)
+            throw QueryError(.typeMismatch, "IN takes a list without ALL or NONE", at: position)
         default: break
         }
         switch (syntax.comparison, listQuantifier ?? .any) {
         case (.isIn, _), (.equal, .any): return membership(side, constants, ignoresCase: ignoresCase)
         case (.equal, .none): return membership(side, constants, ignoresCase: ignoresCase).negated()
         case (let comparison, let quantifier):
-            // For every value some constant, or for some value every constant, is no AND or OR of comparisons.
             let isAll = quantifier == .all
-            guard constants.count <= 1 || !side.path.isToMany || (side.quantifier == .all) == isAll else {
-                throw QueryError(
-                    .unsupported, "comparing a collection in this way with a list is not supported yet", at: position)
+            if constants.count > 1, side.isToMany, (side.quantifier == .all) != isAll {
+                // For every value some constant, or for some value every constant, is no AND or OR of comparisons.
+                let result = side.quantified {
+                    side.compare($0, comparison, constants, isAll: isAll, ignoresCase: ignoresCase)
+                }
+                return quantifier == .none ? result.negated() : result
             }
             guard constants.count <= QueryLimits.nodeCountMax else {
                 throw QueryError(
@@ -47,7 +43,7 @@ extension Checker {
             }
             let result = side.quantified { own in
                 let leaves = constants.map { side.leaf(own, comparison, $0, ignoresCase: ignoresCase) }
-                if !side.path.isToMany, !isAll, comparison == .notEqual, differs(constants) { return .constant(true) }
+                if !side.isToMany, !isAll, comparison == .notEqual, differs(constants) { return .constant(true) }
                 return isAll ? .conjunction(leaves) : .disjunction(leaves)
             }
             return quantifier == .none ? result.negated() : result
@@ -62,25 +58,25 @@ extension Checker {
         return values.dropFirst().contains { $0 != values[0] }
     }
 
-    private func membership(_ side: PathSide, _ constants: [Constant], ignoresCase: Bool) -> Query.Predicate {
+    private func membership(_ side: OperandSide, _ constants: [Constant], ignoresCase: Bool) -> Query.Predicate {
         let values = constants.compactMap { constant -> Value? in
-            guard case .exact(let value) = constant, !value.isNull || side.path.canBeNull else { return nil }
+            guard case .exact(let value) = constant, !value.isNull || side.canBeNull else { return nil }
             return ignoresCase ? value.folded : value
         }
-        return side.quantified { .membership($0, side.path, values, ignoresCase: ignoresCase) }
+        return side.quantified { .membership($0, side.operand, values, ignoresCase: ignoresCase) }
     }
 
     private func between(
-        _ side: PathSide, _ constants: [Constant], at position: Int?
+        _ side: OperandSide, _ constants: [Constant], at position: Int?
     ) throws(QueryError) -> Query.Predicate {
         guard constants.count == 2 else {
             throw QueryError(
                 .typeMismatch, "BETWEEN needs a list of exactly two values; this one has \(constants.count)",
                 at: position)
         }
-        guard !side.path.isToMany || side.quantifier == .all else {
+        guard !side.isToMany || side.quantifier == .all else {
             throw QueryError(
-                .typeMismatch, "BETWEEN works on a collection with ALL only; '\(side.path.text)' is one",
+                .typeMismatch, "BETWEEN works on a collection with ALL only; '\(side.text)' is one",
                 at: side.position)
         }
         for constant in constants {
@@ -88,7 +84,7 @@ extension Checker {
                 throw QueryError(.typeMismatch, "BETWEEN needs two values; one of these is NULL", at: position)
             }
         }
-        if !side.path.isToMany, case .exact(let low) = constants[0], case .exact(let high) = constants[1], high < low {
+        if !side.isToMany, case .exact(let low) = constants[0], case .exact(let high) = constants[1], high < low {
             return .constant(false)
         }
         return side.quantified { quantifier in
@@ -97,5 +93,54 @@ extension Checker {
                 side.leaf(quantifier, .lessOrEqual, constants[1], ignoresCase: false),
             ])
         }
+    }
+
+    private func compareWhole(
+        _ side: OperandSide, _ constants: [Constant], _ syntax: ComparisonSyntax
+    ) throws(QueryError) -> Query.Predicate {
+        guard let whole = side.whole else { return .constant(false) }
+        let container = schema[whole.path.leafClass].properties[whole.property].type.container
+        guard container != .map else {
+            throw QueryError(
+                .typeMismatch, "a map ('\(side.text)') does not compare as a whole; ANY and ALL compare its values",
+                at: syntax.position)
+        }
+        try checkWhole(syntax, side)
+        var values: [Value] = []
+        for constant in constants {
+            // What no element can equal makes the lists differ.
+            guard case .exact(let value) = constant else { return .constant(syntax.comparison == .notEqual) }
+            values.append(value)
+        }
+        return .comparison(
+            Query.Comparison(
+                quantifier: .any, left: .path(whole.path), comparison: syntax.comparison, ignoresCase: false,
+                right: .constant(container == .set ? .set(of: values) : .list(values))))
+    }
+}
+
+extension OperandSide {
+    /// The comparison of many values with several constants: with every one, or with at least one.
+    fileprivate func compare(
+        _ quantifier: Query.Comparison.Quantifier, _ comparison: ComparisonOperator, _ constants: [Constant],
+        isAll: Bool, ignoresCase: Bool
+    ) -> Query.Predicate {
+        var values: [Value] = []
+        for constant in constants {
+            switch constant {
+            case .exact(let value): values.append(ignoresCase ? value.folded : value)
+            case .betweenIntegers(let floor): values.append(.double(floor.map { Double($0) + 0.5 } ?? -.infinity))
+            case .aboveIntegers: values.append(.double(.infinity))
+            case .notANumber:
+                // Everything differs from NaN, and nothing else is true of it.
+                let isTrue = comparison == .notEqual
+                guard isTrue != isAll else { continue }
+                return isTrue ? always(quantifier) : never(quantifier)
+            }
+        }
+        return .comparison(
+            Query.Comparison(
+                quantifier: quantifier, left: operand, comparison: comparison, ignoresCase: ignoresCase,
+                right: .list(values), rightQuantifier: isAll ? .all : .any))
     }
 }

@@ -1,156 +1,238 @@
 internal import SluiceModel
 
 extension Checker {
-    /// Follows a path from a class to what it reads.
-    func path(_ syntax: PathSyntax, from classIndex: Int) throws(QueryError) -> Query.Path {
-        var builder = PathBuilder(classIndex: classIndex)
-        let components = syntax.components
-        guard components.count <= QueryLimits.pathLengthMax else {
+    /// Follows a path from an object of the scopes to what it reads.
+    func path(_ syntax: PathSyntax) throws(QueryError) -> Query.Path {
+        guard syntax.components.count <= QueryLimits.pathLengthMax else {
             throw QueryError(
                 .limitExceeded, "a path has more than \(QueryLimits.pathLengthMax) components", at: syntax.position)
         }
-        var index = 0
-        while index < components.count {
-            let component = components[index]
-            guard case .property(let name) = component.kind else { throw Self.misplaced(component) }
-            let property = try self.property(name, ofClass: builder.classIndex, at: component.position)
-            let declared = schema[builder.classIndex].properties[property]
-            builder.names.append(CanonicalText.name(name))
-            index += 1
-            guard index < components.count else { return builder.path(endingAt: property, declared, schema: schema) }
-            let next = components[index]
-            if case .property = next.kind, declared.type.container != .map {
-                try follow(property, declared, in: &builder, before: next)
-                continue
+        var operations: [(index: Int, operation: AggregateOperation)] = []
+        for (index, component) in syntax.components.enumerated() {
+            if case .operation(let name) = component.kind, let operation = AggregateOperation(rawValue: name) {
+                operations.append((index, operation))
             }
-            let leaf = try leaf(property, declared, next, ofClass: builder.classIndex)
-            guard index == components.count - 1 else {
-                throw QueryError(
-                    .unsupported, "a path that goes on after an operation, an index or a key is not supported yet",
-                    at: components[index + 1].position)
-            }
-            return leaf.map { builder.path($0, declared, schema: schema) }
-                ?? builder.path(endingAt: property, declared, schema: schema)
         }
-        throw QueryError(.syntax, "a path needs the name of a property", at: syntax.position)
-    }
-
-    private func follow(
-        _ property: Int, _ declared: Property, in builder: inout PathBuilder, before next: PathSyntax.Component
-    ) throws(QueryError) {
-        guard let target = declared.type.targetClass, let targetClass = schema.index(of: target) else {
+        guard let (index, operation) = operations.first else { return try plainPath(syntax).path }
+        guard operations.count == 1 else {
             throw QueryError(
-                .typeMismatch,
-                "\(schema[builder.classIndex].name).\(declared.name) is \(declared.type); only a path "
-                    + "through links goes on",
-                at: next.position)
+                .typeMismatch, "at most one collection operation per keypath is supported",
+                at: syntax.components[operations[1].index].position)
         }
-        builder.steps.append(
-            Query.Path.Step(
-                classIndex: builder.classIndex, property: property, targetClass: targetClass,
-                isToMany: declared.type.isCollection))
-        builder.classIndex = targetClass
+        return try aggregate(operation, at: index, in: syntax)
     }
 
-    /// What an operation, an index or a key after a property reads; nil for what the property alone means.
+    /// A path that adds up or compares nothing.
+    ///
+    /// - Returns: also how many components lead up to and including the last collection; 0 if there is none.
+    func plainPath(_ syntax: PathSyntax) throws(QueryError) -> (path: Query.Path, collectionEnd: Int) {
+        var components = syntax.components[...]
+        var builder = try start(syntax, &components)
+        var collectionEnd = 0
+        while let component = components.popFirst() {
+            switch component.kind {
+            case .backlink(let className, let name):
+                let backlink = try backlink(className, name, to: builder.classIndex, component)
+                let text = "@links.\(schema[backlink.classIndex].name).\(CanonicalText.name(name))"
+                if let next = components.first, next.isCount {
+                    try end(components.dropFirst())
+                    return (builder.number(.backlinkCount([backlink]), text: text + ".@count"), collectionEnd)
+                }
+                builder.names.append(text)
+                builder.follow(backlink)
+                collectionEnd = components.startIndex
+                if components.first?.isAll == true { components.removeFirst() }
+                if components.isEmpty { return (builder.object(), collectionEnd) }
+            case .operation("links"):
+                guard let next = components.first, next.isCount else {
+                    throw QueryError(
+                        .syntax, "@links takes a class and a property, as in @links.Car.owner, or .@count",
+                        at: component.position)
+                }
+                try end(components.dropFirst())
+                let backlinks = schema.backlinks(to: builder.classIndex).map {
+                    Query.Path.Backlink(classIndex: $0.classIndex, property: $0.property)
+                }
+                return (builder.number(.backlinkCount(backlinks), text: "@links.@count"), collectionEnd)
+            case .property(let name):
+                let property = try property(name, ofClass: builder.classIndex, at: component.position)
+                builder.names.append(CanonicalText.name(name))
+                let selection = try selection(property, in: builder, &components)
+                if let selection { builder.names.append(CanonicalText.selection(selection)) }
+                if selection == nil, schema[builder.classIndex].properties[property].type.isCollection {
+                    collectionEnd = components.startIndex
+                }
+                if let path = try go(on: property, selection, &components, &builder) { return (path, collectionEnd) }
+            default: throw Self.misplaced(component)
+            }
+        }
+        guard builder.steps.isEmpty, builder.scope > 0 else {
+            throw QueryError(.syntax, "a path needs the name of a property", at: syntax.position)
+        }
+        return (builder.object(), 0)
+    }
+
+    private func start(
+        _ syntax: PathSyntax, _ components: inout ArraySlice<PathSyntax.Component>
+    ) throws(QueryError) -> PathBuilder {
+        guard case .variable(let name) = components.first?.kind else {
+            return PathBuilder(schema: schema, scope: 0, classIndex: scopes[0].classIndex)
+        }
+        components.removeFirst()
+        guard
+            let scope = scopes.lastIndex(where: { $0.variable.map { UTF8Order.equal($0, name) } ?? false })
+        else {
+            throw QueryError(
+                .syntax, "found the variable '$\(name)', which no SUBQUERY around it names", at: syntax.position)
+        }
+        return PathBuilder(
+            schema: schema, scope: scope, names: [CanonicalText.variable(scope)],
+            classIndex: scopes[scope].classIndex)
+    }
+
+    /// What the rest of the path makes of a property: the path, or nil if a link was followed and the path goes on.
+    private func go(
+        on property: Int, _ selection: Query.Path.Selection?, _ components: inout ArraySlice<PathSyntax.Component>,
+        _ builder: inout PathBuilder
+    ) throws(QueryError) -> Query.Path? {
+        let declared = schema[builder.classIndex].properties[property]
+        let target = declared.type.targetClass.flatMap(schema.index(of:))
+        if let selection {
+            if let target {
+                builder.follow(property, to: target, isToMany: true, selection: selection)
+                return components.isEmpty ? builder.object() : nil
+            }
+            try end(components)
+            if case .key(let key) = selection { return builder.path(.entry(property, key: .string(key)), declared) }
+            return builder.path(.element(property, selection), declared)
+        }
+        guard let next = components.first else { return builder.path(endingAt: property, declared) }
+        if let leaf = try leaf(property, declared, next, ofClass: builder.classIndex) {
+            try end(components.dropFirst())
+            if case .keys = leaf { builder.names.append("@keys") } else { builder.names.append("@count") }
+            return builder.path(leaf, declared)
+        }
+        switch next.kind {
+        case .property, .backlink, .operation("links"):
+            guard let target else {
+                throw QueryError(
+                    .typeMismatch,
+                    "\(schema[builder.classIndex].name).\(declared.name) is \(declared.type); only a path "
+                        + "through links goes on",
+                    at: next.position)
+            }
+            builder.follow(property, to: target, isToMany: declared.type.isCollection)
+            return nil
+        default: throw Self.misplaced(next)
+        }
+    }
+
+    /// Refuses components behind the end of a path.
+    private func end(_ components: ArraySlice<PathSyntax.Component>) throws(QueryError) {
+        guard let next = components.first else { return }
+        throw QueryError(
+            .typeMismatch, "a path cannot go on after an operation or a value; @count must appear at the end of a keypath",
+            at: next.position)
+    }
+
+    /// The one element that a path goes on with, if the next component says so; `[*]` and `@values` are skipped.
+    private func selection(
+        _ property: Int, in builder: PathBuilder, _ components: inout ArraySlice<PathSyntax.Component>
+    ) throws(QueryError) -> Query.Path.Selection? {
+        guard let next = components.first else { return nil }
+        let type = schema[builder.classIndex].properties[property].type
+        let name = "\(schema[builder.classIndex].name).\(schema[builder.classIndex].properties[property].name)"
+        func refuse(_ what: String) -> QueryError {
+            QueryError(.typeMismatch, "\(what); \(name) is \(type)", at: next.position)
+        }
+        let selection: Query.Path.Selection
+        switch next.kind {
+        case .named("*") where type.isCollection, .operation("values") where type.container == .map:
+            components.removeFirst()
+            return nil
+        case .named("*"): throw refuse("[*] works on collections")
+        case .key(let key) where type.container == .map, .property(let key) where type.container == .map:
+            selection = .key(key)
+        case .operation("keys") where type.container == .map: return nil
+        case .key, .operation("keys"), .operation("values"):
+            throw refuse("only maps have keys")
+        case .index(let index) where type.container == .list: selection = .index(index)
+        case .named("FIRST") where type.container == .list: selection = .index(0)
+        case .named("LAST") where type.container == .list: selection = .last
+        case .index, .named("FIRST"), .named("LAST"): throw refuse("only the elements of lists have positions")
+        default: return nil
+        }
+        components.removeFirst()
+        return selection
+    }
+
+    /// What an operation after a property reads; nil for anything else.
     private func leaf(
         _ property: Int, _ declared: Property, _ component: PathSyntax.Component, ofClass classIndex: Int
     ) throws(QueryError) -> Query.Path.Leaf? {
         let type = declared.type
-        let name = "\(schema[classIndex].name).\(declared.name)"
-        switch component.kind {
-        case .operation("count"), .operation("size"), .named("SIZE"):
-            if type.isCollection { return .count(property) }
-            switch type.element {
-            case .link(let target): return .presence(property, targetClass: schema.index(of: target) ?? -1)
-            case .scalar(.string), .scalar(.data): return .size(property)
-            default:
-                throw QueryError(
-                    .typeMismatch, "@count works on collections, strings, data and links; \(name) is \(type)",
-                    at: component.position)
-            }
-        case .operation("keys") where type.container == .map: return .keys(property)
-        case .operation("values") where type.container == .map: return nil
-        case .named("*") where type.isCollection: return nil
-        case .key(let key) where type.container == .map: return try entry(property, type, key, component)
-        case .property(let key) where type.container == .map: return try entry(property, type, key, component)
-        case .key, .operation("keys"), .operation("values"):
-            throw QueryError(.typeMismatch, "only maps have keys; \(name) is \(type)", at: component.position)
-        default: throw Self.misplaced(component)
-        }
-    }
-
-    private func entry(
-        _ property: Int, _ type: PropertyType, _ key: String, _ component: PathSyntax.Component
-    ) throws(QueryError) -> Query.Path.Leaf {
-        guard !type.element.isLink else {
+        if case .operation("keys") = component.kind { return .keys(property) }
+        guard component.isCount else { return nil }
+        if type.isCollection { return .count(property) }
+        switch type.element {
+        case .link(let target): return .presence(property, targetClass: schema.index(of: target) ?? -1)
+        case .scalar(.string), .scalar(.data): return .size(property)
+        default:
             throw QueryError(
-                .unsupported, "a link under a map's key is not supported yet in a path", at: component.position)
+                .typeMismatch,
+                "@count works on collections, strings, data and links; \(schema[classIndex].name).\(declared.name) "
+                    + "is \(type)",
+                at: component.position)
         }
-        return .entry(property, key: .string(key))
     }
 
-    /// The error of a component that is not known, or not yet, where it stands.
+    private func backlink(
+        _ className: String, _ name: String, to target: Int, _ component: PathSyntax.Component
+    ) throws(QueryError) -> Query.Path.Backlink {
+        let classIndex = try classIndex(className, at: component.position)
+        let property = try property(name, ofClass: classIndex, at: component.position)
+        let declared = schema[classIndex].properties[property]
+        guard declared.type.targetClass.flatMap(schema.index(of:)) == target else {
+            throw QueryError(
+                .typeMismatch,
+                "@links.\(className).\(name) needs a link to \(schema[target].name); it is \(declared.type)",
+                at: component.position)
+        }
+        return Query.Path.Backlink(classIndex: classIndex, property: property)
+    }
+
+    /// The error of a component that is not known, or not where it stands.
     private static func misplaced(_ component: PathSyntax.Component) -> QueryError {
         let known: Set<String> = ["count", "size", "min", "max", "sum", "avg", "type", "keys", "values", "links"]
         switch component.kind {
-        case .property(let name):
+        case .property(let name), .variable(let name):
             return QueryError(.syntax, "found '\(name)' where a path cannot go on", at: component.position)
         case .operation(let name) where !known.contains(name):
             let nearest = NearestName.find(name, among: known.sorted()).map { "; did you mean '@\($0)'?" } ?? ""
             return QueryError(.syntax, "there is no operation '@\(name)'\(nearest)", at: component.position)
-        case .operation(let name):
+        case .operation("type"):
             return QueryError(
-                .unsupported, "the operation '@\(name)' is not supported here yet", at: component.position)
+                .typeMismatch, "@type must appear at the end of a keypath that is compared with the name of a type",
+                at: component.position)
+        case .operation(let name):
+            return QueryError(.syntax, "found '@\(name)' where a path cannot go on", at: component.position)
         case .backlink:
-            return QueryError(.unsupported, "backlinks ('@links') are not supported yet", at: component.position)
-        case .key: return QueryError(.unsupported, "a key in a path is not supported here", at: component.position)
-        case .index, .named:
-            return QueryError(.unsupported, "list indexes in a path are not supported yet", at: component.position)
+            return QueryError(.syntax, "found '@links' where a path cannot go on", at: component.position)
+        case .key, .index, .named:
+            return QueryError(.syntax, "found '[…]' where a path cannot go on", at: component.position)
         }
     }
 }
 
-/// What a path has gathered so far.
-private struct PathBuilder {
-    var steps: [Query.Path.Step] = []
-    var names: [String] = []
-    var classIndex: Int
-
-    /// Whether a to-one link on the way, after the last collection, can lead nowhere.
-    private var canBreak: Bool { steps.last.map { !$0.isToMany } ?? false }
-
-    func path(endingAt property: Int, _ declared: Property, schema: Schema) -> Query.Path {
-        if declared.type.isCollection { return path(.elements(property), declared, schema: schema) }
-        return path(declared.type.element.isLink ? .link(property) : .value(property), declared, schema: schema)
+extension PathSyntax.Component {
+    var isCount: Bool {
+        switch kind {
+        case .operation("count"), .operation("size"), .named("SIZE"): true
+        default: false
+        }
     }
 
-    func path(_ leaf: Query.Path.Leaf, _ declared: Property, schema: Schema) -> Query.Path {
-        var type: Query.Path.ValueType
-        switch declared.type.element {
-        case .scalar(let scalar): type = .scalar(scalar)
-        case .link(let target): type = .link(schema.index(of: target) ?? -1)
-        }
-        var text = names.joined(separator: ".")
-        let canBeNull: Bool
-        switch leaf {
-        case .value: canBeNull = canBreak || declared.type.isOptional
-        case .link: canBeNull = true
-        case .elements: canBeNull = declared.type.isOptional && !declared.type.element.isLink
-        case .keys:
-            (type, canBeNull) = (.scalar(.string), false)
-            text += ".@keys"
-        case .entry(_, let key):
-            canBeNull = true
-            text += "[\(CanonicalText.literal(key))]"
-        case .count, .presence:
-            (type, canBeNull) = (.scalar(.int), false)
-            text += ".@count"
-        case .size:
-            (type, canBeNull) = (.scalar(.int), canBreak || declared.type.isOptional)
-            text += ".@count"
-        }
-        return Query.Path(
-            steps: steps, leafClass: classIndex, leaf: leaf, type: type, canBeNull: canBeNull, text: text)
+    var isAll: Bool {
+        if case .named("*") = kind { true } else { false }
     }
 }

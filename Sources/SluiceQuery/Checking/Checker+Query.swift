@@ -14,9 +14,9 @@ extension Query {
                 text: "OBJECT(\(id))")
         case .objects(let className, let position):
             let classIndex = try checker.classIndex(className, at: position)
-            let predicate = try checker.predicate(syntax.predicate, ofClass: classIndex)
+            let predicate = try checker.on(classIndex).predicate(syntax.predicate)
             try checker.checkLimits(predicate)
-            let clauses = try checker.clauses(syntax.clauses, ofClass: classIndex)
+            let clauses = try checker.on(classIndex).clauses(syntax.clauses)
             var text = schema[classIndex].name
             if case .constant(true) = predicate {} else { text += " WHERE " + CanonicalText.predicate(predicate) }
             try self.init(
@@ -42,14 +42,16 @@ extension Query {
         self.predicate = predicate
         sort = clauses.sort
         limit = clauses.limit
+        stages = clauses.stages
+        positionPaths = clauses.positionPaths
         exclusions = ExclusionTree(clauses.exclusions.map(\.properties))
         canonicalText = text
         hash = SHA256.truncatedID(of: Array(text.utf8))
         var paths: [Path] = []
         predicate.forEachComparison { paths += $0.paths }
         predicateDependencies = QueryDependencies(paths: paths)
-        sortDependencies = QueryDependencies(paths: clauses.sort.map(\.path))
-        dependencies = QueryDependencies(paths: paths + clauses.sort.map(\.path))
+        sortDependencies = QueryDependencies(paths: clauses.positionPaths)
+        dependencies = QueryDependencies(paths: paths + clauses.positionPaths)
     }
 }
 
@@ -62,18 +64,14 @@ struct CheckedClauses {
 
     var sort: [SortKey] = []
     var limit: Int?
+    var stages: [Query.Stage] = []
+    var positionPaths: [Query.Path] = []
+    /// The clauses in canonical form but for the exclusions, each after a blank.
+    var text = ""
     /// Sorted by text; none the beginning of another.
-    var exclusions: [Exclusion] = []
-
-    /// The clauses in canonical form, each after a blank.
-    var text: String {
-        var text = ""
-        if !sort.isEmpty {
-            let keys = sort.map { "\($0.path.text) \($0.isAscending ? "ASC" : "DESC")" }
-            text += " SORT(\(keys.joined(separator: ", ")))"
+    var exclusions: [Exclusion] = [] {
+        didSet {
+            if !exclusions.isEmpty { text += " EXCLUDE(\(exclusions.map(\.text).joined(separator: ", ")))" }
         }
-        if let limit { text += " LIMIT(\(limit))" }
-        if !exclusions.isEmpty { text += " EXCLUDE(\(exclusions.map(\.text).joined(separator: ", ")))" }
-        return text
     }
 }

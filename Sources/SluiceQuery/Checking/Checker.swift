@@ -2,7 +2,26 @@ internal import SluiceModel
 
 /// Checks what was written against a schema and brings it into canonical form.
 struct Checker {
+    /// An object that paths may begin at.
+    struct Scope {
+        let classIndex: Int
+        /// What a subquery calls it; nil for the queried object.
+        let variable: String?
+    }
+
     let schema: Schema
+    /// The queried object, then what the subqueries around speak of, the innermost last.
+    var scopes: [Scope] = []
+
+    init(schema: Schema, scopes: [Scope] = []) {
+        self.schema = schema
+        self.scopes = scopes
+    }
+
+    /// A checker of conditions on objects of a class.
+    func on(_ classIndex: Int, variable: String? = nil) -> Checker {
+        Checker(schema: schema, scopes: scopes + [Scope(classIndex: classIndex, variable: variable)])
+    }
 
     /// The class of that name.
     func classIndex(_ name: String, at position: Int?) throws(QueryError) -> Int {
@@ -24,9 +43,9 @@ struct Checker {
         throw QueryError(.unknownProperty, "\(owner.name) has no property '\(name)'; \(hint)", at: position)
     }
 
-    /// A condition on objects of a class, in canonical form.
+    /// A condition on the objects of the scopes, in canonical form.
     func predicate(
-        _ syntax: PredicateSyntax, ofClass classIndex: Int, depth: Int = 0
+        _ syntax: PredicateSyntax, depth: Int = 0
     ) throws(QueryError) -> Query.Predicate {
         // One level of parentheses can hold an OR of ANDs of negations.
         guard depth <= QueryLimits.depthMax * 4 else {
@@ -35,43 +54,68 @@ struct Checker {
         }
         switch syntax {
         case .constant(let isTrue): return .constant(isTrue)
-        case .comparison(let comparison): return try self.comparison(comparison, ofClass: classIndex)
-        case .not(let operand): return try predicate(operand, ofClass: classIndex, depth: depth + 1).negated()
-        case .and(let operands): return .conjunction(try all(operands, ofClass: classIndex, depth: depth + 1))
-        case .or(let operands): return .disjunction(try all(operands, ofClass: classIndex, depth: depth + 1))
+        case .comparison(let comparison): return try self.comparison(comparison)
+        case .not(let operand): return try predicate(operand, depth: depth + 1).negated()
+        case .and(let operands): return .conjunction(try all(operands, depth: depth + 1))
+        case .or(let operands): return .disjunction(try all(operands, depth: depth + 1))
         }
     }
 
     private func all(
-        _ operands: [PredicateSyntax], ofClass classIndex: Int, depth: Int
+        _ operands: [PredicateSyntax], depth: Int
     ) throws(QueryError) -> [Query.Predicate] {
         var result: [Query.Predicate] = []
         result.reserveCapacity(operands.count)
-        for operand in operands { result.append(try predicate(operand, ofClass: classIndex, depth: depth)) }
+        for operand in operands { result.append(try predicate(operand, depth: depth)) }
         return result
     }
 
     /// Refuses what would not parse again, or not compile.
     func checkLimits(_ predicate: Query.Predicate) throws(QueryError) {
-        var nodeCount = 0
-        var constantCount = 0
-        var listCount = 0
-        predicate.forEachComparison { comparison in
-            nodeCount += 1
-            constantCount += 1
-            if case .list(let values) = comparison.right {
-                constantCount += values.count
-                listCount = max(listCount, values.count)
-            }
-        }
+        var size = QuerySize()
+        size.add(predicate)
         let limits = [
-            (nodeCount, QueryLimits.nodeCountMax, "conditions"),
-            (constantCount, QueryLimits.constantCountMax, "constants"),
-            (listCount, QueryLimits.listCountMax, "elements in a list"),
+            (size.nodeCount, QueryLimits.nodeCountMax, "conditions"),
+            (size.constantCount, QueryLimits.constantCountMax, "constants"),
+            (size.listCount, QueryLimits.listCountMax, "elements in a list"),
             (predicate.parenthesesDepth, QueryLimits.depthMax, "parentheses within each other"),
         ]
         for (count, limit, what) in limits where count > limit {
             throw QueryError(.limitExceeded, "the query has \(count) \(what); the limit is \(limit)", at: nil)
+        }
+    }
+}
+
+/// What the limits count.
+private struct QuerySize {
+    var nodeCount = 0
+    var constantCount = 0
+    var listCount = 0
+
+    mutating func add(_ predicate: Query.Predicate) {
+        var comparisons: [Query.Comparison] = []
+        predicate.forEachComparison { comparisons.append($0) }
+        for comparison in comparisons {
+            nodeCount += 1
+            constantCount += 1
+            add(comparison.left)
+            add(comparison.right)
+        }
+    }
+
+    private mutating func add(_ operand: Query.Comparison.Operand) {
+        switch operand {
+        case .constant(.list(let values)), .constant(.set(let values)), .list(let values):
+            constantCount += values.count
+            listCount = max(listCount, values.count)
+        case .constant: break
+        case .arithmetic(_, let left, let right, _):
+            nodeCount += 1
+            constantCount += 1
+            add(left)
+            add(right)
+        case .path(let path):
+            if case .subquery(let subquery) = path.leaf { add(subquery.predicate) }
         }
     }
 }

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import SluiceModel
 
-/// A literal in the type of the path that it is compared with.
+/// A literal in the type of the side that it is compared with.
 enum Constant {
     /// A value of the type, or null.
     case exact(Value)
@@ -14,12 +14,11 @@ enum Constant {
 }
 
 extension Checker {
-    /// Turns a literal into the type of a path.
-    func constant(
-        _ literal: LiteralSyntax, for path: Query.Path, named name: String
-    ) throws(QueryError) -> Constant {
+    /// Turns a literal into the type of a side.
+    func constant(_ literal: LiteralSyntax, for side: OperandSide) throws(QueryError) -> Constant {
         if case .value(.null) = literal.kind { return .exact(.null) }
-        switch path.type {
+        let name = side.name
+        switch side.type {
         case .link(let target): return .exact(.link(try key(literal, ofClass: target, named: name)))
         case .scalar(let type):
             if let number = Self.number(literal) {
@@ -51,7 +50,7 @@ extension Checker {
     // MARK: Numbers
 
     /// The digits of a numeric literal; nil for any other.
-    private static func number(_ literal: LiteralSyntax) -> String? {
+    static func number(_ literal: LiteralSyntax) -> String? {
         switch literal.kind {
         case .number(let digits): digits
         case .value(.int(let value)): String(value)
@@ -63,7 +62,7 @@ extension Checker {
     }
 
     /// A number in the given type, nearest where it has none that is equal; nil for types that are not numeric.
-    private func numeric(
+    func numeric(
         _ digits: String, _ type: ScalarType, _ literal: LiteralSyntax
     ) throws(QueryError) -> Constant? {
         let isFinite = digits.utf8.contains { Lexer.isDigit($0) }

@@ -3,18 +3,24 @@ internal import SluiceModel
 
 /// A comparison without any property: it is true or false by itself.
 struct ConstantComparison {
+    private let left: CheckedOperand
+    private let right: CheckedOperand
     private let syntax: ComparisonSyntax
 
-    init(_ syntax: ComparisonSyntax) { self.syntax = syntax }
+    init(_ left: CheckedOperand, _ right: CheckedOperand, _ syntax: ComparisonSyntax) {
+        self.left = left
+        self.right = right
+        self.syntax = syntax
+    }
 
     func isTrue() throws(QueryError) -> Bool {
-        guard case .literal(let left) = syntax.left else {
+        guard case .literal(let left) = left else {
             throw QueryError(
                 .syntax, "a comparison needs a property or a value on its left",
                 at: syntax.left.position ?? syntax.position)
         }
         let value = try value(left)
-        switch (syntax.right, syntax.comparison) {
+        switch (right, syntax.comparison) {
         case (.literal(let right), let comparison) where comparison != .isIn && comparison != .between:
             return try holds(value, comparison, self.value(right))
         case (.list(let literals, nil, _), .isIn):
@@ -25,7 +31,7 @@ struct ConstantComparison {
             return try holds(value, .lessOrEqual, self.value(literals[1]))
         default:
             throw QueryError(
-                .unsupported, "\(syntax.comparison.rawValue) between these constants is not supported",
+                .typeMismatch, "\(syntax.comparison.rawValue) does not compare a constant with such a list",
                 at: syntax.position)
         }
     }

@@ -2,13 +2,15 @@ internal import SluiceModel
 
 /// Makes one IN of equalities that stand side by side: `a == 1 OR a IN {2, 3}`, and of inequalities its negation.
 struct MembershipMerger {
-    private struct Group: Hashable {
-        let path: Query.Path
+    private struct Group {
+        let operand: Query.Comparison.Operand
         let ignoresCase: Bool
+        var values: [Value]
     }
 
     private let isConjunction: Bool
-    private var values: [Group: [Value]] = [:]
+    private var groups: [Group] = []
+    private var positions: [[UInt8]: Int] = [:]
     private var others: [Query.Predicate] = []
 
     /// - Parameter isConjunction: whether the operands stand in an AND instead of an OR.
@@ -16,9 +18,9 @@ struct MembershipMerger {
         var merger = MembershipMerger(isConjunction: isConjunction)
         for operand in operands { merger.add(operand) }
         return merger.others
-            + merger.values.map { group, values in
+            + merger.groups.map { group in
                 let membership = Query.Predicate.membership(
-                    .any, group.path, values, ignoresCase: group.ignoresCase)
+                    .any, group.operand, group.values, ignoresCase: group.ignoresCase)
                 return isConjunction ? membership.negated() : membership
             }
     }
@@ -35,35 +37,44 @@ struct MembershipMerger {
             others.append(operand)
             return
         }
-        guard comparison.quantifier == .any, case .path(let path) = comparison.left, !isConjunction || !path.isToMany
-        else {
+        guard comparison.quantifier == .any, !isConjunction || !comparison.left.isToMany else {
             others.append(operand)
             return
         }
-        let group = Group(path: path, ignoresCase: comparison.ignoresCase)
         switch comparison.right {
-        case .constant(.null): others.append(operand)
-        case .constant(let value): values[group, default: []].append(value)
-        case .list(let list): values[group, default: []] += list
-        case .path: others.append(operand)
+        case .constant(.null), .constant(.list), .constant(.set), .path, .arithmetic: others.append(operand)
+        case .constant(let value): add([value], to: comparison)
+        case .list(let list) where comparison.comparison == .isIn: add(list, to: comparison)
+        case .list: others.append(operand)
+        }
+    }
+
+    private mutating func add(_ values: [Value], to comparison: Query.Comparison) {
+        let text = Array((CanonicalText.operand(comparison.left, .any) + (comparison.ignoresCase ? " [c]" : "")).utf8)
+        if let position = positions[text] {
+            groups[position].values += values
+        } else {
+            positions[text] = groups.count
+            groups.append(Group(operand: comparison.left, ignoresCase: comparison.ignoresCase, values: values))
         }
     }
 }
 
 extension Query.Predicate {
-    /// Whether a path's values are among those given: an IN, an equality, or a constant. NULL becomes an equality
+    /// Whether a side's values are among those given: an IN, an equality, or a constant. NULL becomes an equality
     /// beside.
     ///
-    /// - Parameter values: of the path's type or null, in any order.
+    /// - Parameter values: of the side's type or null, in any order.
     static func membership(
-        _ quantifier: Query.Comparison.Quantifier, _ path: Query.Path, _ values: [Value], ignoresCase: Bool
+        _ quantifier: Query.Comparison.Quantifier, _ operand: Query.Comparison.Operand, _ values: [Value],
+        ignoresCase: Bool
     ) -> Query.Predicate {
-        let quantifier = path.isToMany ? quantifier : .any
+        let quantifier = operand.isToMany ? quantifier : .any
         if quantifier == .any, values.count > 1, values.contains(where: \.isNull) {
             let others = values.filter { !$0.isNull }
             return .disjunction([
-                membership(quantifier, path, [.null], ignoresCase: false),
-                membership(quantifier, path, others, ignoresCase: ignoresCase),
+                membership(quantifier, operand, [.null], ignoresCase: false),
+                membership(quantifier, operand, others, ignoresCase: ignoresCase),
             ])
         }
         guard case .set(let distinct) = Value.set(of: values) else { return .constant(false) }
@@ -71,7 +82,7 @@ extension Query.Predicate {
         let isSingle = distinct.count == 1
         return .comparison(
             Query.Comparison(
-                quantifier: quantifier, left: .path(path), comparison: isSingle ? .equal : .isIn,
+                quantifier: quantifier, left: operand, comparison: isSingle ? .equal : .isIn,
                 ignoresCase: ignoresCase && !distinct.allSatisfy(\.isNull),
                 right: isSingle ? .constant(distinct[0]) : .list(distinct)))
     }

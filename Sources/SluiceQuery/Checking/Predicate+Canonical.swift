@@ -53,7 +53,9 @@ extension Query.Predicate {
     /// How many parentheses the canonical text has within each other.
     var parenthesesDepth: Int {
         switch self {
-        case .constant, .comparison, .not: 0
+        case .constant: 0
+        case .comparison(let comparison): comparison.parenthesesDepth
+        case .not(let comparison): comparison.parenthesesDepth + 1
         case .or(let operands): operands.map(\.parenthesesDepth).max() ?? 0
         case .and(let operands):
             operands.map { operand in
@@ -67,12 +69,11 @@ extension Query.Comparison {
     /// The comparison that is true exactly when this one is false; nil if there is none.
     var complement: Query.Comparison? {
         guard let complement = comparison.complement,
-            comparison == .equal || comparison == .notEqual || paths.allSatisfy(\.isTotallyOrdered)
+            comparison == .equal || comparison == .notEqual || left.isTotallyOrdered && right.isTotallyOrdered
         else { return nil }
-        let isToMany = paths.contains(where: \.isToMany)
         return Query.Comparison(
-            quantifier: isToMany && quantifier == .any ? .all : .any, left: left, comparison: complement,
-            ignoresCase: ignoresCase, right: right
+            quantifier: quantifier == .any ? .all : .any, left: left, comparison: complement, ignoresCase: ignoresCase,
+            right: right, rightQuantifier: rightQuantifier == .any ? .all : .any
         ).canonicalBool
     }
 
@@ -86,10 +87,40 @@ extension Query.Comparison {
     }
 }
 
-extension Query.Path {
-    /// Whether of two values always one is less than, equal to or greater than the other: neither null nor NaN occurs.
-    var isTotallyOrdered: Bool {
-        guard !canBeNull, case .scalar(let type) = type else { return false }
-        return type != .float && type != .double && type != .decimal
+extension Query.Comparison {
+    fileprivate var parenthesesDepth: Int { max(left.parenthesesDepth, right.parenthesesDepth) }
+}
+
+extension Query.Comparison.Operand {
+    /// Whether an operand of arithmetic stands in parentheses.
+    func needsParentheses(in operation: ArithmeticOperator, isRight: Bool) -> Bool {
+        guard case .arithmetic(let own, _, _, _) = self else { return false }
+        return own.bindsTighter == operation.bindsTighter ? isRight : operation.bindsTighter
     }
+
+    fileprivate var parenthesesDepth: Int {
+        switch self {
+        case .constant, .list: return 0
+        case .path(let path):
+            guard case .subquery(let subquery) = path.leaf else { return 0 }
+            return subquery.predicate.parenthesesDepth + 1
+        case .arithmetic(let operation, let left, let right, _):
+            return max(
+                left.parenthesesDepth + (left.needsParentheses(in: operation, isRight: false) ? 1 : 0),
+                right.parenthesesDepth + (right.needsParentheses(in: operation, isRight: true) ? 1 : 0))
+        }
+    }
+
+    /// How many sums and products stand within each other.
+    var arithmeticDepth: Int {
+        guard case .arithmetic(_, let left, let right, _) = self else { return 0 }
+        return max(left.arithmeticDepth, right.arithmeticDepth) + 1
+    }
+}
+
+extension ArithmeticOperator {
+    fileprivate var bindsTighter: Bool { self == .multiply || self == .divide }
+
+    /// Whether the operands may change places.
+    var isCommutative: Bool { self == .add || self == .multiply }
 }

@@ -1,175 +1,144 @@
 internal import SluiceModel
 
-/// Follows one path from rows: to test its values, to read its value, or to see whether everything on it is here.
+/// Follows one path from objects to its values, or to the objects at its end.
 final class PathReader: Sendable {
+    /// What a path leads to.
+    enum End {
+        case row(Row)
+        /// An object that is here, whose key is all that is wanted.
+        case key(ObjectKey)
+        /// A to-one link after the last collection leads nowhere.
+        case broken
+    }
+
+    let scope: Int
     private let steps: [Query.Path.Step]
-    private let leaf: Query.Path.Leaf
+    private let leaf: LeafReader
     private let brokenValue: Value
     /// From which step on the path has one value.
     private let singleFrom: Int
-    /// Whether the leaf is the primary key of the last link's target: the link itself holds it.
+    /// Whether the key of the last link's target is all that the leaf reads.
     private let endsAtKey: Bool
-    /// The class that links at the leaf lead to.
-    private let leafTarget: Int?
+    /// Whether the path has many values.
+    let isToMany: Bool
 
-    init(_ path: Query.Path, schema: Schema) {
+    /// - Parameter readsObjects: whether the objects at the end are wanted, and not what the leaf reads of them.
+    init(_ path: Query.Path, schema: Schema, readsObjects: Bool = false) {
+        scope = path.scope
         steps = path.steps
-        leaf = path.leaf
+        leaf = LeafReader(path, schema: schema)
         brokenValue = path.brokenValue
+        isToMany = path.isToMany
         switch path.leaf {
         case .elements, .keys: singleFrom = .max
         default: singleFrom = (path.steps.lastIndex(where: \.isToMany) ?? -1) + 1
         }
-        if case .value(let property) = path.leaf, !path.steps.isEmpty {
-            endsAtKey = property == schema[path.leafClass].primaryKeyIndex
-        } else {
-            endsAtKey = false
-        }
-        switch (path.leaf, path.type) {
-        case (.presence(_, let target), _), (_, .link(let target)): leafTarget = target
-        default: leafTarget = nil
+        switch path.leaf {
+        case _ where path.steps.isEmpty || readsObjects: endsAtKey = false
+        case .value(let property): endsAtKey = property == schema[path.leafClass].primaryKeyIndex
+        case .object: endsAtKey = true
+        default: endsAtKey = false
         }
     }
 
-    // MARK: Testing
+    // MARK: Values
 
-    /// Whether at least one value passes the test, or fails it if `isNegated`.
+    /// Whether at least one value passes a test.
     func anyValue(
-        of row: Row, in source: any ObjectSource, passes test: ValueTest, isNegated: Bool
+        in context: EvaluationContext, _ source: any ObjectSource, _ test: (Value) throws -> Bool
     ) throws -> Bool {
-        steps.isEmpty
-            ? try anyLeaf(of: row, in: source, test, isNegated)
-            : try anyValue(of: row, from: 0, in: source, test, isNegated)
+        let row = context.row(at: scope)
+        if steps.isEmpty { return try leaf.anyValue(of: row, context, source, test) }
+        return try anyEnd(of: row, in: source) { end in
+            switch end {
+            case .row(let row): try leaf.anyValue(of: row, context, source, test)
+            case .key(let key): try test(leaf.value(of: key))
+            case .broken: try test(brokenValue)
+            }
+        }
     }
 
-    private func anyValue(
-        of row: Row, from index: Int, in source: any ObjectSource, _ test: ValueTest, _ isNegated: Bool
+    /// The value of a path that has one.
+    func value(in context: EvaluationContext, _ source: any ObjectSource) throws -> Value {
+        let row = context.row(at: scope)
+        if steps.isEmpty { return try leaf.value(of: row, context, source) }
+        var result = brokenValue
+        _ = try anyEnd(of: row, in: source) { end in
+            switch end {
+            case .row(let row): result = try leaf.value(of: row, context, source)
+            case .key(let key): result = leaf.value(of: key)
+            case .broken: break
+            }
+            return true
+        }
+        return result
+    }
+
+    // MARK: Objects
+
+    /// Whether at least one object, or nothing, that the steps lead to passes a test.
+    func anyEnd(of row: Row, in source: any ObjectSource, _ test: (End) throws -> Bool) throws -> Bool {
+        try anyEnd(of: row, from: 0, in: source, test)
+    }
+
+    private func anyEnd(
+        of row: Row, from index: Int, in source: any ObjectSource, _ test: (End) throws -> Bool
     ) throws -> Bool {
-        guard index < steps.count else { return try anyLeaf(of: row, in: source, test, isNegated) }
-        switch row.values[steps[index].property] {
+        guard index < steps.count else { return try test(.row(row)) }
+        let step = steps[index]
+        if step.isBacklink { return try anyEnd(linkingTo: row, index, in: source, test) }
+        let value = row.values[step.property]
+        switch step.selection.map({ value.element(at: $0) }) ?? value {
         case .link(let key):
-            if let result = try anyValue(behind: key, index, in: source, test, isNegated) { return result }
+            if let result = try anyEnd(behind: key, index, in: source, test) { return result }
         case .list(let links), .set(let links):
-            for case .link(let key) in links
-            where try anyValue(behind: key, index, in: source, test, isNegated) ?? false {
+            for case .link(let key) in links where try anyEnd(behind: key, index, in: source, test) ?? false {
                 return true
             }
         case .map(let map):
-            for case .link(let key) in map.entries.lazy.map(\.value)
-            where try anyValue(behind: key, index, in: source, test, isNegated) ?? false {
-                return true
+            for entry in map.entries {
+                if case .link(let key) = entry.value, try anyEnd(behind: key, index, in: source, test) ?? false {
+                    return true
+                }
             }
         default: break
         }
-        return index >= singleFrom && test.passes(brokenValue) != isNegated
+        return try index >= singleFrom && test(.broken)
+    }
+
+    private func anyEnd(
+        linkingTo row: Row, _ index: Int, in source: any ObjectSource, _ test: (End) throws -> Bool
+    ) throws -> Bool {
+        let step = steps[index]
+        var isFound = false
+        try source.backlinks(
+            to: ObjectRef(step.sourceClass, row.key), fromClass: step.classIndex, property: step.property
+        ) { key in
+            isFound = try anyEnd(behind: key, index, in: source, test) ?? false
+            return !isFound
+        }
+        return isFound
     }
 
     /// Nil for a ghost.
-    private func anyValue(
-        behind key: ObjectKey, _ index: Int, in source: any ObjectSource, _ test: ValueTest, _ isNegated: Bool
+    private func anyEnd(
+        behind key: ObjectKey, _ index: Int, in source: any ObjectSource, _ test: (End) throws -> Bool
     ) throws -> Bool? {
         let object = ObjectRef(steps[index].targetClass, key)
-        if endsAtKey, index == steps.count - 1 {
-            return try source.isPresent(object) ? test.passes(key.value) != isNegated : nil
-        }
+        if endsAtKey, index == steps.count - 1 { return try source.isPresent(object) ? test(.key(key)) : nil }
         guard let row = try source.row(object) else { return nil }
-        return try anyValue(of: row, from: index + 1, in: source, test, isNegated)
+        return try anyEnd(of: row, from: index + 1, in: source, test)
     }
+}
 
-    private func anyLeaf(
-        of row: Row, in source: any ObjectSource, _ test: ValueTest, _ isNegated: Bool
-    ) throws -> Bool {
-        switch leaf {
-        case .value(let property): return test.passes(row.values[property]) != isNegated
-        case .elements(let property):
-            switch row.values[property] {
-            case .list(let elements), .set(let elements):
-                for element in elements where try passes(element, in: source, test, isNegated) { return true }
-            case .map(let map):
-                for entry in map.entries where try passes(entry.value, in: source, test, isNegated) { return true }
-            default: break
-            }
-            return false
-        case .keys(let property):
-            guard case .map(let map) = row.values[property] else { return false }
-            return map.entries.contains { test.passes(.string($0.key)) != isNegated }
-        default: return test.passes(try leafValue(of: row, in: source)) != isNegated
+extension Value {
+    /// One element of a list, or the value of a map; null if there is none.
+    func element(at selection: Query.Path.Selection) -> Value {
+        switch (selection, self) {
+        case (.index(let index), .list(let elements)): index < elements.count ? elements[index] : .null
+        case (.last, .list(let elements)): elements.last ?? .null
+        case (.key(let key), .map(let map)): map[key] ?? .null
+        default: .null
         }
-    }
-
-    private func passes(
-        _ element: Value, in source: any ObjectSource, _ test: ValueTest, _ isNegated: Bool
-    ) throws -> Bool {
-        if let leafTarget {
-            guard case .link(let key) = element, try source.isPresent(ObjectRef(leafTarget, key)) else { return false }
-        }
-        return test.passes(element) != isNegated
-    }
-
-    // MARK: Reading
-
-    /// The value of a path that has one.
-    func value(of row: Row, in source: any ObjectSource) throws -> Value {
-        var row = row
-        for (index, step) in steps.enumerated() {
-            guard case .link(let key) = row.values[step.property] else { return brokenValue }
-            let object = ObjectRef(step.targetClass, key)
-            if endsAtKey, index == steps.count - 1 { return try source.isPresent(object) ? key.value : .null }
-            guard let next = try source.row(object) else { return brokenValue }
-            row = next
-        }
-        return try leafValue(of: row, in: source)
-    }
-
-    private func leafValue(of row: Row, in source: any ObjectSource) throws -> Value {
-        let value = row.values[leafProperty]
-        switch (leaf, value) {
-        case (.value, _): return value
-        case (.link, .link(let key)): return try isPresent(key, in: source) ? value : .null
-        case (.presence, .link(let key)): return .int(try isPresent(key, in: source) ? 1 : 0)
-        case (.presence, _): return .int(0)
-        case (.entry(_, .string(let key)), .map(let map)): return map[key] ?? .null
-        case (.count, .list(let elements)), (.count, .set(let elements)): return .int(Int64(elements.count))
-        case (.count, .map(let map)): return .int(Int64(map.entries.count))
-        case (.size, .string(let text)): return .int(Int64(text.utf8.count))
-        case (.size, .data(let bytes)): return .int(Int64(bytes.count))
-        default: return .null
-        }
-    }
-
-    private func isPresent(_ key: ObjectKey, in source: any ObjectSource) throws -> Bool {
-        guard let leafTarget else { return false }
-        return try source.isPresent(ObjectRef(leafTarget, key))
-    }
-
-    private var leafProperty: Int {
-        switch leaf {
-        case .value(let property), .link(let property), .elements(let property), .keys(let property),
-            .entry(let property, _), .count(let property), .size(let property), .presence(let property, _):
-            property
-        }
-    }
-
-    // MARK: Judging
-
-    /// Whether no property on the path is absent, from the row to the last object that it leads to.
-    func isHere(_ row: Row, from index: Int = 0, in source: any ObjectSource) throws -> Bool {
-        guard index < steps.count else { return !row.absent.contains(leafProperty) }
-        guard !row.absent.contains(steps[index].property) else { return false }
-        let links: [Value]
-        switch row.values[steps[index].property] {
-        case .list(let elements), .set(let elements): links = elements
-        case .map(let map): links = map.entries.map(\.value)
-        case let single: links = [single]
-        }
-        if endsAtKey, index == steps.count - 1 { return true }
-        for case .link(let key) in links {
-            if let target = try source.row(ObjectRef(steps[index].targetClass, key)),
-                try !isHere(target, from: index + 1, in: source)
-            {
-                return false
-            }
-        }
-        return true
     }
 }

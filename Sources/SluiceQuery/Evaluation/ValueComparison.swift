@@ -19,6 +19,7 @@ struct ValueComparison {
         if ignoresCase, case .string(let text) = left, case .string(let other) = right {
             return UTF8Order.equal(CaseFolding.fold(text), other) == (comparison == .equal)
         }
+        if let isEqual = Self.isEqual(wholes: left, right) { return isEqual == (comparison == .equal) }
         guard let order = Self.order(left, right) else { return comparison == .notEqual }
         return switch comparison {
         case .equal: order == 0
@@ -29,6 +30,20 @@ struct ValueComparison {
         case .greaterOrEqual: order >= 0
         default: false
         }
+    }
+
+    /// Whether a value is among those given, which must be sorted, and folded if case is ignored.
+    func isMember(_ value: Value, of sorted: [Value]) -> Bool {
+        let value = ignoresCase ? value.folded : value
+        var low = 0
+        var high = sorted.count
+        while low < high {
+            let middle = (low + high) / 2
+            let order = Value.compare(sorted[middle], value)
+            if order == 0 { return true }
+            if order < 0 { low = middle + 1 } else { high = middle }
+        }
+        return false
     }
 
     private func holdsWithNull(_ left: Bool, _ right: Bool) -> Bool {
@@ -56,7 +71,26 @@ struct ValueComparison {
         case (.float(let left), .int(let right)): order(right, Double(left)).map { -$0 }
         case (.decimal(let left), .decimal(let right)):
             left.isNaN || right.isNaN ? nil : left < right ? -1 : left == right ? 0 : 1
+        case (.decimal, .int), (.decimal, .float), (.decimal, .double), (.int, .decimal), (.float, .decimal),
+            (.double, .decimal):
+            DecimalKey.compare(left, right)
         default: Value.compare(left, right)
+        }
+    }
+
+    /// Whether two lists have equal elements in one order, or two sets the same elements; nil for other values.
+    private static func isEqual(wholes left: Value, _ right: Value) -> Bool? {
+        let equal = ValueComparison(.equal, ignoresCase: false)
+        switch (left, right) {
+        case (.list(let left), .list(let right)):
+            return left.count == right.count && zip(left, right).allSatisfy { equal.holds($0, $1) }
+        case (.set(let left), .set(let right)):
+            return left.count == right.count
+                && left.allSatisfy { element in right.contains { equal.holds(element, $0) } }
+        // A broken path to a set yields an empty list.
+        case (.set(let elements), .list(let none)), (.list(let none), .set(let elements)):
+            return elements.isEmpty && none.isEmpty
+        default: return nil
         }
     }
 

@@ -40,19 +40,7 @@ struct ValueTest {
         switch operand {
         case .right(let constant): comparison.holds(value, constant)
         case .left(let constant): comparison.holds(constant, ignoresCase ? value.folded : value)
-        case .list(let values): Self.contains(ignoresCase ? value.folded : value, in: values)
+        case .list(let values): comparison.isMember(value, of: values)
         }
-    }
-
-    private static func contains(_ value: Value, in values: [Value]) -> Bool {
-        var low = 0
-        var high = values.count
-        while low < high {
-            let middle = (low + high) / 2
-            let order = Value.compare(values[middle], value)
-            if order == 0 { return true }
-            if order < 0 { low = middle + 1 } else { high = middle }
-        }
-        return false
     }
 }

@@ -13,47 +13,119 @@ extension Query {
         case or([Predicate])
     }
 
-    /// A checked comparison. At most one side is a path that yields many values.
+    /// A checked comparison: of each value that the left side yields with each that the right side yields.
     package struct Comparison: Sendable {
         package enum Quantifier: Hashable, Sendable {
-            /// Of the values that a to-many path yields at least one; also stands in comparisons without such a path.
+            /// Of the values that a side yields at least one; also stands where a side has one value.
             case any
             /// All of them; true if there is none.
             case all
         }
 
-        package enum Operand: Sendable {
+        package indirect enum Operand: Sendable {
             case path(Path)
-            /// Of the type of the other side's path, or null. Text is folded if the comparison ignores case.
+            /// Of the type of the other side, or null. Text is folded if the comparison ignores case. A list or a set
+            /// beside a path to a whole collection.
             case constant(Value)
-            /// Sorted, distinct; the right side of `isIn` alone.
+            /// On the right side alone. Of `isIn` sorted and distinct; of other operators what the quantifier speaks of.
             case list([Value])
+            /// Of numbers; the type is that of the result.
+            case arithmetic(ArithmeticOperator, Operand, Operand, ScalarType)
         }
 
         package let quantifier: Quantifier
-        /// A path, but in text searches possibly a constant.
+        /// A path or arithmetic, but in text searches possibly a constant.
         package let left: Operand
         /// Never `between`, which is two comparisons.
         package let comparison: ComparisonOperator
         package let ignoresCase: Bool
         package let right: Operand
+        package let rightQuantifier: Quantifier
+
+        package init(
+            quantifier: Quantifier, left: Operand, comparison: ComparisonOperator, ignoresCase: Bool, right: Operand,
+            rightQuantifier: Quantifier = .any
+        ) {
+            self.quantifier = left.isToMany ? quantifier : .any
+            self.left = left
+            self.comparison = comparison
+            self.ignoresCase = ignoresCase
+            self.right = right
+            self.rightQuantifier = right.isToMany ? rightQuantifier : .any
+        }
 
         /// The paths of both sides.
-        package var paths: [Path] {
-            [left, right].compactMap { operand in
-                if case .path(let path) = operand { path } else { nil }
-            }
+        package var paths: [Path] { left.paths + right.paths }
+    }
+}
+
+extension Query.Comparison.Operand {
+    /// Every path in the operand.
+    package var paths: [Query.Path] {
+        switch self {
+        case .path(let path): [path]
+        case .constant, .list: []
+        case .arithmetic(_, let left, let right, _): left.paths + right.paths
+        }
+    }
+
+    /// Whether the operand yields any number of values instead of one.
+    package var isToMany: Bool {
+        switch self {
+        case .path(let path): path.isToMany
+        case .constant: false
+        case .list: true
+        case .arithmetic(_, let left, let right, _): left.isToMany || right.isToMany
+        }
+    }
+
+    /// The type of a path or of arithmetic, and of a constant that is a scalar.
+    package var type: Query.Path.ValueType? {
+        switch self {
+        case .path(let path): path.type
+        case .constant(let value): value.scalarType.map { .scalar($0) }
+        case .list(let values): values.lazy.compactMap(\.scalarType).first.map { .scalar($0) }
+        case .arithmetic(_, _, _, let type): .scalar(type)
+        }
+    }
+
+    /// Whether a value may be null.
+    package var canBeNull: Bool {
+        switch self {
+        case .path(let path): path.canBeNull
+        case .constant(let value): value.isNull
+        case .list(let values): values.contains(where: \.isNull)
+        // Integers divided by zero and results beyond the range of their type are null.
+        case .arithmetic: true
+        }
+    }
+
+    /// Whether of two values always one is less than, equal to or greater than the other: neither null nor NaN occurs.
+    var isTotallyOrdered: Bool {
+        switch self {
+        case .constant: return true
+        case .path(let path):
+            guard !path.canBeNull, case .scalar(let type) = path.type else { return false }
+            return type != .float && type != .double && type != .decimal
+        case .list, .arithmetic: return false
         }
     }
 }
 
 extension Query.Predicate {
-    /// Calls `body` with every comparison, in canonical order.
+    /// Calls `body` with every comparison, in canonical order; not with those inside subqueries.
     package func forEachComparison(_ body: (Query.Comparison) -> Void) {
         switch self {
         case .constant: break
         case .comparison(let comparison), .not(let comparison): body(comparison)
         case .and(let operands), .or(let operands): for operand in operands { operand.forEachComparison(body) }
         }
+    }
+
+    /// Whether the condition follows links backwards.
+    package var readsBacklinks: Bool {
+        var found = false
+        forEachComparison { found = found || $0.paths.contains(where: \.readsBacklinks) }
+        return found
     }
 }

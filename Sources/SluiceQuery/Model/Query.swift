@@ -9,10 +9,16 @@ package struct Query: Sendable {
     /// The object of `OBJECT(id)`; nil for a query over a class.
     package let object: ObjectID?
     package let predicate: Predicate
-    /// Without repeated keys, and without keys that follow a unique one. Ties break by ascending object id.
+    /// The order of the results: without repeated keys, and without keys that follow a unique one. Ties break by
+    /// ascending object id.
     package let sort: [SortKey]
-    /// The most results; nil for all.
+    /// The most results, the first in the order of ``sort``; nil for all, and where ``stages`` says which.
     package let limit: Int?
+    /// Which matches are results, where neither all nor the first in the order of ``sort`` are: the steps that leave some
+    /// out, in turn. Empty for most queries.
+    package let stages: [Stage]
+    /// What ``Evaluator/sortValues(of:in:)`` reads: the keys of ``sort``, then what else the stages look at.
+    package let positionPaths: [Path]
     package let exclusions: ExclusionTree
     /// The query in its own grammar; parsing it gives the same text again.
     package let canonicalText: String
@@ -25,6 +31,12 @@ package struct Query: Sendable {
 
     /// Whether the predicate or the sort follows links.
     package var usesLinkPaths: Bool { !dependencies.linkPaths.isEmpty }
+
+    /// Whether the predicate follows links backwards.
+    package var readsBacklinks: Bool { dependencies.readsBacklinks }
+
+    /// Whether not everything that matches is a result.
+    package var isPartial: Bool { limit != nil || !stages.isEmpty }
 }
 
 extension Query: Hashable {

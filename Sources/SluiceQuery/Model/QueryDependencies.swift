@@ -6,6 +6,12 @@ package struct QueryDependencies: Sendable {
     package struct Link: Hashable, Sendable {
         package let classIndex: Int
         package let property: Int
+        /// Whether the way leads from the link's target to the object that has the link.
+        package let isBacklink: Bool
+        /// The class that the way comes from here: `classIndex`, but for a backlink that of the link's target.
+        package let sourceClass: Int
+        /// The class that the way leads to from here.
+        package let targetClass: Int
     }
 
     /// One chain of links that paths follow; every beginning of a chain is a chain of its own.
@@ -14,8 +20,8 @@ package struct QueryDependencies: Sendable {
         package let links: [Link]
         /// The class at the end of the chain.
         package let targetClass: Int
-        /// What is read from an object at the end, further links included. Whether the object is present always
-        /// matters.
+        /// What is read from an object at the end, further links included, and behind a backlink the link that led
+        /// there. Whether the object is present always matters.
         package fileprivate(set) var properties: PropertySet
     }
 
@@ -24,24 +30,56 @@ package struct QueryDependencies: Sendable {
     /// Each chain once, every chain after its own beginning.
     package private(set) var linkPaths: [LinkPath] = []
 
+    /// - Parameter paths: of the queried object; what subqueries read is added.
     package init(paths: [Query.Path]) {
-        for path in paths { add(path) }
+        for path in paths { add(path, scopes: [[]]) }
     }
 
-    private mutating func add(_ path: Query.Path) {
-        var links: [Link] = []
-        for step in path.steps {
-            read(step.property, at: links)
-            links.append(Link(classIndex: step.classIndex, property: step.property))
-            enter(links, targetClass: step.targetClass)
-        }
-        read(path.leafProperty, at: links)
+    /// Whether any chain follows a link backwards.
+    package var readsBacklinks: Bool { linkPaths.contains { $0.links.contains(where: \.isBacklink) } }
+
+    /// - Parameter scopes: for each scope the chain that leads to its object.
+    private mutating func add(_ path: Query.Path, scopes: [[Link]]) {
+        var links = scopes[path.scope]
+        for step in path.steps { follow(step, &links) }
+        if let property = path.leafProperty { read(property, at: links) }
         switch (path.leaf, path.type) {
         case (.link(let property), .link(let target)), (.elements(let property), .link(let target)),
-            (.presence(let property, let target), _):
-            enter(links + [Link(classIndex: path.leafClass, property: property)], targetClass: target)
+            (.whole(let property), .link(let target)), (.presence(let property, let target), _):
+            follow(
+                Query.Path.Step(
+                    sourceClass: path.leafClass, classIndex: path.leafClass, property: property, targetClass: target,
+                    isToMany: false), &links)
+        case (.backlinkCount(let backlinks), _):
+            for backlink in backlinks {
+                var chain = links
+                follow(
+                    Query.Path.Step(
+                        sourceClass: path.leafClass, classIndex: backlink.classIndex, property: backlink.property,
+                        targetClass: backlink.classIndex, isToMany: true, isBacklink: true), &chain)
+            }
+        case (.aggregate(_, let elements), _): add(elements, scopes: [links])
+        case (.subquery(let subquery), _): add(subquery, scopes)
         default: break
         }
+    }
+
+    private mutating func add(_ subquery: Query.Subquery, _ scopes: [[Link]]) {
+        var links = scopes[subquery.collection.scope]
+        for step in subquery.collection.steps { follow(step, &links) }
+        var paths: [Query.Path] = []
+        subquery.predicate.forEachComparison { paths += $0.paths }
+        for path in paths { add(path, scopes: scopes.prefix(subquery.scope) + [links]) }
+    }
+
+    private mutating func follow(_ step: Query.Path.Step, _ links: inout [Link]) {
+        if !step.isBacklink { read(step.property, at: links) }
+        links.append(
+            Link(
+                classIndex: step.classIndex, property: step.property, isBacklink: step.isBacklink,
+                sourceClass: step.sourceClass, targetClass: step.targetClass))
+        enter(links, targetClass: step.targetClass)
+        if step.isBacklink { read(step.property, at: links) }
     }
 
     private mutating func read(_ property: Int, at links: [Link]) {

@@ -4,6 +4,12 @@ package enum QueryLimits {
     package static let textLengthMax = 65_536
     /// Parentheses and negations within each other.
     package static let depthMax = 64
+    /// Sums and products within each other.
+    package static let arithmeticDepthMax = 64
+    /// Subqueries within each other.
+    package static let subqueryDepthMax = 8
+    /// Clauses that leave results out, of a query with DISTINCT or with SORT after LIMIT.
+    package static let stageCountMax = 16
     /// Constants in one list.
     package static let listCountMax = 10_000
     /// Conditions in one query.

@@ -66,8 +66,10 @@ struct Lexer {
     /// Whether a dot here goes on with a path.
     private var followsOperand: Bool {
         guard let last = tokens.last, last.range.upperBound == position else { return false }
-        if case .identifier = last.kind { return true }
-        return last.isSymbol("]")
+        switch last.kind {
+        case .identifier, .variable: return true
+        default: return last.isSymbol("]") || last.isSymbol(")")
+        }
     }
 
     private mutating func identifier() throws(QueryError) -> Token.Kind {
@@ -110,7 +112,7 @@ struct Lexer {
         let start = position
         position += 1
         while let byte = byte(), Self.isIdentifierStart(byte) || Self.isDigit(byte) { position += 1 }
-        return .identifier(text(start..<position), isEscaped: true)
+        return .variable(text(start + 1..<position))
     }
 
     private mutating func argument() throws(QueryError) -> Token.Kind {

@@ -16,18 +16,44 @@ extension Parser {
                 default: return .path(try path(quantifier: quantifier, position: position))
                 }
             }
-            if token.keyword == "SUBQUERY", peek().isSymbol("(") {
-                throw QueryError(.unsupported, "SUBQUERY is not supported yet", at: position)
-            }
+            if token.keyword == "SUBQUERY", peek().isSymbol("(") { return try subquery() }
             if isLiteral { return .literal(try literal()) }
             return .path(try path(quantifier: nil, position: position))
-        case .identifier, .pathArgument, .nextPathArgument, .symbol("@"):
+        case .identifier, .variable, .pathArgument, .nextPathArgument, .symbol("@"):
             return .path(try path(quantifier: nil, position: position))
         case .argument, .nextArgument: return try argument(quantifier: nil, position: position)
         default:
             guard isLiteral else { throw unexpected("a property or a value") }
             return .literal(try literal())
         }
+    }
+
+    /// `SUBQUERY(collection, $x, condition).@count`.
+    private mutating func subquery() throws(QueryError) -> ExpressionSyntax {
+        let position = token.position
+        try enter()
+        advance()
+        advance()
+        let collection = try path(quantifier: nil, position: token.position)
+        try expect(",", "after the collection in SUBQUERY(collection, $x, condition)")
+        guard case .variable(let variable) = token.kind else {
+            throw unexpected("a variable such as $x in SUBQUERY(collection, $x, condition)")
+        }
+        advance()
+        try expect(",", "after the variable in SUBQUERY(collection, $x, condition)")
+        variables.append(variable)
+        let predicate = try predicate()
+        variables.removeLast()
+        try expect(")", "to close SUBQUERY(…)")
+        leave()
+        guard skip("."), skip("@"), case .identifier(let name, _) = token.kind, name == "count" || name == "size" else {
+            throw QueryError(
+                .syntax, "SUBQUERY must be followed by .@count, which is compared with a number; found "
+                    + describe(token),
+                at: token.position)
+        }
+        advance()
+        return .subquery(SubquerySyntax(collection, variable, predicate, position: position))
     }
 
     private var quantifier: PathSyntax.Quantifier? {
@@ -38,7 +64,9 @@ extension Parser {
 
     private func canFollowQuantifier(_ token: Token) -> Bool {
         switch token.kind {
-        case .identifier, .argument, .nextArgument, .pathArgument, .nextPathArgument, .symbol("{"): true
+        case .identifier, .variable, .argument, .nextArgument, .pathArgument, .nextPathArgument, .symbol("{"),
+            .symbol("@"):
+            true
         default: false
         }
     }

@@ -21,9 +21,20 @@ extension Parser {
         case .identifier(let name, _):
             advance()
             components.append(.init(.property(name), position: position))
+        case .variable(let name):
+            guard components.isEmpty else { throw unexpected("the name of a property") }
+            guard variables.contains(where: { UTF8Order.equal($0, name) }) else {
+                throw QueryError(
+                    .syntax, "found the variable '$\(name)', which no SUBQUERY around it names", at: position)
+            }
+            advance()
+            components.append(.init(.variable(name), position: position))
         case .pathArgument, .nextPathArgument:
             guard case .string(let path) = try takeArgument() else {
                 throw QueryError(.typeMismatch, "the argument of a path must be a string", at: position)
+            }
+            guard !path.isEmpty else {
+                throw QueryError(.typeMismatch, "the argument of a path must not be empty", at: position)
             }
             for name in path.split(separator: ".", omittingEmptySubsequences: false) {
                 components.append(.init(.property(String(name)), position: position))

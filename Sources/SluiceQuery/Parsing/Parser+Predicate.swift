@@ -57,22 +57,16 @@ extension Parser {
             advance()
             return .predicate(.constant(keyword == "TRUEPREDICATE"))
         }
-        let left: ExpressionSyntax
-        if token.isSymbol("(") {
-            switch try parenthesised() {
-            case .predicate(let predicate): return .predicate(predicate)
-            case .operand(let operand): left = operand
-            }
-        } else {
-            left = try operand()
-        }
-        try refuseArithmetic()
+        let parsed = try sum()
+        guard case .operand(let left) = parsed else { return parsed }
         let position = token.position
         guard let comparison = try comparisonOperator() else { return .operand(left) }
         try countNode()
         let ignoresCase = try caseModifier(of: comparison)
-        let right = try rightOperand()
-        try refuseArithmetic()
+        let start = token.position
+        guard case .operand(let right) = try sum() else {
+            throw QueryError(.syntax, "found a condition, expected a value or a property to compare with", at: start)
+        }
         return .predicate(
             .comparison(ComparisonSyntax(left, comparison, right, ignoresCase: ignoresCase, position: position)))
     }
@@ -86,19 +80,46 @@ extension Parser {
         return content
     }
 
-    private mutating func rightOperand() throws(QueryError) -> ExpressionSyntax {
-        guard token.isSymbol("(") else { return try operand() }
-        let position = token.position
-        guard case .operand(let operand) = try parenthesised() else {
-            throw QueryError(.syntax, "found a condition, expected a value or a property to compare with", at: position)
+    // MARK: Arithmetic
+
+    private mutating func sum() throws(QueryError) -> Parsed {
+        var parsed = try product()
+        while let operation = arithmeticOperator([.add, .subtract]) {
+            let position = token.position
+            advance()
+            parsed = try combine(parsed, operation, product(), at: position)
         }
-        return operand
+        return parsed
     }
 
-    private func refuseArithmetic() throws(QueryError) {
-        for symbol in ["+", "-", "*", "/"] as [StaticString] where token.isSymbol(symbol) {
-            throw QueryError(.unsupported, "arithmetic ('\(symbol)') is not supported yet", at: token.position)
+    private mutating func product() throws(QueryError) -> Parsed {
+        var parsed = try factor()
+        while let operation = arithmeticOperator([.multiply, .divide]) {
+            let position = token.position
+            advance()
+            parsed = try combine(parsed, operation, factor(), at: position)
         }
+        return parsed
+    }
+
+    private mutating func factor() throws(QueryError) -> Parsed {
+        token.isSymbol("(") ? try parenthesised() : .operand(try operand())
+    }
+
+    private func arithmeticOperator(_ operators: [ArithmeticOperator]) -> ArithmeticOperator? {
+        guard case .symbol(let symbol) = token.kind else { return nil }
+        return operators.first { $0.rawValue == symbol }
+    }
+
+    private mutating func combine(
+        _ left: Parsed, _ operation: ArithmeticOperator, _ right: Parsed, at position: Int
+    ) throws(QueryError) -> Parsed {
+        guard case .operand(let left) = left, case .operand(let right) = right else {
+            throw QueryError(
+                .syntax, "found '\(operation.rawValue)' beside a condition, expected numbers on both sides", at: position)
+        }
+        try countNode()
+        return .operand(.arithmetic(ArithmeticSyntax(left, operation, right, position: position)))
     }
 
     private mutating func comparisonOperator() throws(QueryError) -> ComparisonOperator? {
@@ -115,8 +136,10 @@ extension Parser {
             case "LIKE": comparison = .like
             case "BETWEEN": comparison = .between
             case "IN" where token.isUniformKeyword("IN"): comparison = .isIn
-            case let keyword? where ["TEXT", "GEOWITHIN", "MATCHES"].contains(keyword):
-                throw QueryError(.unsupported, "the operator \(keyword) is not supported", at: token.position)
+            case let keyword?:
+                guard let reason = Self.refusedOperators[keyword] else { return nil }
+                throw QueryError(
+                    .unsupported, "the operator \(keyword) is not supported: \(reason)", at: token.position)
             default: return nil
             }
         default: return nil
@@ -124,6 +147,12 @@ extension Parser {
         advance()
         return comparison
     }
+
+    private static let refusedOperators = [
+        "TEXT": "there is no full-text search; CONTAINS and LIKE look for text",
+        "GEOWITHIN": "there are no geographical types; compare latitude and longitude with BETWEEN",
+        "MATCHES": "there are no regular expressions; LIKE takes ? and *",
+    ]
 
     /// `[c]` after an operator.
     private mutating func caseModifier(of comparison: ComparisonOperator) throws(QueryError) -> Bool {

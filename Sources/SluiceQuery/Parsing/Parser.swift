@@ -7,6 +7,8 @@ struct Parser {
     private var index = 0
     private let arguments: [Value]
     private var argumentsTaken = 0
+    /// The variables of the subqueries around the current token, the innermost last.
+    var variables: [String] = []
     private var depth = 0
     private var nodeCount = 0
     private var constantCount = 0

@@ -12,6 +12,8 @@ struct Token {
         case value(Value)
         /// `uuid(…)`, `oid(…)` or `OBJECT(…)`: the name in upper case and what is in the parentheses.
         case call(String, String)
+        /// `$name`, without the `$`.
+        case variable(String)
         /// `$n`.
         case argument(Int)
         /// `$Kn`.

@@ -1,4 +1,5 @@
 package import FoundationEssentials
+package import SluiceModel
 
 /// Decimals as bytes whose order (`memcmp`, the shorter first) is the order of the numbers; equal numbers have equal
 /// bytes.
@@ -8,14 +9,43 @@ package import FoundationEssentials
 /// trailing zeros. Negative numbers have these bytes complemented, and 0xFF at the end.
 package enum DecimalKey {
     package static func encode(_ number: Decimal) -> [UInt8] {
+        number.isNaN ? [4] : encode(digitsOf: number.description)
+    }
+
+    /// The bytes of a number of any type, by its shortest decimal text; infinities come before and after all decimals.
+    /// Nil for what is no number.
+    package static func encode(_ value: Value) -> [UInt8]? {
+        switch value {
+        case .decimal(let number): encode(number)
+        case .int(let number): encode(digitsOf: number.description)
+        case .float(let number): encode(Double(number), text: number.description)
+        case .double(let number): encode(number, text: number.description)
+        default: nil
+        }
+    }
+
+    /// Negative, zero or positive for two numbers; nil if one is NaN or none.
+    package static func compare(_ left: Value, _ right: Value) -> Int? {
+        guard let left = encode(left), let right = encode(right), left != [4], right != [4] else { return nil }
+        return left.withUnsafeBufferPointer { left in
+            right.withUnsafeBufferPointer { right in UTF8Order.compareBytes(left, right) }
+        }
+    }
+
+    private static func encode(_ number: Double, text: String) -> [UInt8] {
         if number.isNaN { return [4] }
-        if number.isZero { return [2] }
-        let (digits, exponent) = significantDigits(number)
+        if number.isInfinite { return number > 0 ? [3, 0xFF, 0xFF] : [1, 0] }
+        return encode(digitsOf: text)
+    }
+
+    private static func encode(digitsOf text: String) -> [UInt8] {
+        let (digits, exponent) = significantDigits(text)
+        guard !digits.isEmpty else { return [2] }
         var body = [UInt8(truncatingIfNeeded: (exponent + 32_768) >> 8), UInt8(truncatingIfNeeded: exponent)]
         for index in stride(from: 0, to: digits.count, by: 2) {
             body.append(digits[index] * 10 + (index + 1 < digits.count ? digits[index + 1] : 0))
         }
-        guard number < 0 else { return [3] + body }
+        guard text.utf8.first == UInt8(ascii: "-") else { return [3] + body }
         return [1] + body.map { ~$0 } + [0xFF]
     }
 
@@ -37,11 +67,12 @@ package enum DecimalKey {
     }
 
     /// The digits of 0.d₁d₂… without zeros at either end, and the exponent that scales it to the number's magnitude.
-    private static func significantDigits(_ number: Decimal) -> (digits: [UInt8], exponent: Int) {
+    private static func significantDigits(_ text: String) -> (digits: [UInt8], exponent: Int) {
         var digits: [UInt8] = []
         var exponent = 0
         var isFraction = false
-        for byte in number.description.utf8 {
+        let parts = text.utf8.split(separator: UInt8(ascii: "e"), maxSplits: 1)
+        for byte in parts.first ?? text.utf8[...] {
             switch byte {
             case UInt8(ascii: "."): isFraction = true
             case 0x30...0x39:
@@ -55,6 +86,7 @@ package enum DecimalKey {
             }
         }
         while digits.last == 0 { digits.removeLast() }
+        if parts.count == 2 { exponent += Int(Substring(parts[1])) ?? 0 }
         return (digits, exponent)
     }
 }

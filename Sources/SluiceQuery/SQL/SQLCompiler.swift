@@ -47,12 +47,13 @@ package struct SQLCompiler: Sendable {
         limit: Int? = nil
     ) -> SQLStatement {
         precondition(query.classIndex >= 0, "a query of one object by its id is a lookup, not a statement")
-        let declared = schema[query.classIndex]
         var builder = SQLConditionBuilder(schema: schema, layout: layout, looksUp: restriction != nil)
         let root = Self.rootAlias
-        var statement: SQLStatement =
-            " FROM \(sql: layout.table(declared.name)) \(sql: root) WHERE \(sql: root)._state = 1"
-        if case .constant(true) = query.predicate {
+        var statement = from(query, root)
+        if case .result = order, !query.stages.isEmpty {
+            let remaining = members(of: query, after: query.stages.count, restrictsLookups: restriction != nil)
+            statement = "\(statement) AND \(sql: root)._row IN (\(remaining))"
+        } else if case .constant(true) = query.predicate {
         } else {
             statement = "\(statement) AND (\(builder.condition(query.predicate)))"
         }
@@ -64,7 +65,11 @@ package struct SQLCompiler: Sendable {
             if case .count = output {} else { statement.text += " ORDER BY \(root)._row" }
         case .result:
             rowLimit = [limit, query.limit].compactMap { $0 }.min()
-            if case .count = output {} else { statement = "\(statement) ORDER BY \(self.order(of: query, &builder))" }
+            if case .count = output {
+            } else {
+                let keys = query.sort.map { ($0.path, $0.isAscending) }
+                statement = "\(statement) ORDER BY \(self.order(of: query, by: keys, &builder))"
+            }
         }
         if let rowLimit { statement = "\(statement) LIMIT \(.integer(Int64(rowLimit)))" }
         switch output {
@@ -81,16 +86,51 @@ package struct SQLCompiler: Sendable {
         return builder.condition(query.predicate)
     }
 
-    /// The sort's keys, then the object id unless a key is unique.
-    private func order(of query: Query, _ builder: inout SQLConditionBuilder) -> SQLStatement {
-        let declared = schema[query.classIndex]
-        let root = Self.rootAlias
-        var terms = query.sort.map { key in
-            let value = builder.value(of: key.path)
-            return key.isAscending ? value : "\(value) DESC"
+    private func from(_ query: Query, _ alias: String) -> SQLStatement {
+        " FROM \(sql: layout.table(schema[query.classIndex].name)) \(sql: alias) WHERE \(sql: alias)._state = 1"
+    }
+
+    /// The local row ids of what so many stages leave.
+    private func members(of query: Query, after count: Int, restrictsLookups: Bool) -> SQLStatement {
+        let alias = "s\(count)"
+        var builder = SQLConditionBuilder(schema: schema, layout: layout, looksUp: restrictsLookups, root: alias)
+        let stage = query.stages[count - 1]
+        let condition: SQLStatement =
+            count == 1
+            ? "(\(builder.condition(query.predicate)))"
+            : "\(sql: alias)._row IN (\(members(of: query, after: count - 1, restrictsLookups: restrictsLookups)))"
+        let source: SQLStatement = "\(from(query, alias)) AND \(condition)"
+        let keys = stage.order.map { (query.positionPaths[$0.position], $0.isAscending) }
+        let order = order(of: query, by: keys, &builder)
+        switch stage.filter {
+        case .limit(let limit):
+            return "SELECT \(sql: alias)._row\(source) ORDER BY \(order) LIMIT \(.integer(Int64(limit)))"
+        case .distinct(let positions):
+            var values: [SQLStatement] = []
+            for position in positions { values.append(builder.value(of: query.positionPaths[position])) }
+            return """
+                SELECT _row FROM (SELECT \(sql: alias)._row AS _row, row_number() OVER (PARTITION BY \
+                \(.joined(values, by: ", ")) ORDER BY \(order)) AS place\(source)) WHERE place = 1
+                """
         }
-        if let primaryKey = declared.primaryKeyIndex {
-            let isUnique = query.sort.contains { $0.path.steps.isEmpty && $0.path.leaf == .value(primaryKey) }
+    }
+
+    /// Keys of an order, then the object id unless a key is unique.
+    private func order(
+        of query: Query, by keys: [(path: Query.Path, isAscending: Bool)], _ builder: inout SQLConditionBuilder
+    ) -> SQLStatement {
+        let declared = schema[query.classIndex]
+        let root = builder.scopes[0]
+        var terms: [SQLStatement] = []
+        var isUnique = false
+        for key in keys {
+            let value = builder.value(of: key.path)
+            terms.append(key.isAscending ? value : "\(value) DESC")
+            if key.path.steps.isEmpty, case .value(let property) = key.path.leaf, property == declared.primaryKeyIndex {
+                isUnique = true
+            }
+        }
+        if declared.primaryKeyIndex != nil {
             if !isUnique { terms.append(SQLStatement(Self.idExpression(declared, alias: root, layout: layout))) }
         } else {
             terms.append("\(sql: root)._hi")

@@ -89,7 +89,7 @@ struct SQLTest {
 
     private func positive(_ expression: SQLStatement, _ type: Query.Path.ValueType) -> SQLStatement {
         switch operand {
-        case .right(.null): return "\(expression) IS \(sql: comparison == .equal ? "" : "NOT ")NULL"
+        case .right(.null): return isNull(expression)
         case .right(let constant): return compare(expression, constant, type)
         case .list(let values): return isIn(expression, values)
         case .left(let constant):
@@ -99,7 +99,18 @@ struct SQLTest {
                 ? search(in: folded(expression), for: folded(other.value))
                 : compare(folded(expression), type, folded(other.value), other.type)
         case .leftExpression(let other):
-            return search(in: folded(other.value), for: folded(expression))
+            return comparison.isTextSearch
+                ? search(in: folded(other.value), for: folded(expression))
+                : compare(folded(other.value), other.type, folded(expression), type)
+        }
+    }
+
+    private func isNull(_ expression: SQLStatement) -> SQLStatement {
+        switch comparison {
+        case .equal, .lessOrEqual, .greaterOrEqual, .like: "\(expression) IS NULL"
+        case .notEqual: "\(expression) IS NOT NULL"
+        case .beginsWith, .endsWith, .contains: "1"
+        default: "0"
         }
     }
 
@@ -125,7 +136,8 @@ struct SQLTest {
             return Self.isNumber(expression, type).map { "(\(order) AND \($0))" } ?? order
         case .beginsWith: return beginsWith(expression, constant)
         case .endsWith:
-            let count = constant.byteCount
+            let count = constant.byteCount ?? 0
+            if count == 0 { return "\(expression) IS NOT NULL" }
             return "substr(CAST(\(folded(expression)) AS BLOB), \(sql: String(-count))) = CAST(\(binding) AS BLOB)"
         case .contains: return "instr(\(folded(expression)), \(binding)) > 0"
         case .like:
@@ -170,6 +182,10 @@ struct SQLTest {
     private func compare(
         _ left: SQLStatement, _ leftType: Query.Path.ValueType, _ right: SQLStatement, _ rightType: Query.Path.ValueType
     ) -> SQLStatement {
+        if leftType != rightType, leftType == .scalar(.decimal) || rightType == .scalar(.decimal) {
+            return compare(
+                Self.decimal(left, leftType), .scalar(.decimal), Self.decimal(right, rightType), .scalar(.decimal))
+        }
         func equality() -> SQLStatement {
             let same: SQLStatement = "\(left) IS \(right)"
             return Self.isNaN(left, leftType).map { "(\(same) AND (\($0)) IS NOT TRUE)" } ?? same
@@ -187,6 +203,12 @@ struct SQLTest {
         }
     }
 
+    /// A number as a decimal.
+    private static func decimal(_ expression: SQLStatement, _ type: Query.Path.ValueType) -> SQLStatement {
+        guard case .scalar(let type) = type, type != .decimal else { return expression }
+        return "\(sql: TableLayout.Function.decimal)(\(sql: String(type.code)), \(expression))"
+    }
+
     /// Excludes NaN, which sorts above every number; nil for types without.
     private static func isNumber(_ expression: SQLStatement, _ type: Query.Path.ValueType) -> SQLStatement? {
         switch type {
@@ -201,17 +223,6 @@ struct SQLTest {
         case .scalar(.float), .scalar(.double): "\(expression) = '\(sql: SQLBinding.notANumber)'"
         case .scalar(.decimal): "\(expression) = x'04'"
         default: nil
-        }
-    }
-}
-
-extension Value {
-    /// The length of text in UTF-8 or of data; 0 for everything else.
-    fileprivate var byteCount: Int {
-        switch self {
-        case .string(let text): text.utf8.count
-        case .data(let bytes): bytes.count
-        default: 0
         }
     }
 }

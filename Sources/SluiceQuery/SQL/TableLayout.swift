@@ -49,6 +49,21 @@ package struct TableLayout: Sendable {
         package static let like = "sluice_like"
         /// `sluice_id(class, key)`: the 16 bytes of ``Identity/objectID``; INTEGER, TEXT and 16-byte BLOB keys.
         package static let id = "sluice_id"
+        /// `sluice_arithmetic(code, left, right)`: ``ArithmeticCode/apply(_:_:)``.
+        package static let arithmetic = "sluice_arithmetic"
+        /// `sluice_decimal(type, number)`: ``SQLBinding/decimalKey(of:)``.
+        package static let decimal = "sluice_decimal"
+
+        /// `sluice_sum_int(value)` and its like, over many rows: ``Aggregation``.
+        package static func name(of operation: AggregateOperation, _ type: ScalarType) -> String {
+            "sluice_\(operation.rawValue)_\(type.rawValue)"
+        }
+
+        /// Every aggregate with the types that it works on.
+        package static let aggregates: [(operation: AggregateOperation, type: ScalarType)] =
+            AggregateOperation.allCases.flatMap { operation in
+                ScalarType.allCases.filter { operation.result(of: $0) != nil }.map { (operation, $0) }
+            }
     }
 
     package init() {}

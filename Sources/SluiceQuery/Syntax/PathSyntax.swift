@@ -11,7 +11,10 @@ public struct PathSyntax: Sendable {
     public struct Component: Sendable {
         public enum Kind: Sendable {
             case property(String)
-            /// An operation on what precedes: `count`, `size`, `min`, `keys` …, written with a leading `@`.
+            /// `$x`: the element that a SUBQUERY speaks of, without its `$`; first in a path.
+            case variable(String)
+            /// An operation on what precedes: `count`, `size`, `min`, `keys` …, written with a leading `@`. A path may go on
+            /// after `min`, `max`, `sum` and `avg`.
             case operation(String)
             /// `@links.Class.property`: the objects of a class that link here.
             case backlink(className: String, property: String)

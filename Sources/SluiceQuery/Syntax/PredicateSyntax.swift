@@ -46,11 +46,14 @@ public struct ComparisonSyntax: Sendable {
 }
 
 /// One side of a comparison.
-public enum ExpressionSyntax: Sendable {
+public indirect enum ExpressionSyntax: Sendable {
     case path(PathSyntax)
     case literal(LiteralSyntax)
     /// `{a, b}`, possibly after a quantifier.
     case list([LiteralSyntax], quantifier: PathSyntax.Quantifier? = nil, position: Int? = nil)
+    case arithmetic(ArithmeticSyntax)
+    /// `SUBQUERY(collection, $x, condition).@count`.
+    case subquery(SubquerySyntax)
 
     /// A constant from Swift code.
     public static func value(_ value: Value) -> ExpressionSyntax { .literal(LiteralSyntax(.value(value))) }
@@ -65,6 +68,8 @@ public enum ExpressionSyntax: Sendable {
         case .path(let path): path.position
         case .literal(let literal): literal.position
         case .list(_, _, let position): position
+        case .arithmetic(let arithmetic): arithmetic.left.position ?? arithmetic.position
+        case .subquery(let subquery): subquery.position
         }
     }
 }

@@ -9,6 +9,9 @@ enum SQLFunctions {
         try add(TableLayout.Function.fold, 1, to: connection, fold)
         try add(TableLayout.Function.like, 3, to: connection, like)
         try add(TableLayout.Function.id, 2, to: connection, id)
+        try add(TableLayout.Function.arithmetic, 3, to: connection, arithmetic)
+        try add(TableLayout.Function.decimal, 2, to: connection, decimal)
+        try SQLAggregates.install(on: connection)
     }
 
     private static let fold: Function = { context, _, arguments in
@@ -33,6 +36,17 @@ enum SQLFunctions {
         }
     }
 
+    private static let arithmetic: Function = { context, _, arguments in
+        guard let arguments, let code = ArithmeticCode(number: sqlite3_value_int64(arguments[0])) else { return }
+        SQLFunctions.answer(
+            context, code.apply(SQLFunctions.binding(arguments[1]), SQLFunctions.binding(arguments[2])))
+    }
+
+    private static let decimal: Function = { context, _, arguments in
+        guard let arguments, let type = ScalarType(code: Int(sqlite3_value_int64(arguments[0]))) else { return }
+        SQLFunctions.answer(context, SQLFunctions.binding(arguments[1]).decimalKey(of: type))
+    }
+
     /// Tells SQLite to copy a result.
     private static var transient: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 
@@ -51,6 +65,33 @@ enum SQLFunctions {
         guard sqlite3_value_type(value) != SQLITE_NULL, let start = sqlite3_value_text(value) else { return nil }
         let count = Int(sqlite3_value_bytes(value))
         return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+
+    static func binding(_ value: OpaquePointer?) -> SQLBinding {
+        switch sqlite3_value_type(value) {
+        case SQLITE_INTEGER: .integer(sqlite3_value_int64(value))
+        case SQLITE_FLOAT: .real(sqlite3_value_double(value))
+        case SQLITE_TEXT: .text(text(value) ?? "")
+        case SQLITE_BLOB:
+            .blob(
+                Array(
+                    UnsafeRawBufferPointer(
+                        start: sqlite3_value_blob(value), count: Int(sqlite3_value_bytes(value)))))
+        default: .null
+        }
+    }
+
+    static func answer(_ context: OpaquePointer?, _ binding: SQLBinding) {
+        switch binding {
+        case .null: sqlite3_result_null(context)
+        case .integer(let number): sqlite3_result_int64(context, number)
+        case .real(let number): sqlite3_result_double(context, number)
+        case .text(let text): answer(context, text)
+        case .blob(let bytes):
+            // Without bytes there is no address, which SQLite would take for null.
+            if bytes.isEmpty { return sqlite3_result_zeroblob(context, 0) }
+            sqlite3_result_blob(context, bytes, Int32(clamping: bytes.count), transient)
+        }
     }
 
     private static func key(_ value: OpaquePointer?) -> ObjectKey? {

@@ -142,10 +142,13 @@ extension ObjectTables {
 extension Query {
     /// The same query over all its matches.
     fileprivate func withoutLimit(schema: Schema) throws -> Query {
-        guard limit != nil else { return self }
+        guard isPartial else { return self }
         var syntax = try QuerySyntax.parse(canonicalText)
         syntax.clauses.removeAll { clause in
-            if case .limit = clause { true } else { false }
+            switch clause {
+            case .limit, .distinct: true
+            case .sort, .exclude: false
+            }
         }
         return try Query(syntax, schema: schema)
     }

@@ -69,11 +69,7 @@ extension Simulation {
     private func compare(
         _ expected: [ResultEntry], _ query: Query, _ client: SimulatedClient, _ what: String
     ) throws {
-        let order = SortOrder(query.sort)
-        let sorted = expected.sorted {
-            order.precedes($0.position.values, $0.position.id, $1.position.values, $1.position.id)
-        }
-        let keys = sorted.prefix(query.limit ?? .max).map(\.object.key)
+        let keys = query.results(among: expected, values: \.position.values, id: \.position.id).map(\.object.key)
         let actual = try client.storage.results(of: query).visible.map(\.object.key)
         guard actual == Array(keys) else {
             throw SimulationFailure(

@@ -101,6 +101,8 @@ struct SimulationWorld {
     private struct Clauses {
         let predicates: [String]
         let sorts: [String]
+        /// Paths to be distinct by.
+        let groups: [String]
         let exclusions: [String]
     }
 
@@ -112,9 +114,18 @@ struct SimulationWorld {
                     "TRUEPREDICATE", "age > 5", "name == 'a'", "best.age > 5", "ANY friends.age > 7", "best == NULL",
                     "best.best.name == 'b'", "friends.@count > 1", "NOT age > 5 AND best.name != 'c'",
                     "best.name == NULL", "ANY friends.best.age < 3", "id < 3", "age > 3 OR ANY friends.name == 'd'",
-                    "name ==[c] 'A'", "age BETWEEN {2, 6}",
+                    "name ==[c] 'A'", "age BETWEEN {2, 6}", "age * 2 - 3 > 5", "age / (id - 2) == 1",
+                    "friends.@sum.age > 8", "friends.@avg.age < 5", "best.friends.@max.age == 7",
+                    "SUBQUERY(friends, $f, $f.age > 5 AND $f.best.age < 8).@count > 0",
+                    "SUBQUERY(friends, $f, $f.age > best.age).@count >= 1", "@links.Car.owners.@count > 0",
+                    "ANY @links.User.best.age > 6", "NONE @links.User.friends.name == 'a'",
+                    "@links.Car.owners.@sum.price > 5", "@links.@count > 2",
+                    "SUBQUERY(@links.User.best, $u, $u.age + 1 > age).@count > 0", "best.@links.User.best.@count > 1",
+                    "@links.Dealer.staff.show.price > 3", "friends[0].age > 4", "friends[LAST].best == NULL",
+                    "ANY friends.age > ANY best.friends.age", "friends == best.friends", "age > friends.@count + 3",
                 ],
-                sorts: ["age ASC", "best.age DESC", "name DESC, age ASC", "best.best.age ASC, name ASC", "id DESC"],
+                sorts: ["age ASC", "best.age DESC", "friends.@sum.age DESC", "name DESC, age ASC", "best.best.age ASC, name ASC", "id DESC"],
+                groups: ["name", "best", "best.age", "friends.@count"],
                 exclusions: [
                     "friends", "best", "friends, best", "friends.friends", "friends.best, best.friends", "name",
                     "friends.age, best.name", "friends.friends.friends, best.best", "age, friends.name, best",
@@ -126,9 +137,14 @@ struct SimulationWorld {
                 predicates: [
                     "TRUEPREDICATE", "price > 4", "dealer.city == 'a'", "ANY owners.age > 6", "dealer == NULL",
                     "name IN {'a', 'b'} AND dealer.city != 'b'", "ANY owners.best.name == 'a'", "price == NULL",
-                    "ANY tags == 'a'", "views < 3 AND price <= 8", "name BEGINSWITH 'T'",
+                    "ANY tags == 'a'", "views < 3 AND price <= 8", "name BEGINSWITH 'T'", "price + views > 8",
+                    "owners.@sum.age > 7 AND owners.@min.age < 5", "tags == {'a'}", "tags[0] == 'b'",
+                    "@links.Dealer.show.@count == 1", "ANY @links.Dealer.show.city == 'a'",
+                    "dealer.@links.Car.dealer.@max.price == price", "dealer.show.k0.price > 2",
+                    "SUBQUERY(owners.friends, $f, $f.@links.Car.owners.@count > 0).@count > 1",
                 ],
                 sorts: ["price ASC", "dealer.city DESC, name ASC", "name ASC", "views DESC, price DESC"],
+                groups: ["name", "dealer", "price", "owners.@count"],
                 exclusions: [
                     "owners", "dealer", "owners.friends", "owners, dealer.staff", "dealer.show",
                     "dealer.show.owners, tags", "dealer.show.dealer, owners.best, dealer.staff.friends",
@@ -137,8 +153,13 @@ struct SimulationWorld {
         (
             "Dealer",
             Clauses(
-                predicates: ["TRUEPREDICATE", "city == 'b'", "ANY staff.age > 5", "staff.@count > 0"],
+                predicates: [
+                    "TRUEPREDICATE", "city == 'b'", "ANY staff.age > 5", "staff.@count > 0", "staff.@avg.age > 4",
+                    "@links.Car.dealer.@count > 1", "@links.Car.dealer.@sum.price >= 6", "show['k0'].price > 4",
+                    "SUBQUERY(staff, $s, ANY $s.@links.Car.owners.dealer == NULL).@count > 0",
+                ],
                 sorts: ["city ASC", "code DESC"],
+                groups: ["city"],
                 exclusions: ["staff", "show", "show.dealer", "staff.friends, show.owners", "show.owners.best"])
         ),
         (
@@ -146,8 +167,11 @@ struct SimulationWorld {
             Clauses(
                 predicates: [
                     "TRUEPREDICATE", "rank > 4", "parent.rank > 4", "parent == NULL", "parent.parent.text == 'a'",
+                    "@links.Note.parent.@count > 0", "ANY @links.Note.parent.@links.Note.parent.rank > 2",
+                    "rank - parent.rank > 0", "rank * 2 >= parent.rank + 4",
                 ],
                 sorts: ["rank DESC", "parent.rank ASC, text ASC", "text ASC"],
+                groups: ["rank", "parent.rank", "parent"],
                 exclusions: ["parent", "parent.parent", "parent.text"])
         ),
     ]
@@ -161,7 +185,10 @@ struct SimulationWorld {
         }
         var text = "\(name) WHERE \(generator.pick(clauses.predicates))"
         if generator.chance(40) { text += " SORT(\(generator.pick(clauses.sorts)))" }
+        if generator.chance(20) { text += " DISTINCT(\(generator.pick(clauses.groups)))" }
         if generator.chance(50) { text += " LIMIT(\(generator.pick([1, 2, 3, 5, 8])))" }
+        if generator.chance(15) { text += " SORT(\(generator.pick(clauses.sorts)))" }
+        if generator.chance(5) { text += " LIMIT(\(generator.pick([1, 2, 3])))" }
         if generator.chance(60) { text += " EXCLUDE(\(generator.pick(clauses.exclusions)))" }
         return text
     }

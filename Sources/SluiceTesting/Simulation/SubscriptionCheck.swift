@@ -119,7 +119,6 @@ struct SubscriptionCheck {
 
     private func checkResults(_ snapshot: ViewSnapshot) throws {
         let evaluator = Evaluator(query, schema: storage.schema)
-        let order = SortOrder(query.sort)
         let named = try snapshot.roots.map(local)
         var expected: [(position: SortPosition, object: ObjectRef)] = []
         func add(_ object: ObjectRef, isNamed: Bool) throws {
@@ -143,8 +142,7 @@ struct SubscriptionCheck {
             }
             try add(object, isNamed: false)
         }
-        expected.sort { order.precedes($0.position.values, $0.position.id, $1.position.values, $1.position.id) }
-        let objects = expected.prefix(query.limit ?? .max).map(\.object)
+        let objects = query.results(among: expected, values: \.position.values, id: \.position.id).map(\.object)
         let actual = try storage.results(of: query).visible.map(\.object)
         guard actual == Array(objects) else {
             throw fail("shows \(actual.map(\.key)) and should show \(objects.map(\.key))")

@@ -12,7 +12,7 @@ extension LiveView {
     /// roots are what matches the query.
     package var currentRoots: [ObjectRef]? {
         if query.object != nil { return resolved.map { [$0] } ?? [] }
-        return window.map { Array($0.members) }
+        return chain?.members ?? window.map { Array($0.members) }
     }
 
     /// What an object is in the view now; nil if the view does not have it.
@@ -45,6 +45,7 @@ extension LiveView {
     func isRoot(_ object: ObjectRef, in source: any ObjectSource) throws -> Bool {
         if query.object != nil { return try object == resolved && source.isPresent(object) }
         guard object.classIndex == query.classIndex else { return false }
+        if let chain { return chain.contains(object) }
         if let window { return window.contains(object) }
         guard let row = try source.row(object) else { return false }
         return try evaluator.matches(row, in: source)

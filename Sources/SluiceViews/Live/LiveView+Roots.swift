@@ -9,6 +9,7 @@ extension LiveView {
     ) throws -> [RootChange] {
         if query.object != nil { return objectChanges(commit) }
         let affected = try dependents.roots(affectedBy: commit, in: source)
+        if chain != nil { return try chainChanges(commit, affected, in: source) }
         return window == nil
             ? try predicateChanges(commit, affected, in: source, before: before)
             : try windowChanges(commit, affected, in: source)
@@ -113,8 +114,8 @@ extension LiveView {
     }
 }
 
-/// A root that was placed anew in a window.
-private struct MovedRoot {
+/// A root that was placed anew in a window or a chain.
+struct MovedRoot {
     let wasMember: Bool
     let isPresent: Bool
     let matches: Bool

@@ -4,7 +4,7 @@ package import SluiceQuery
 /// One canonical query kept current from commit group to commit group.
 ///
 /// What it holds depends on the query. Without a limit, roots follow from the predicate and are not held. With a limit
-/// the first rows are held, and some beyond. If links are followed, the linked objects are held. A view is confined to
+/// the first rows are held, and some beyond; with DISTINCT, or SORT after LIMIT, everything that matches. If links are followed, the linked objects are held. A view is confined to
 /// whatever runs its database; it does no input or output but through the source it is given.
 package final class LiveView {
     package let query: Query
@@ -19,6 +19,8 @@ package final class LiveView {
 
     private let overscan: Int?
     var window: Window?
+    /// Of a query with stages, everything that matches.
+    var chain: Chain?
     var closure: LinkClosure?
     /// The object of an `OBJECT(id)` query, once it has been seen.
     var resolved: ObjectRef?
@@ -35,7 +37,7 @@ package final class LiveView {
         evaluator = Evaluator(query, schema: schema)
         let rootClasses = query.object == nil ? [query.classIndex] : Array(schema.classes.indices)
         plan = ClosurePlan(rootClasses: rootClasses, exclusions: query.exclusions, schema: schema)
-        let dependencies = query.limit == nil ? query.predicateDependencies : query.dependencies
+        let dependencies = query.isPartial ? query.dependencies : query.predicateDependencies
         dependents = PathDependents(dependencies)
         var properties: [Int: PropertySet] =
             query.object == nil ? dependencies.referencedProperties(rootClass: query.classIndex) : [:]
@@ -46,18 +48,25 @@ package final class LiveView {
     }
 
     /// Whether the view keeps anything in memory: a window or linked objects.
-    package var holdsMembers: Bool { query.limit != nil || plan.followsLinks }
+    package var holdsMembers: Bool { query.isPartial || plan.followsLinks }
 
     /// Builds what the view holds from `source`, whose state the view then stands at. Reads the roots once if links are
     /// followed, a window's worth if there is a limit, else nothing.
     package func activate(in source: any ViewSource) throws {
         window = nil
+        chain = nil
         closure = plan.followsLinks ? LinkClosure(plan: plan) : nil
         if let id = query.object {
             resolved = try source.object(withID: id)
             if let resolved, let row = try source.row(resolved) {
                 closure?.addRoot(row, ofClass: resolved.classIndex)
             }
+        } else if !query.stages.isEmpty {
+            let chain = try makeChain(in: source)
+            for object in chain.members where closure != nil {
+                if let row = try source.row(object) { closure?.addRoot(row, ofClass: object.classIndex) }
+            }
+            self.chain = chain
         } else if let limit = query.limit {
             var window = Window(limit: limit, order: SortOrder(query.sort), overscan: overscan)
             try fill(&window, in: source)

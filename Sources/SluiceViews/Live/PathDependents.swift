@@ -12,8 +12,9 @@ package struct PathDependents {
     /// Roots that reach a changed object through a path, each with the positions of those changes. Whether anything
     /// changes for such a root is for the caller to evaluate.
     ///
-    /// Links as they are after the group suffice: a root that reached a changed object only through a link that is gone
-    /// still reaches the object that lost the link, or is that object.
+    /// Forward links as they are after the group suffice: a root that reached a changed object only through a link that
+    /// is gone still reaches the object that lost the link, or is that object. Where a path follows a link backwards, the
+    /// root is at the link's end, so links of both images of a changed object count.
     package func roots(
         affectedBy commit: CommitDelta, in source: any ObjectSource
     ) throws -> [(object: ObjectRef, changes: [Int])] {
@@ -22,7 +23,7 @@ package struct PathDependents {
         for path in paths where commit.classes.contains(path.targetClass) {
             for (position, change) in commit.changes.enumerated() {
                 guard change.object.classIndex == path.targetClass, change.concerns(path.properties) else { continue }
-                for root in try roots(leadingTo: change.object, by: path.links, in: source) {
+                for root in try roots(leadingTo: change.object, by: path.links, commit, in: source) {
                     if affected[root] == nil { order.append(root) }
                     affected[root, default: []].append(position)
                 }
@@ -32,16 +33,26 @@ package struct PathDependents {
     }
 
     private func roots(
-        leadingTo object: ObjectRef, by links: [QueryDependencies.Link], in source: any ObjectSource
+        leadingTo object: ObjectRef, by links: [QueryDependencies.Link], _ commit: CommitDelta,
+        in source: any ObjectSource
     ) throws -> [ObjectRef] {
         var reached = [object]
         for link in links.reversed() {
             var seen: Set<ObjectRef> = []
             var next: [ObjectRef] = []
+            func reach(_ object: ObjectRef) {
+                if seen.insert(object).inserted { next.append(object) }
+            }
             for target in reached {
+                if link.isBacklink {
+                    let change = commit.change(of: target)
+                    for row in [change?.old, try source.row(target)] {
+                        row?.forEachLink(in: link.property) { reach(ObjectRef(link.sourceClass, $0)) }
+                    }
+                    continue
+                }
                 try source.backlinks(to: target, fromClass: link.classIndex, property: link.property) { key in
-                    let owner = ObjectRef(link.classIndex, key)
-                    if seen.insert(owner).inserted { next.append(owner) }
+                    reach(ObjectRef(link.classIndex, key))
                     return true
                 }
             }

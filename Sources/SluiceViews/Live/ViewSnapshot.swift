@@ -13,6 +13,16 @@ package struct ViewSnapshot: Sendable, Hashable {
     package init(of query: Query, schema: Schema, in source: any ViewSource) throws {
         if let id = query.object {
             if let object = try source.object(withID: id), try source.isPresent(object) { roots = [object] }
+        } else if !query.stages.isEmpty {
+            let evaluator = Evaluator(query, schema: schema)
+            var matches: [(key: ObjectKey, values: [Value], id: ObjectID)] = []
+            try source.rows(matching: query, after: nil, limit: nil) { row in
+                let id = Identity(className: query.className, key: row.key).objectID
+                matches.append((row.key, try evaluator.sortValues(of: row, in: source), id))
+                return true
+            }
+            roots = query.results(among: matches, values: \.values, id: \.id)
+                .map { ObjectRef(query.classIndex, $0.key) }
         } else {
             try source.rows(matching: query, after: nil, limit: nil) { row in
                 if let limit = query.limit, roots.count >= limit { return false }

@@ -14,6 +14,7 @@ final class TestDatabase {
 
     init() throws {
         guard sqlite3_open(":memory:", &handle) == SQLITE_OK else { throw failure("open") }
+        registerNumbers()
         register(TableLayout.Function.fold, 1) { context, _, values in
             guard let text = TestDatabase.text(values?[0]) else { return sqlite3_result_null(context) }
             TestDatabase.setResult(context, CaseFolding.fold(text))
@@ -39,6 +40,79 @@ final class TestDatabase {
     }
 
     deinit { sqlite3_close_v2(handle) }
+
+    private func registerNumbers() {
+        register(TableLayout.Function.arithmetic, 3) { context, _, values in
+            let code = ArithmeticCode(number: sqlite3_value_int64(values?[0]))
+            let result = code?.apply(TestDatabase.binding(values?[1]), TestDatabase.binding(values?[2]))
+            TestDatabase.setResult(context, result ?? .null)
+        }
+        register(TableLayout.Function.decimal, 2) { context, _, values in
+            let type = ScalarType(code: Int(sqlite3_value_int(values?[0]))) ?? .int
+            TestDatabase.setResult(context, TestDatabase.binding(values?[1]).decimalKey(of: type))
+        }
+        for index in TableLayout.Function.aggregates.indices {
+            let (operation, type) = TableLayout.Function.aggregates[index]
+            sqlite3_create_function_v2(
+                handle, TableLayout.Function.name(of: operation, type), 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
+                UnsafeMutableRawPointer(bitPattern: index + 1), nil,
+                { context, _, values in TestDatabase.step(context, values) }, { TestDatabase.finish($0) }, nil)
+        }
+    }
+
+    private final class Gathered {
+        var aggregation: Aggregation
+
+        init(_ aggregation: Aggregation) { self.aggregation = aggregation }
+    }
+
+    private static func aggregate(_ context: OpaquePointer?) -> (operation: AggregateOperation, type: ScalarType) {
+        TableLayout.Function.aggregates[Int(bitPattern: sqlite3_user_data(context)) - 1]
+    }
+
+    private static func step(_ context: OpaquePointer?, _ values: UnsafeMutablePointer<OpaquePointer?>?) {
+        guard let memory = sqlite3_aggregate_context(context, Int32(MemoryLayout<UnsafeMutableRawPointer?>.size))
+        else { return }
+        let slot = memory.assumingMemoryBound(to: UnsafeMutableRawPointer?.self)
+        let (operation, type) = aggregate(context)
+        let gathered: Gathered
+        if let known = slot.pointee {
+            gathered = Unmanaged<Gathered>.fromOpaque(known).takeUnretainedValue()
+        } else {
+            gathered = Gathered(Aggregation(operation, of: type))
+            slot.pointee = Unmanaged.passRetained(gathered).toOpaque()
+        }
+        gathered.aggregation.add(binding(values?[0]).value(of: type) ?? .null)
+    }
+
+    private static func finish(_ context: OpaquePointer?) {
+        let (operation, type) = aggregate(context)
+        guard let memory = sqlite3_aggregate_context(context, 0),
+            let known = memory.assumingMemoryBound(to: UnsafeMutableRawPointer?.self).pointee
+        else { return setResult(context, SQLBinding(Aggregation(operation, of: type).result) ?? .null) }
+        let gathered = Unmanaged<Gathered>.fromOpaque(known).takeRetainedValue()
+        setResult(context, SQLBinding(gathered.aggregation.result) ?? .null)
+    }
+
+    private static func binding(_ value: OpaquePointer?) -> SQLBinding {
+        switch sqlite3_value_type(value) {
+        case SQLITE_INTEGER: .integer(sqlite3_value_int64(value))
+        case SQLITE_FLOAT: .real(sqlite3_value_double(value))
+        case SQLITE_TEXT: .text(text(value) ?? "")
+        case SQLITE_BLOB: .blob(bytes(value))
+        default: .null
+        }
+    }
+
+    private static func setResult(_ context: OpaquePointer?, _ binding: SQLBinding) {
+        switch binding {
+        case .null: sqlite3_result_null(context)
+        case .integer(let value): sqlite3_result_int64(context, value)
+        case .real(let value): sqlite3_result_double(context, value)
+        case .text(let text): setResult(context, text)
+        case .blob(let bytes): sqlite3_result_blob(context, bytes, Int32(bytes.count), transient)
+        }
+    }
 
     private typealias Function =
         @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void

@@ -10,6 +10,8 @@ final class TestWorld: ObjectSource {
     /// Local row ids, ghosts included.
     private var ids: [ObjectRef: Int64] = [:]
     private let layout = TableLayout()
+    /// The database of the objects as they are.
+    private var known: TestDatabase?
 
     init(_ schema: Schema) { self.schema = schema }
 
@@ -19,7 +21,21 @@ final class TestWorld: ObjectSource {
 
     func backlinks(
         to object: ObjectRef, fromClass classIndex: Int, property: Int, _ body: (ObjectKey) throws -> Bool
-    ) throws {}
+    ) throws {
+        for owner in rows.keys.sorted() where owner.classIndex == classIndex {
+            guard let value = rows[owner]?.values[property], Self.links(value).contains(object.key) else { continue }
+            guard try body(owner.key) else { return }
+        }
+    }
+
+    private static func links(_ value: Value) -> [ObjectKey] {
+        switch value {
+        case .link(let key): [key]
+        case .list(let elements), .set(let elements): elements.flatMap(links)
+        case .map(let map): map.entries.flatMap { links($0.value) }
+        default: []
+        }
+    }
 
     func insert(_ className: String, _ key: ObjectKey, _ values: [String: Value] = [:], absent: [String] = []) throws {
         let classIndex = try #require(schema.index(of: className))
@@ -28,6 +44,16 @@ final class TestWorld: ObjectSource {
         for (name, value) in values { row.values[try #require(declared.index(of: name))] = value }
         row.absent = PropertySet(try absent.map { try #require(declared.index(of: $0)) })
         rows[ObjectRef(classIndex, key)] = row
+        known = nil
+        ids = [:]
+    }
+
+    /// The same world, but for one object that is not here.
+    func without(_ object: ObjectRef) -> TestWorld {
+        let world = TestWorld(schema)
+        world.rows = rows
+        world.rows[object] = nil
+        return world
     }
 
     // MARK: The evaluator's answer
@@ -35,25 +61,25 @@ final class TestWorld: ObjectSource {
     /// The keys of the results, in order.
     func evaluate(_ query: Query) throws -> [ObjectKey] {
         let evaluator = Evaluator(query, schema: schema)
-        let order = SortOrder(query.sort)
         var results: [(values: [Value], id: ObjectID, key: ObjectKey)] = []
         for (object, row) in rows where object.classIndex == query.classIndex {
             guard try evaluator.matches(row, in: self) else { continue }
             let id = Identity(className: query.className, key: row.key).objectID
             results.append((try evaluator.sortValues(of: row, in: self), id, row.key))
         }
-        results.sort { order.precedes($0.values, $0.id, $1.values, $1.id) }
-        return results.prefix(query.limit ?? .max).map(\.key)
+        return query.results(among: results, values: \.values, id: \.id).map(\.key)
     }
 
     // MARK: SQL's answer
 
     /// A database with every object of this world, and a ghost or a tombstone for each link that leads nowhere.
     func database() throws -> TestDatabase {
+        if let known { return known }
         let database = try TestDatabase()
         for declared in schema.classes { try createTables(declared, in: database) }
         for object in rows.keys.sorted() { ids[object] = Int64(ids.count + 1) }
         for object in rows.keys.sorted() { try write(object, in: database) }
+        known = database
         return database
     }
 

@@ -24,6 +24,8 @@ struct WorldGenerator {
                 for index in 0..<2 { properties.append(Property("link\(index)", .link(random.pick(classNames)))) }
                 properties.append(Property("links", .links(random.pick(classNames))))
                 properties.append(Property("linkSet", PropertyType(.link(random.pick(classNames)), container: .set)))
+                properties.append(
+                    Property("linkMap", PropertyType(.link(random.pick(classNames)), container: .map)))
                 for container in [PropertyType.Container.list, .set, .map] {
                     let type = PropertyType(
                         .scalar(random.pick(ScalarType.allCases)), container: container, isOptional: random.chance(50))
@@ -119,23 +121,82 @@ struct WorldGenerator {
 
     /// A comparison that may be refused: operators and types are drawn together loosely.
     private mutating func comparison(_ schema: Schema, _ classIndex: Int) -> ComparisonSyntax {
-        let (path, property) = path(schema, classIndex)
+        let (left, property) = operand(schema, classIndex)
         var comparison = random.pick(ComparisonOperator.allCases)
         let isText = property.type.element == .scalar(.string)
         if comparison.isTextSearch, !isText, property.type.element != .scalar(.data) { comparison = .lessOrEqual }
         let ignoresCase = isText && !comparison.isOrdering && comparison != .between && random.chance(30)
         let right: ExpressionSyntax
-        switch (comparison, random.chance(20)) {
+        switch (comparison, random.pick([0, 0, 0, 0, 0, 0, 1, 1, 2])) {
         case (.between, _): right = .values([constant(property, schema), constant(property, schema)])
         case (.isIn, _): right = .values((0..<random.pick([0, 1, 2, 4])).map { _ in constant(property, schema) })
-        case (_, true):
-            let other = self.path(schema, classIndex)
-            right = .path(other.0)
+        case (_, 1): right = operand(schema, classIndex, like: property).0
+        case (_, 2):
+            let quantifier = random.pick([nil, nil, PathSyntax.Quantifier.any, .all, PathSyntax.Quantifier.none])
+            right = .list(
+                (0..<random.pick([0, 1, 2, 3])).map { _ in LiteralSyntax(.value(constant(property, schema))) },
+                quantifier: quantifier)
         default: right = .value(constant(property, schema))
         }
         let isTurned = random.chance(20)
         return ComparisonSyntax(
-            isTurned ? right : .path(path), comparison, isTurned ? .path(path) : right, ignoresCase: ignoresCase)
+            isTurned ? right : left, comparison, isTurned ? left : right, ignoresCase: ignoresCase)
+    }
+
+    /// The variables of the subqueries around, with their classes.
+    private var variables: [(name: String, classIndex: Int)] = []
+
+    /// One side of a comparison, and a property of the same type.
+    private mutating func operand(
+        _ schema: Schema, _ classIndex: Int, like wanted: Property? = nil
+    ) -> (ExpressionSyntax, Property) {
+        if random.chance(8), variables.count < 2 { return (subquery(schema, classIndex), Property("n", .scalar(.int))) }
+        var (path, property) = path(schema, classIndex)
+        if let wanted {
+            for _ in 0..<8 where property.type.element != wanted.type.element {
+                (path, property) = self.path(schema, classIndex)
+            }
+        }
+        guard case .scalar(let type) = property.type.element, type.isNumeric, random.chance(40) else {
+            return (.path(path), property)
+        }
+        return arithmetic(.path(path), property, schema, classIndex, depth: random.pick([1, 1, 2]))
+    }
+
+    private mutating func arithmetic(
+        _ left: ExpressionSyntax, _ property: Property, _ schema: Schema, _ classIndex: Int, depth: Int
+    ) -> (ExpressionSyntax, Property) {
+        var type = property.type
+        var right = ExpressionSyntax.value(element(PropertyType(type.element), schema))
+        if random.chance(50) {
+            for _ in 0..<8 {
+                let (path, other) = path(schema, classIndex)
+                guard case .scalar(let own) = type.element, case .scalar(let next) = other.type.element, next.isNumeric
+                else { continue }
+                right = .path(path)
+                type = PropertyType(.scalar(Arithmetic.type(own, next)))
+                break
+            }
+        }
+        let isTurned = random.chance(30)
+        let result = ExpressionSyntax.arithmetic(
+            ArithmeticSyntax(
+                isTurned ? right : left, random.pick(ArithmeticOperator.allCases), isTurned ? left : right))
+        let property = Property("n", PropertyType(type.element))
+        return depth > 1 ? arithmetic(result, property, schema, classIndex, depth: depth - 1) : (result, property)
+    }
+
+    private mutating func subquery(_ schema: Schema, _ classIndex: Int) -> ExpressionSyntax {
+        var collection = path(schema, classIndex)
+        for _ in 0..<20 where !collection.1.type.element.isLink { collection = path(schema, classIndex) }
+        collection.0.quantifier = nil
+        guard let target = collection.1.type.targetClass.flatMap(schema.index(of:)) else {
+            return .path(collection.0)
+        }
+        let name = "x\(variables.count)"
+        variables.append((name, target))
+        defer { variables.removeLast() }
+        return .subquery(SubquerySyntax(collection.0, name, predicate(schema, classIndex, depth: 1)))
     }
 
     private mutating func constant(_ property: Property, _ schema: Schema) -> Value {
@@ -146,37 +207,87 @@ struct WorldGenerator {
     private mutating func path(_ schema: Schema, _ classIndex: Int) -> (PathSyntax, Property) {
         var components: [PathSyntax.Component] = []
         var current = classIndex
+        if let variable = variables.last, random.chance(80) {
+            components.append(.init(.variable(variable.name)))
+            current = variable.classIndex
+        }
         var isToMany = false
         while true {
+            if random.chance(12), let backlink = schema.backlinks(to: current).randomElement(using: &random) {
+                let declared = schema[backlink.classIndex]
+                components.append(
+                    .init(.backlink(className: declared.name, property: declared.properties[backlink.property].name)))
+                if random.chance(20) {
+                    components.append(.init(.operation("count")))
+                    return (PathSyntax(components, quantifier: quantifier(isToMany)), Property("n", .scalar(.int)))
+                }
+                isToMany = true
+                current = backlink.classIndex
+                if components.count > 4 {
+                    let link = Property("o", PropertyType(.link(declared.name), container: .set))
+                    return (PathSyntax(components, quantifier: quantifier(true)), link)
+                }
+                continue
+            }
+            if random.chance(3) {
+                components += [.init(.operation("links")), .init(.operation("count"))]
+                return (PathSyntax(components, quantifier: quantifier(isToMany)), Property("n", .scalar(.int)))
+            }
             let property = random.pick(schema[current].properties)
             components.append(.init(.property(property.name)))
-            isToMany = isToMany || property.type.isCollection
-            if let target = property.type.targetClass, components.count < 4, random.chance(70) {
+            let isSelected = property.type.isCollection && random.chance(20)
+            if isSelected { components.append(selection(of: property)) }
+            isToMany = isToMany || property.type.isCollection && !isSelected
+            if let target = property.type.targetClass, components.count < 5, random.chance(65) {
                 current = schema.index(of: target) ?? 0
                 continue
             }
-            var leaf = property
-            if property.type.isCollection || [.scalar(.string), .scalar(.data)].contains(property.type.element),
-                random.chance(25)
-            {
-                components.append(.init(.operation("count")))
-                leaf = Property("count", .scalar(.int))
-            } else if property.type.container == .map, random.chance(40) {
-                components.append(.init(.key(random.pick(["a", "b", "é"]))))
+            return end(components, property, isToMany: isToMany, isSelected: isSelected)
+        }
+    }
+
+    private mutating func end(
+        _ components: [PathSyntax.Component], _ property: Property, isToMany: Bool, isSelected: Bool
+    ) -> (PathSyntax, Property) {
+        var components = components
+        var leaf = property
+        if case .scalar(let type) = property.type.element, isToMany, random.chance(40) {
+            let operation = random.pick([AggregateOperation.minimum, .maximum, .sum, .average])
+            if let result = operation.result(of: type) {
+                components.append(.init(.operation(operation.rawValue)))
+                return (PathSyntax(components, quantifier: nil), Property("a", .scalar(result)))
             }
-            let quantifier: PathSyntax.Quantifier? =
-                isToMany ? random.pick([nil, .any, .all, PathSyntax.Quantifier.none]) : nil
-            return (PathSyntax(components, quantifier: quantifier), leaf)
+        }
+        if !isSelected, property.type.isCollection || [.scalar(.string), .scalar(.data)].contains(property.type.element),
+            random.chance(20)
+        {
+            components.append(.init(.operation("count")))
+            leaf = Property("count", .scalar(.int))
+        }
+        return (PathSyntax(components, quantifier: quantifier(isToMany)), leaf)
+    }
+
+    private mutating func quantifier(_ isToMany: Bool) -> PathSyntax.Quantifier? {
+        isToMany ? random.pick([nil, nil, .any, .all, PathSyntax.Quantifier.none]) : nil
+    }
+
+    private mutating func selection(of property: Property) -> PathSyntax.Component {
+        switch property.type.container {
+        case .map: .init(.key(random.pick(["a", "b", "é"])))
+        default: .init(random.pick([.index(0), .index(1), .named("FIRST"), .named("LAST")]))
         }
     }
 
     mutating func clauses(_ schema: Schema, _ classIndex: Int) -> [QuerySyntax.Clause] {
         var clauses: [QuerySyntax.Clause] = []
-        let keys = (0..<random.pick([0, 1, 2])).map { _ in
-            QuerySyntax.SortSyntax(path(schema, classIndex).0, isAscending: random.chance(50))
+        for _ in 0..<random.pick([1, 1, 1, 2, 3]) {
+            let keys = (0..<random.pick([0, 1, 1, 2])).map { _ in
+                QuerySyntax.SortSyntax(path(schema, classIndex).0, isAscending: random.chance(50))
+            }
+            if !keys.isEmpty { clauses.append(.sort(keys)) }
+            if random.chance(20) { clauses.append(.distinct([path(schema, classIndex).0])) }
+            if random.chance(30) { clauses.append(.limit(random.pick([0, 1, 3, 100]))) }
         }
-        if !keys.isEmpty { clauses.append(.sort(keys)) }
-        if random.chance(30) { clauses.append(.limit(random.pick([0, 1, 3, 100]))) }
         return clauses
     }
 }

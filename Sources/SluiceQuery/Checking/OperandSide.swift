@@ -1,21 +1,40 @@
 internal import SluiceModel
 
-/// A side of a comparison that is a path.
-struct PathSide {
-    let path: Query.Path
+/// A side of a comparison that reads something.
+struct OperandSide {
+    let operand: Query.Comparison.Operand
+    let type: Query.Path.ValueType
     let quantifier: PathSyntax.Quantifier?
     /// What messages call it: `Car.price`.
     let name: String
     let position: Int?
 
+    var canBeNull: Bool { operand.canBeNull }
+
+    var isToMany: Bool { operand.isToMany }
+
+    /// The side in the grammar, without a quantifier.
+    var text: String { CanonicalText.operand(operand, nil) }
+
     var typeName: String {
-        switch path.type {
+        switch type {
         case .scalar(let type): type.rawValue
         case .link: "link"
         }
     }
 
-    /// Makes a predicate under the path's quantifier: ANY unless written, NONE as the negation of ANY.
+    /// The path of a whole collection, if the side can be compared as one: nothing on the way has many values.
+    var whole: (path: Query.Path, property: Int)? {
+        guard case .path(let path) = operand, case .elements(let property) = path.leaf, quantifier == nil,
+            !path.steps.contains(where: \.isToMany)
+        else { return nil }
+        let whole = Query.Path(
+            scope: path.scope, steps: path.steps, leafClass: path.leafClass, leaf: .whole(property), type: path.type,
+            canBeNull: false, text: path.text)
+        return (whole, property)
+    }
+
+    /// Makes a predicate under the side's quantifier: ANY unless written, NONE as the negation of ANY.
     func quantified(_ make: (Query.Comparison.Quantifier) -> Query.Predicate) -> Query.Predicate {
         switch quantifier {
         case .all: make(.all)
@@ -24,7 +43,7 @@ struct PathSide {
         }
     }
 
-    /// The comparison of the path with a constant on its right.
+    /// The comparison of the side with a constant on its right.
     func leaf(
         _ quantifier: Query.Comparison.Quantifier, _ comparison: ComparisonOperator, _ constant: Constant,
         ignoresCase: Bool
@@ -62,7 +81,7 @@ struct PathSide {
     ) -> Query.Predicate {
         switch comparison {
         case .equal, .lessOrEqual, .greaterOrEqual, .like:
-            path.canBeNull ? make(quantifier, .equal, .null) : never(quantifier)
+            canBeNull ? make(quantifier, .equal, .null) : never(quantifier)
         case .notEqual: notNull(quantifier)
         case .beginsWith, .endsWith, .contains: always(quantifier)
         default: never(quantifier)
@@ -78,7 +97,7 @@ struct PathSide {
         case (.beginsWith, .string("")), (.endsWith, .string("")), (.contains, .string("")),
             (.beginsWith, .data([])), (.endsWith, .data([])), (.contains, .data([])):
             return notNull(quantifier)
-        case (.equal, _): return .membership(quantifier, path, [value], ignoresCase: ignoresCase)
+        case (.equal, _): return .membership(quantifier, operand, [value], ignoresCase: ignoresCase)
         default: return make(quantifier, comparison, value, ignoresCase: ignoresCase)
         }
     }
@@ -115,23 +134,23 @@ struct PathSide {
     ) -> Query.Predicate {
         .comparison(
             Query.Comparison(
-                quantifier: path.isToMany ? quantifier : .any, left: .path(path), comparison: comparison,
+                quantifier: quantifier, left: operand, comparison: comparison,
                 ignoresCase: ignoresCase, right: .constant(value)
             ).canonicalBool)
     }
 
     /// No value passes; with ALL that is still true where there is no value.
-    private func never(_ quantifier: Query.Comparison.Quantifier) -> Query.Predicate {
-        .membership(quantifier, path, [], ignoresCase: false)
+    func never(_ quantifier: Query.Comparison.Quantifier) -> Query.Predicate {
+        .membership(quantifier, operand, [], ignoresCase: false)
     }
 
     /// Every value passes; with ANY that is still false where there is no value.
-    private func always(_ quantifier: Query.Comparison.Quantifier) -> Query.Predicate {
-        guard path.isToMany, quantifier == .any else { return .constant(true) }
-        return Query.Predicate.membership(.all, path, [], ignoresCase: false).negated()
+    func always(_ quantifier: Query.Comparison.Quantifier) -> Query.Predicate {
+        guard isToMany, quantifier == .any else { return .constant(true) }
+        return Query.Predicate.membership(.all, operand, [], ignoresCase: false).negated()
     }
 
-    private func notNull(_ quantifier: Query.Comparison.Quantifier) -> Query.Predicate {
-        path.canBeNull ? make(quantifier, .notEqual, .null) : always(quantifier)
+    func notNull(_ quantifier: Query.Comparison.Quantifier) -> Query.Predicate {
+        canBeNull ? make(quantifier, .notEqual, .null) : always(quantifier)
     }
 }

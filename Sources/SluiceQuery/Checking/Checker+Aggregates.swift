@@ -1,0 +1,118 @@
+internal import SluiceModel
+
+extension Checker {
+    /// `collection.@sum.property`, `collection.property.@sum` or, of scalars, `collection.@sum`.
+    func aggregate(
+        _ operation: AggregateOperation, at index: Int, in syntax: PathSyntax
+    ) throws(QueryError) -> Query.Path {
+        var components = syntax.components
+        let position = components.remove(at: index).position
+        let (whole, collectionEnd) = try plainPath(PathSyntax(components, position: syntax.position))
+        guard collectionEnd > 0, collectionEnd <= index, whole.isToMany else {
+            throw QueryError(
+                .typeMismatch,
+                "@\(operation.rawValue) needs a collection before it; aggregate operations can only be used on key paths "
+                    + "that include a collection property",
+                at: position)
+        }
+        switch whole.leaf {
+        case .value, .elements, .entry, .element: break
+        default:
+            throw QueryError(
+                .typeMismatch,
+                "@\(operation.rawValue) needs a property of numbers\(operation.takesDates ? " or dates" : "") to work on; "
+                    + "'\(whole.text)' has none",
+                at: position)
+        }
+        guard case .scalar(let type) = whole.type, let result = operation.result(of: type) else {
+            throw QueryError(
+                .typeMismatch,
+                whole.type == .scalar(.date)
+                    ? "cannot sum or average date properties ('\(whole.text)')"
+                    : "@\(operation.rawValue) works on numbers\(operation.takesDates ? " and dates" : ""); "
+                        + "'\(whole.text)' holds \(whole.typeName)",
+                at: position)
+        }
+        let split: Int
+        if case .elements = whole.leaf { split = whole.steps.count } else {
+            split = whole.steps.lastIndex(where: \.isToMany) ?? 0
+        }
+        let elements = Query.Path(
+            steps: Array(whole.steps[split...]), leafClass: whole.leafClass, leaf: whole.leaf, type: whole.type,
+            canBeNull: whole.canBeNull, text: whole.text)
+        let prefix = whole.steps[..<split]
+        return Query.Path(
+            scope: whole.scope, steps: Array(prefix),
+            leafClass: whole.steps.count > split ? whole.steps[split].sourceClass : whole.leafClass,
+            leaf: .aggregate(operation, elements), type: .scalar(result), canBeNull: true,
+            text: try aggregateText(operation, components, collectionEnd, whole))
+    }
+
+    /// The operation stands right behind the collection.
+    private func aggregateText(
+        _ operation: AggregateOperation, _ components: [PathSyntax.Component], _ collectionEnd: Int,
+        _ whole: Query.Path
+    ) throws(QueryError) -> String {
+        guard collectionEnd < components.count else { return whole.text + ".@\(operation.rawValue)" }
+        let head = Array(components[..<collectionEnd])
+        let text = try plainPath(PathSyntax(head)).path.text
+        return text + ".@\(operation.rawValue)" + whole.text.dropFirst(text.count)
+    }
+
+    /// `SUBQUERY(collection, $x, condition).@count`.
+    func subquery(_ syntax: SubquerySyntax) throws(QueryError) -> Query.Path {
+        guard scopes.count <= QueryLimits.subqueryDepthMax else {
+            throw QueryError(
+                .limitExceeded, "subqueries are nested more than \(QueryLimits.subqueryDepthMax) deep",
+                at: syntax.position)
+        }
+        guard syntax.collection.quantifier == nil else {
+            throw QueryError(.syntax, "the collection of a SUBQUERY takes no quantifier", at: syntax.collection.position)
+        }
+        let written = try path(syntax.collection)
+        guard written.isToMany, case .link(let target) = written.type, let collection = written.endingAtObjects() else {
+            throw QueryError(
+                .typeMismatch,
+                "SUBQUERY needs a collection of objects; '\(written.text)' is none", at: syntax.collection.position)
+        }
+        let scope = scopes.count
+        let predicate = try on(target, variable: syntax.variable).predicate(syntax.predicate)
+        let text =
+            "SUBQUERY(\(collection.text), \(CanonicalText.variable(scope)), \(CanonicalText.predicate(predicate))).@count"
+        return Query.Path(
+            steps: [], leafClass: scopes[0].classIndex,
+            leaf: .subquery(Query.Subquery(collection: collection, predicate: predicate, scope: scope)),
+            type: .scalar(.int), canBeNull: false, text: text)
+    }
+}
+
+extension Query.Path {
+    var typeName: String {
+        switch type {
+        case .scalar(let type): type.rawValue
+        case .link: "link"
+        }
+    }
+
+    /// The same path to the same objects, as steps; nil if it ends at none.
+    fileprivate func endingAtObjects() -> Query.Path? {
+        var steps = steps
+        guard case .link(let target) = type else { return nil }
+        switch leaf {
+        case .object: break
+        case .link(let property):
+            steps.append(
+                Step(
+                    sourceClass: leafClass, classIndex: leafClass, property: property, targetClass: target,
+                    isToMany: false))
+        case .elements(let property):
+            steps.append(
+                Step(
+                    sourceClass: leafClass, classIndex: leafClass, property: property, targetClass: target,
+                    isToMany: true))
+        default: return nil
+        }
+        return Query.Path(
+            scope: scope, steps: steps, leafClass: target, leaf: .object, type: type, canBeNull: canBeNull, text: text)
+    }
+}

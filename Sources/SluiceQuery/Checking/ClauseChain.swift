@@ -1,0 +1,126 @@
+internal import SluiceModel
+
+/// SORT, LIMIT and DISTINCT in written order, with neighbours of one kind made one.
+struct ClauseChain {
+    private enum Clause {
+        case sort([SortKey])
+        case limit(Int)
+        case distinct([Query.Path])
+    }
+
+    /// The position of the primary key, which leaves no ties.
+    let uniqueKey: Int?
+    private var clauses: [Clause] = []
+
+    init(uniqueKey: Int?) { self.uniqueKey = uniqueKey }
+
+    /// A later sort is the stronger one, as if the earlier had put the objects in order before.
+    mutating func sort(by keys: [SortKey]) {
+        if case .sort(let earlier) = clauses.last {
+            clauses[clauses.count - 1] = .sort(significant(keys + earlier))
+        } else {
+            clauses.append(.sort(significant(keys)))
+        }
+    }
+
+    mutating func limit(to limit: Int) {
+        if case .limit(let earlier) = clauses.last {
+            clauses[clauses.count - 1] = .limit(min(limit, earlier))
+        } else {
+            clauses.append(.limit(limit))
+        }
+    }
+
+    mutating func makeDistinct(by paths: [Query.Path]) {
+        let sorted = paths.sorted { UTF8Order.less($0.text, $1.text) }
+        if case .distinct(let earlier) = clauses.last, earlier == sorted { return }
+        clauses.append(.distinct(sorted))
+    }
+
+    /// The keys that can matter: each path once, and none after the primary key.
+    private func significant(_ keys: [SortKey]) -> [SortKey] {
+        var result: [SortKey] = []
+        for key in keys where !result.contains(where: { $0.path == key.path }) {
+            result.append(key)
+            if key.path.steps.isEmpty, case .value(let property) = key.path.leaf, property == uniqueKey { break }
+        }
+        return result
+    }
+
+    func checkLimits() throws(QueryError) {
+        for clause in clauses {
+            let (count, what) =
+                switch clause {
+                case .sort(let keys): (keys.count, "sorts by")
+                case .distinct(let paths): (paths.count, "is distinct by")
+                case .limit: (0, "")
+                }
+            guard count <= QueryLimits.sortKeyCountMax else {
+                throw QueryError(
+                    .limitExceeded, "the query \(what) \(count) keys; the limit is \(QueryLimits.sortKeyCountMax)",
+                    at: nil)
+            }
+        }
+        guard clauses.count <= QueryLimits.stageCountMax else {
+            throw QueryError(
+                .limitExceeded,
+                "the query has \(clauses.count) clauses in turn; the limit is \(QueryLimits.stageCountMax)", at: nil)
+        }
+    }
+
+    // MARK: The result
+
+    func checked() -> CheckedClauses {
+        var result = CheckedClauses()
+        result.text = text
+        switch (clauses.first, clauses.dropFirst().first, clauses.count) {
+        case (.sort(let keys), .limit(let limit), 2): (result.sort, result.limit) = (keys, limit)
+        case (.sort(let keys), nil, 1): result.sort = keys
+        case (.limit(let limit), nil, 1): result.limit = limit
+        default:
+            for case .sort(let keys) in clauses { result.sort = significant(keys + result.sort) }
+            var positions = result.sort.map(\.path)
+            result.stages = stages(&positions)
+            result.positionPaths = positions
+            return result
+        }
+        result.positionPaths = result.sort.map(\.path)
+        return result
+    }
+
+    /// - Parameter positions: the paths that results are placed by; what the stages read besides is added.
+    private func stages(_ positions: inout [Query.Path]) -> [Query.Stage] {
+        func position(_ path: Query.Path) -> Int {
+            if let known = positions.firstIndex(of: path) { return known }
+            positions.append(path)
+            return positions.count - 1
+        }
+        var order: [SortKey] = []
+        var stages: [Query.Stage] = []
+        for clause in clauses {
+            let filter: Query.Stage.Filter
+            switch clause {
+            case .sort(let keys):
+                order = significant(keys + order)
+                continue
+            case .limit(let limit): filter = .limit(limit)
+            case .distinct(let paths): filter = .distinct(paths.map(position))
+            }
+            let keys = order.map { Query.Stage.Key(position: position($0.path), isAscending: $0.isAscending) }
+            stages.append(Query.Stage(order: keys, filter: filter))
+        }
+        return stages
+    }
+
+    private var text: String {
+        clauses.map { clause in
+            switch clause {
+            case .sort(let keys):
+                let keys = keys.map { "\($0.path.text) \($0.isAscending ? "ASC" : "DESC")" }
+                return " SORT(\(keys.joined(separator: ", ")))"
+            case .limit(let limit): return " LIMIT(\(limit))"
+            case .distinct(let paths): return " DISTINCT(\(paths.map(\.text).joined(separator: ", ")))"
+            }
+        }.joined()
+    }
+}

@@ -1,0 +1,65 @@
+internal import SluiceModel
+
+/// Tells whether everything that a query reads of an object, and of objects that it leads to, is here.
+struct DependencyReach: Sendable {
+    private let classIndex: Int
+    private let rootProperties: PropertySet
+    private let paths: [QueryDependencies.LinkPath]
+    private let readsBacklinks: Bool
+
+    init(_ dependencies: QueryDependencies, classIndex: Int) {
+        self.classIndex = classIndex
+        rootProperties = dependencies.rootProperties
+        paths = dependencies.linkPaths
+        readsBacklinks = dependencies.readsBacklinks
+    }
+
+    func isHere(_ row: Row, in source: any ObjectSource, trustsBacklinks: Bool) throws -> Bool {
+        if readsBacklinks, !trustsBacklinks { return false }
+        guard row.absent.isEmpty || row.absent.intersection(rootProperties).isEmpty else { return false }
+        for path in paths where !path.properties.isEmpty {
+            guard try isHere(path, behind: row, ofClass: classIndex, from: 0, in: source) else { return false }
+        }
+        return true
+    }
+
+    /// Whether no property that the path reads at its end is absent there.
+    private func isHere(
+        _ path: QueryDependencies.LinkPath, behind row: Row, ofClass classIndex: Int, from index: Int,
+        in source: any ObjectSource
+    ) throws -> Bool {
+        guard index < path.links.count else {
+            return row.absent.isEmpty || row.absent.intersection(path.properties).isEmpty
+        }
+        let link = path.links[index]
+        var isHere = true
+        func visit(_ key: ObjectKey) throws -> Bool {
+            if let target = try source.row(ObjectRef(link.targetClass, key)) {
+                isHere = try self.isHere(path, behind: target, ofClass: link.targetClass, from: index + 1, in: source)
+            }
+            return isHere
+        }
+        if link.isBacklink {
+            try source.backlinks(
+                to: ObjectRef(classIndex, row.key), fromClass: link.classIndex, property: link.property, visit)
+            return isHere
+        }
+        _ = try row.values[link.property].anyLink { try !visit($0) }
+        return isHere
+    }
+}
+
+extension Value {
+    /// Whether a link in the value passes a test.
+    fileprivate func anyLink(_ test: (ObjectKey) throws -> Bool) rethrows -> Bool {
+        switch self {
+        case .link(let key): return try test(key)
+        case .list(let elements), .set(let elements):
+            for case .link(let key) in elements where try test(key) { return true }
+        case .map(let map):
+            for entry in map.entries { if case .link(let key) = entry.value, try test(key) { return true } }
+        default: break
+        }
+        return false
+    }
+}

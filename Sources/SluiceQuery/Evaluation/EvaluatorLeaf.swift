@@ -1,0 +1,112 @@
+internal import SluiceModel
+
+/// A comparison made ready to run.
+final class EvaluatorLeaf: Sendable {
+    private let left: OperandReader
+    private let right: OperandReader
+    private let comparison: ValueComparison
+    private let isMembership: Bool
+    private let isAll: Bool
+    private let isAllOnRight: Bool
+    private let isNegated: Bool
+    /// Whether what is read on the right has to be folded, as constants are already.
+    private let foldsRight: Bool
+
+    init(_ source: Query.Comparison, isNegated: Bool, schema: Schema) {
+        self.isNegated = isNegated
+        left = OperandReader(source.left, schema: schema)
+        right = OperandReader(source.right, schema: schema)
+        comparison = ValueComparison(source.comparison, ignoresCase: source.ignoresCase)
+        isMembership = source.comparison == .isIn
+        isAll = source.quantifier == .all
+        isAllOnRight = source.rightQuantifier == .all
+        if case .path = source.right { foldsRight = source.ignoresCase } else { foldsRight = false }
+    }
+
+    func matches(_ context: EvaluationContext, _ source: any ObjectSource) throws -> Bool {
+        try holds(context, source) != isNegated
+    }
+
+    private func holds(_ context: EvaluationContext, _ source: any ObjectSource) throws -> Bool {
+        if case .list(let values) = right {
+            return try quantified(left, isAll, context, source) { value in
+                if isMembership { return comparison.isMember(value, of: values) }
+                return isAllOnRight
+                    ? values.allSatisfy { comparison.holds(value, $0) } : values.contains { comparison.holds(value, $0) }
+            }
+        }
+        guard right.isToMany else {
+            let other = folded(try right.value(context, source))
+            return try quantified(left, isAll, context, source) { comparison.holds($0, other) }
+        }
+        return try quantified(left, isAll, context, source) { value in
+            try quantified(right, isAllOnRight, context, source) { comparison.holds(value, folded($0)) }
+        }
+    }
+
+    private func folded(_ value: Value) -> Value { foldsRight ? value.folded : value }
+
+    /// All values pass if none fails.
+    private func quantified(
+        _ operand: OperandReader, _ isAll: Bool, _ context: EvaluationContext, _ source: any ObjectSource,
+        _ test: (Value) throws -> Bool
+    ) throws -> Bool {
+        try operand.anyValue(context, source) { try test($0) != isAll } != isAll
+    }
+}
+
+/// One side of a comparison made ready to run.
+indirect enum OperandReader: Sendable {
+    case constant(Value)
+    case list([Value])
+    case path(PathReader)
+    case arithmetic(ArithmeticOperator, OperandReader, OperandReader, ScalarType, isToMany: Bool)
+
+    init(_ operand: Query.Comparison.Operand, schema: Schema) {
+        switch operand {
+        case .constant(let value): self = .constant(value)
+        case .list(let values): self = .list(values)
+        case .path(let path): self = .path(PathReader(path, schema: schema))
+        case .arithmetic(let operation, let left, let right, let type):
+            self = .arithmetic(
+                operation, OperandReader(left, schema: schema), OperandReader(right, schema: schema), type,
+                isToMany: operand.isToMany)
+        }
+    }
+
+    var isToMany: Bool {
+        switch self {
+        case .constant: false
+        case .list: true
+        case .path(let reader): reader.isToMany
+        case .arithmetic(_, _, _, _, let isToMany): isToMany
+        }
+    }
+
+    /// The value of a side that has one.
+    func value(_ context: EvaluationContext, _ source: any ObjectSource) throws -> Value {
+        switch self {
+        case .constant(let value): value
+        case .list: .null
+        case .path(let reader): try reader.value(in: context, source)
+        case .arithmetic(let operation, let left, let right, let type, _):
+            Arithmetic.apply(operation, try left.value(context, source), try right.value(context, source), as: type)
+        }
+    }
+
+    /// Whether at least one value passes a test.
+    func anyValue(
+        _ context: EvaluationContext, _ source: any ObjectSource, _ test: (Value) throws -> Bool
+    ) throws -> Bool {
+        switch self {
+        case .constant(let value): return try test(value)
+        case .list(let values): return try values.contains(where: test)
+        case .path(let reader): return try reader.anyValue(in: context, source, test)
+        case .arithmetic(let operation, let left, let right, let type, let isToMany):
+            guard isToMany else { return try test(value(context, source)) }
+            return try left.anyValue(context, source) { value in
+                try right.anyValue(context, source) { try test(Arithmetic.apply(operation, value, $0, as: type)) }
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+package import SluiceModel
+
+extension Query {
+    /// A step of a query that leaves out some of what came through the steps before it.
+    package struct Stage: Sendable {
+        package enum Filter: Sendable {
+            /// The first so many.
+            case limit(Int)
+            /// The first of those with the same values: positions in ``Query/positionPaths``.
+            case distinct([Int])
+        }
+
+        /// A key of the order that `Filter` speaks of.
+        package struct Key: Sendable {
+            /// A position in ``Query/positionPaths``.
+            package let position: Int
+            package let isAscending: Bool
+        }
+
+        /// Ties break by ascending object id.
+        package let order: [Key]
+        package let filter: Filter
+    }
+
+    /// The results among all that match, in the order of the query: what its stages, or its limit, leave.
+    ///
+    /// Costs a sort for each stage, and one more.
+    /// - Parameters:
+    ///   - matches: in any order.
+    ///   - values: what ``Evaluator/sortValues(of:in:)`` gave for an object.
+    ///   - id: an object's global id.
+    package func results<Element>(
+        among matches: [Element], values: (Element) -> [Value], id: (Element) -> ObjectID
+    ) -> [Element] {
+        var remaining = matches
+        for stage in stages { remaining = stage.apply(to: remaining, values, id) }
+        let order = SortOrder(sort)
+        remaining.sort { order.precedes(values($0), id($0), values($1), id($1)) }
+        if let limit, limit < remaining.count { remaining.removeSubrange(limit...) }
+        return remaining
+    }
+}
+
+extension Query.Stage {
+    fileprivate func apply<Element>(
+        to elements: [Element], _ values: (Element) -> [Value], _ id: (Element) -> ObjectID
+    ) -> [Element] {
+        let sorted = elements.sorted { left, right in
+            let (leftValues, rightValues) = (values(left), values(right))
+            for key in order {
+                let order = Value.compare(leftValues[key.position], rightValues[key.position])
+                if order != 0 { return key.isAscending ? order < 0 : order > 0 }
+            }
+            return id(left) < id(right)
+        }
+        switch filter {
+        case .limit(let limit): return Array(sorted.prefix(limit))
+        case .distinct(let positions):
+            var seen: Set<[Value]> = []
+            return sorted.filter { element in
+                let values = values(element)
+                return seen.insert(positions.map { values[$0] }).inserted
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+internal import FoundationEssentials
+package import SluiceModel
+
+/// Gathers values for an aggregate.
+///
+/// Null is left out, and NaN is neither a minimum nor a maximum. The result does not depend on the order of the values:
+/// sums of floating-point numbers and of decimals add them in ascending order. A sum of integers that 64 bits do not hold is null.
+package struct Aggregation {
+    private let operation: AggregateOperation
+    private let type: ScalarType
+    private var count = 0
+    private var extreme = Value.null
+    private var total: Int128 = 0
+    private var doubles: [Double] = []
+    private var decimals: [Decimal] = []
+
+    package init(_ operation: AggregateOperation, of type: ScalarType) {
+        self.operation = operation
+        self.type = type
+    }
+
+    package mutating func add(_ value: Value) {
+        guard !value.isNull else { return }
+        count += 1
+        switch (operation, value) {
+        case (.minimum, _), (.maximum, _): compare(value)
+        case (_, .int(let number)): total += Int128(number)
+        case (_, .float(let number)): doubles.append(Double(number))
+        case (_, .double(let number)): doubles.append(number)
+        case (_, .decimal(let number)): decimals.append(number)
+        default: break
+        }
+    }
+
+    private mutating func compare(_ value: Value) {
+        guard !value.isNotANumber else { return }
+        if extreme.isNull {
+            extreme = value
+        } else {
+            let order = Value.compare(value, extreme)
+            if operation == .minimum ? order < 0 : order > 0 { extreme = value }
+        }
+    }
+
+    /// Of no values: the sum 0, everything else null.
+    package var result: Value {
+        switch operation {
+        case .minimum, .maximum: return extreme
+        case .sum: return sum
+        case .average:
+            guard count > 0 else { return .null }
+            switch type {
+            case .int: return .double(Double(total) / Double(count))
+            case .decimal: return Arithmetic.apply(.divide, sum, .decimal(Decimal(count)), as: .decimal)
+            default: return .double(doubleSum / Double(count))
+            }
+        }
+    }
+
+    private var sum: Value {
+        switch type {
+        case .int: Int64(exactly: total).map { .int($0) } ?? .null
+        case .decimal:
+            decimals.sorted { $1.isNaN ? !$0.isNaN : $0 < $1 }.reduce(Value.decimal(0)) {
+                Arithmetic.apply(.add, $0, .decimal($1), as: .decimal)
+            }
+        default: .double(doubleSum)
+        }
+    }
+
+    private var doubleSum: Double {
+        if doubles.contains(where: \.isNaN) { return .nan }
+        return doubles.count < 3 ? doubles.reduce(0, +) : doubles.sorted().reduce(0, +)
+    }
+}
+
+extension Value {
+    var isNotANumber: Bool {
+        switch self {
+        case .float(let number): number.isNaN
+        case .double(let number): number.isNaN
+        case .decimal(let number): number.isNaN
+        default: false
+        }
+    }
+}

@@ -1,0 +1,173 @@
+internal import SluiceModel
+
+extension SQLConditionBuilder {
+    /// The value of a side that has one.
+    mutating func value(of operand: Query.Comparison.Operand) -> SQLStatement {
+        switch operand {
+        case .path(let path): value(of: path)
+        case .constant(let value): "\(SQLBinding(value) ?? .null)"
+        case .list: "NULL"
+        case .arithmetic(let operation, let left, let right, let type):
+            arithmetic(operation, (value(of: left), left), (value(of: right), right), type)
+        }
+    }
+
+    func arithmetic(
+        _ operation: ArithmeticOperator, _ left: (value: SQLStatement, operand: Query.Comparison.Operand),
+        _ right: (value: SQLStatement, operand: Query.Comparison.Operand), _ type: ScalarType
+    ) -> SQLStatement {
+        let code = ArithmeticCode(
+            operation: operation, left: left.operand.scalarType, right: right.operand.scalarType, result: type)
+        return "\(sql: TableLayout.Function.arithmetic)(\(sql: String(code.number)), \(left.value), \(right.value))"
+    }
+
+    /// The value of a path that has one, as an expression over the object that it begins at.
+    mutating func value(of path: Query.Path) -> SQLStatement {
+        value(of: path, from: 0, alias: scopes[path.scope])
+    }
+
+    mutating func value(of path: Query.Path, from index: Int, alias: String) -> SQLStatement {
+        let value = chain(path, from: index, alias: alias)
+        guard index < path.steps.count, let broken = SQLBinding(path.brokenValue), broken != .null else { return value }
+        return "coalesce(\(value), \(broken))"
+    }
+
+    private mutating func chain(_ path: Query.Path, from index: Int, alias: String) -> SQLStatement {
+        guard index < path.steps.count else { return leafValue(path, alias: alias) }
+        let step = path.steps[index]
+        let next = nextAlias()
+        let inner = chain(path, from: index + 1, alias: next)
+        return object(next, step.targetClass, inner, where: "\(sql: next)._row = \(linkValue(step, alias))")
+    }
+
+    private mutating func leafValue(_ path: Query.Path, alias: String) -> SQLStatement {
+        switch path.leaf {
+        case .value(let property): return "\(sql: column(property, path.leafClass, alias))"
+        case .size(let property): return "length(CAST(\(sql: column(property, path.leafClass, alias)) AS BLOB))"
+        case .presence(let property, let target):
+            return isPresent("\(sql: column(property, path.leafClass, alias))", target, nextAlias())
+        case .link(let property):
+            guard case .link(let target) = path.type else { return "NULL" }
+            return presentRow("\(sql: column(property, path.leafClass, alias))", target)
+        case .entry(let property, let key):
+            guard case .string(let key) = key else { return "NULL" }
+            return element(property, path.leafClass, .key(key), alias)
+        case .element(let property, let selection): return element(property, path.leafClass, selection, alias)
+        case .object: return "\(sql: alias)._row"
+        case .count(let property): return count(property, path.leafClass, owner: "\(sql: alias)._row")
+        case .backlinkCount(let backlinks):
+            guard !backlinks.isEmpty else { return "0" }
+            var counts: [SQLStatement] = []
+            for backlink in backlinks {
+                let linking = nextAlias()
+                let link = linksTo(alias, backlink.classIndex, backlink.property, from: linking)
+                counts.append(object(linking, backlink.classIndex, "count(*)", where: link))
+            }
+            return "(\(.joined(counts, by: " + ")))"
+        case .aggregate(let operation, let elements):
+            let rows = rows(of: elements, from: alias)
+            guard case .scalar(let type) = elements.type else { return "NULL" }
+            return rows.select("\(sql: TableLayout.Function.name(of: operation, type))(\(rows.value))")
+        case .subquery(let subquery): return count(subquery)
+        case .elements, .keys, .whole: preconditionFailure("a path with many values has no single one")
+        }
+    }
+
+    /// The row id of a link's target; null unless that is present.
+    func presentRow(_ link: SQLStatement, _ target: Int, _ alias: String) -> SQLStatement {
+        let row: SQLStatement = "\(sql: alias)._row"
+        return object(alias, target, row, where: "\(row) = \(link)")
+    }
+
+    private mutating func presentRow(_ link: SQLStatement, _ target: Int) -> SQLStatement {
+        presentRow(link, target, nextAlias())
+    }
+
+    private mutating func count(_ property: Int, _ classIndex: Int, owner: SQLStatement) -> SQLStatement {
+        let element = nextAlias()
+        return subquery(
+            collection(property, classIndex), element, "count(*)", where: "\(sql: element).owner = \(owner)")
+    }
+
+    private mutating func count(_ subquery: Query.Subquery) -> SQLStatement {
+        let collection = subquery.collection
+        let rows = rows(of: collection, from: scopes[collection.scope], joinsAll: true)
+        let outer = scopes
+        // The last table joined is that of the objects counted.
+        scopes = scopes.prefix(subquery.scope) + [String(rows.value.text.dropLast("._row".count))]
+        let condition = condition(subquery.predicate)
+        scopes = outer
+        return rows.select("count(*)", where: condition)
+    }
+
+    // MARK: Whole collections
+
+    /// Whether a whole collection equals another, or one of constants.
+    mutating func wholeEquality(_ path: Query.Path, _ other: Query.Comparison.Operand) -> SQLStatement {
+        guard case .whole(let property) = path.leaf else { return "0" }
+        let isList = schema[path.leafClass].properties[property].type.container == .list
+        let owner = ownerRow(path)
+        let element = nextAlias()
+        let table = collection(property, path.leafClass)
+        let isOwn: SQLStatement = "\(sql: element).owner = \(owner)"
+        let value = wholeElement(element, path.type)
+        let count = subquery(table, element, "count(*)", where: isOwn)
+        let otherCount: SQLStatement
+        let isMatched: SQLStatement
+        switch other {
+        case .constant(.list(let values)), .constant(.set(let values)):
+            guard !values.isEmpty else { return "\(count) = 0" }
+            otherCount = "\(sql: String(values.count))"
+            var tests: [SQLStatement] = []
+            for value in values {
+                let test = SQLTest(.equal, .right(value), ignoresCase: false)
+                tests.append(elementTest(test, "\(sql: element).value", path.type))
+            }
+            if isList {
+                let cases = tests.enumerated().map { position, test -> SQLStatement in
+                    "WHEN \(sql: String(position)) THEN \(test)"
+                }
+                isMatched = "CASE \(sql: element).position \(.joined(cases, by: " ")) END"
+            } else {
+                isMatched = .balanced(tests[...], by: " OR ")
+            }
+        case .path(let otherPath):
+            guard case .whole(let otherProperty) = otherPath.leaf else { return "0" }
+            let otherElement = nextAlias()
+            let otherTable = collection(otherProperty, otherPath.leafClass)
+            let isOther: SQLStatement = "\(sql: otherElement).owner = \(ownerRow(otherPath))"
+            otherCount = subquery(otherTable, otherElement, "count(*)", where: isOther)
+            let expression = SQLTest.Other(value: wholeElement(otherElement, otherPath.type), type: otherPath.type)
+            let isEqual = SQLTest(.equal, .rightExpression(expression), ignoresCase: false)
+                .condition(value, path.type)
+            let isThere: SQLStatement =
+                isList ? "\(sql: otherElement).position = \(sql: element).position AND (\(isEqual))" : "(\(isEqual))"
+            isMatched =
+                "EXISTS \(subquery(otherTable, otherElement, "1", where: "\(isOther) AND \(isThere)"))"
+        default: return "0"
+        }
+        let unmatched = subquery(table, element, "1", where: "\(isOwn) AND (\(isMatched)) IS NOT TRUE")
+        return "(\(count) = \(otherCount) AND NOT EXISTS \(unmatched))"
+    }
+
+    private mutating func wholeElement(_ element: String, _ type: Query.Path.ValueType) -> SQLStatement {
+        let value: SQLStatement = "\(sql: element).value"
+        guard case .link(let target) = type else { return value }
+        return presentRow(value, target, nextAlias())
+    }
+
+    /// The row id of the object that has a collection; null if a link on the way leads nowhere.
+    private mutating func ownerRow(_ path: Query.Path) -> SQLStatement {
+        value(
+            of: Query.Path(
+                scope: path.scope, steps: path.steps, leafClass: path.leafClass, leaf: .object,
+                type: .link(path.leafClass), canBeNull: true, text: ""))
+    }
+}
+
+extension Query.Comparison.Operand {
+    /// The type of numbers.
+    fileprivate var scalarType: ScalarType {
+        if case .scalar(let type) = type { type } else { .int }
+    }
+}

@@ -1,0 +1,91 @@
+import SluiceModel
+import SluiceQuery
+
+/// Everything that matches a query with stages (DISTINCT, or SORT after LIMIT), and what the stages leave of it.
+///
+/// One change may bring in and drop others anywhere, so the stages run again over all matches whenever one of them moved:
+/// a sort of what is held, and nothing is asked of the source.
+struct Chain {
+    private(set) var positions: [ObjectRef: SortPosition] = [:]
+    /// What is left, in order.
+    private(set) var members: [ObjectRef] = []
+    private var memberSet: Set<ObjectRef> = []
+
+    func contains(_ object: ObjectRef) -> Bool { memberSet.contains(object) }
+
+    /// Notes where an object stands now; nil if it no longer matches.
+    mutating func place(_ object: ObjectRef, at position: SortPosition?) { positions[object] = position }
+
+    /// Runs the stages.
+    mutating func derive(for query: Query) {
+        let matches = positions.map { (object: $0.key, position: $0.value) }
+        members = query.results(among: matches, values: \.position.values, id: \.position.id).map(\.object)
+        memberSet = Set(members)
+    }
+}
+
+extension LiveView {
+    /// Reads everything that matches.
+    func makeChain(in source: any ViewSource) throws -> Chain {
+        var chain = Chain()
+        try source.rows(matching: query, after: nil, limit: nil) { row in
+            chain.place(ObjectRef(query.classIndex, row.key), at: try position(of: row, in: source))
+            return true
+        }
+        chain.derive(for: query)
+        return chain
+    }
+
+    func chainChanges(
+        _ commit: CommitDelta, _ affected: [(object: ObjectRef, changes: [Int])], in source: any ViewSource
+    ) throws -> [RootChange] {
+        guard var chain else { return [] }
+        self.chain = nil
+        defer { self.chain = chain }
+        let before = chain
+        let causes = Dictionary(uniqueKeysWithValues: affected.map { ($0.object, $0.changes) })
+        var moved: [ObjectRef: MovedRoot] = [:]
+        var order: [ObjectRef] = []
+        var hasMoved = false
+        func place(_ object: ObjectRef, _ row: Row?) throws {
+            var position: SortPosition?
+            if let row, try evaluator.matches(row, in: source) { position = try self.position(of: row, in: source) }
+            if chain.positions[object] != position { hasMoved = true }
+            chain.place(object, at: position)
+            moved[object] = MovedRoot(
+                wasMember: before.contains(object), isPresent: row != nil, matches: position != nil)
+            order.append(object)
+        }
+        var unmoved: [ObjectRef] = []
+        for change in commit.changes where change.object.classIndex == query.classIndex {
+            if change.concerns(query.dependencies.rootProperties) || causes[change.object] != nil {
+                try place(change.object, change.new)
+            } else if chain.positions[change.object] != nil {
+                unmoved.append(change.object)
+            }
+        }
+        for (object, _) in affected where commit.change(of: object) == nil {
+            try place(object, try source.row(object))
+        }
+        if hasMoved { chain.derive(for: query) }
+
+        var changes: [RootChange] = []
+        for object in order {
+            guard let move = moved[object], move.wasMember || chain.contains(object) else { continue }
+            changes.append(
+                RootChange(
+                    object: object, wasRoot: move.wasMember, isRoot: chain.contains(object), reason: move.reason,
+                    causes: causes[object] ?? []))
+        }
+        for object in before.members where moved[object] == nil && !chain.contains(object) {
+            changes.append(RootChange(object: object, wasRoot: true, isRoot: false, reason: .window))
+        }
+        for object in chain.members where moved[object] == nil && !before.contains(object) {
+            changes.append(RootChange(object: object, wasRoot: false, isRoot: true, reason: .window))
+        }
+        for object in unmoved where before.contains(object) && chain.contains(object) {
+            changes.append(RootChange(object: object, wasRoot: true, isRoot: true, reason: .window))
+        }
+        return changes
+    }
+}

@@ -1,0 +1,62 @@
+import SluiceModel
+
+@testable import SluiceQuery
+
+/// What a written path leads over, by its words alone.
+struct PathPlan {
+    struct Link {
+        let property: Int
+        let selection: PathSyntax.Component?
+    }
+
+    /// The position of the last component that yields many values.
+    private(set) var lastCollection: Int?
+    private(set) var hasEarlierCollection = false
+    /// The property named last.
+    private(set) var lastProperty: Property?
+    /// The single links before the last property.
+    private(set) var links: [Link] = []
+    /// The class of objects at the end, if the path ends at objects.
+    private(set) var endClass: Int
+
+    init(_ components: [PathSyntax.Component], from classIndex: Int, _ schema: Schema) {
+        endClass = classIndex
+        var pending: Link?
+        for (index, component) in components.enumerated() {
+            switch component.kind {
+            case .backlink(let name, _):
+                hasEarlierCollection = hasEarlierCollection || lastCollection != nil
+                lastCollection = index
+                endClass = schema.index(of: name)!
+            case .property(let name):
+                if let property = lastProperty, index > 0, Self.isSelection(component, property),
+                    case .property = components[index - 1].kind
+                {
+                    continue
+                }
+                if let pending { links.append(pending) }
+                let property = schema[endClass].index(of: name)!
+                let declared = schema[endClass].properties[property]
+                lastProperty = declared
+                let next = index + 1 < components.count ? components[index + 1] : nil
+                let isSelected = next.map { Self.isSelection($0, declared) } ?? false
+                let isCounted = if case .operation = next?.kind { true } else { false }
+                if declared.type.isCollection, !isSelected, !isCounted {
+                    hasEarlierCollection = hasEarlierCollection || lastCollection != nil
+                    lastCollection = index
+                }
+                pending = Link(property: property, selection: isSelected ? next : nil)
+                if let target = declared.type.targetClass { endClass = schema.index(of: target)! }
+            default: break
+            }
+        }
+    }
+
+    static func isSelection(_ component: PathSyntax.Component, _ declared: Property) -> Bool {
+        switch component.kind {
+        case .index, .key, .named("FIRST"), .named("LAST"): true
+        case .property: declared.type.container == .map
+        default: false
+        }
+    }
+}

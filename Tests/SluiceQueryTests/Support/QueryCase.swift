@@ -1,0 +1,163 @@
+import SluiceModel
+
+@testable import SluiceQuery
+
+/// A query over some of the objects of a generated world: what the three readings of a query are compared on, and made
+/// smaller as long as they differ.
+struct QueryCase: CustomStringConvertible {
+    let seed: UInt64
+    let schema: Schema
+    var syntax: QuerySyntax
+    var world: TestWorld
+
+    /// As a kept case: the seed of the world, the query, and the objects left in the world.
+    var description: String {
+        let text = (try? Query(syntax, schema: schema).canonicalText) ?? "\(syntax.predicate)"
+        let objects = world.rows.keys.sorted().map { "\(schema[$0.classIndex].name):\($0.key)" }
+        return "\(seed) | \(text) | \(objects.joined(separator: " "))"
+    }
+
+    init(seed: UInt64, schema: Schema, syntax: QuerySyntax, world: TestWorld) {
+        self.seed = seed
+        self.schema = schema
+        self.syntax = syntax
+        self.world = world
+    }
+
+    /// A kept case.
+    init(kept line: String) throws {
+        let parts = line.split(separator: "|").map { $0.split(separator: " ").joined(separator: " ") }
+        seed = UInt64(parts[0]) ?? 0
+        var generator = WorldGenerator(seed: seed)
+        schema = try generator.schema()
+        world = try generator.world(schema)
+        syntax = try QuerySyntax.parse(parts[1])
+        let kept = Set(parts[2].split(separator: " ").map(String.init))
+        for object in world.rows.keys where !kept.contains("\(schema[object.classIndex].name):\(object.key)") {
+            world = world.without(object)
+        }
+    }
+
+    /// What is wrong; nil if all agree, or if the query is refused.
+    func difference() -> String? {
+        guard let query = try? Query(syntax, schema: schema) else { return nil }
+        do {
+            let naive = NaiveInterpreter(world).results(syntax, ofClass: query.classIndex)
+            let evaluated = try world.evaluate(query)
+            guard evaluated == naive else { return "the evaluator finds \(evaluated), naively \(naive)" }
+            let database = try world.database()
+            let compiler = SQLCompiler(schema: schema)
+            let plain = try world.keys(database.integers(compiler.select(query)), ofClass: query.classIndex)
+            guard plain == naive else { return "SQL finds \(plain), naively \(naive)" }
+            let lookups = try world.keys(
+                database.integers(compiler.select(query, restrictedTo: "1")), ofClass: query.classIndex)
+            guard lookups == naive else { return "SQL with lookups finds \(lookups), naively \(naive)" }
+            let count = try database.integers(compiler.select(query, .count))
+            guard count == [Int64(naive.count)] else { return "SQL counts \(count), naively \(naive.count)" }
+            guard try Query.parse(query.canonicalText, schema: schema).canonicalText == query.canonicalText else {
+                return "the canonical text is no fixed point"
+            }
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    /// The same difference with fewer objects and a shorter condition.
+    func shrunk() -> QueryCase {
+        var smallest = self
+        var isShrinking = true
+        while isShrinking {
+            isShrinking = false
+            for candidate in smallest.smaller() where candidate.difference() != nil {
+                smallest = candidate
+                isShrinking = true
+                break
+            }
+        }
+        return smallest
+    }
+
+    private func smaller() -> [QueryCase] {
+        var result: [QueryCase] = []
+        for predicate in syntax.predicate.smaller() {
+            var candidate = self
+            candidate.syntax.predicate = predicate
+            result.append(candidate)
+        }
+        for index in syntax.clauses.indices {
+            var candidate = self
+            candidate.syntax.clauses.remove(at: index)
+            result.append(candidate)
+        }
+        for object in world.rows.keys.sorted() {
+            var candidate = self
+            candidate.world = world.without(object)
+            result.append(candidate)
+        }
+        return result
+    }
+}
+
+extension PredicateSyntax {
+    /// Conditions with something left out.
+    fileprivate func smaller() -> [PredicateSyntax] {
+        switch self {
+        case .constant: return []
+        case .not(let operand): return [operand] + operand.smaller().map { .not($0) }
+        case .and(let operands): return Self.smaller(operands) { .and($0) }
+        case .or(let operands): return Self.smaller(operands) { .or($0) }
+        case .comparison(let comparison):
+            return comparison.left.smaller().map { left in
+                var shorter = comparison
+                shorter.left = left
+                return .comparison(shorter)
+            }
+                + comparison.right.smaller().map { right in
+                    var shorter = comparison
+                    shorter.right = right
+                    return .comparison(shorter)
+                }
+        }
+    }
+
+    private static func smaller(
+        _ operands: [PredicateSyntax], _ make: ([PredicateSyntax]) -> PredicateSyntax
+    ) -> [PredicateSyntax] {
+        operands
+            + operands.indices.flatMap { index in
+                operands[index].smaller().map { smaller in
+                    var changed = operands
+                    changed[index] = smaller
+                    return make(changed)
+                }
+            }
+    }
+}
+
+extension ExpressionSyntax {
+    fileprivate func smaller() -> [ExpressionSyntax] {
+        switch self {
+        case .path, .literal: return []
+        case .list(let literals, let quantifier, _):
+            return literals.indices.map { index in
+                var shorter = literals
+                shorter.remove(at: index)
+                return .list(shorter, quantifier: quantifier)
+            }
+        case .arithmetic(let arithmetic):
+            return [arithmetic.left, arithmetic.right]
+                + arithmetic.left.smaller().map {
+                    .arithmetic(ArithmeticSyntax($0, arithmetic.operation, arithmetic.right))
+                }
+                + arithmetic.right.smaller().map {
+                    .arithmetic(ArithmeticSyntax(arithmetic.left, arithmetic.operation, $0))
+                }
+        case .subquery(let subquery):
+            return ([.constant(true)] + subquery.predicate.smaller()).compactMap { predicate in
+                if case .constant = predicate, case .constant = subquery.predicate { return nil }
+                return .subquery(SubquerySyntax(subquery.collection, subquery.variable, predicate))
+            }
+        }
+    }
+}
