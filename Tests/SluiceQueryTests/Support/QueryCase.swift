@@ -26,8 +26,8 @@ struct QueryCase: CustomStringConvertible {
 
     /// A kept case.
     init(kept line: String) throws {
-        let parts = line.split(separator: "|").map { $0.split(separator: " ").joined(separator: " ") }
-        seed = UInt64(parts[0]) ?? 0
+        let parts = line.split(separator: "|").map { String($0.trimmingPrefix(" ")) }
+        seed = UInt64(parts[0].split(separator: " ").joined()) ?? 0
         var generator = WorldGenerator(seed: seed)
         schema = try generator.schema()
         world = try generator.world(schema)

@@ -83,7 +83,10 @@ struct RandomWorld {
         if generator.chance(30) || classes == [TestSchema.user] { name = "User" }
         var text = "\(name) WHERE \(generator.pick(Self.predicates[name]!))"
         if generator.chance(40) { text += " SORT(\(generator.pick(Self.sorts[name]!)))" }
+        if generator.chance(15) { text += " DISTINCT(\(generator.pick(Self.groups[name]!)))" }
         if generator.chance(50) { text += " LIMIT(\(generator.pick([1, 2, 3, 5, 8, 20])))" }
+        if generator.chance(15) { text += " SORT(\(generator.pick(Self.sorts[name]!)))" }
+        if generator.chance(5) { text += " LIMIT(\(generator.pick([1, 2, 3])))" }
         if generator.chance(60) { text += " EXCLUDE(\(generator.pick(Self.exclusions[name]!)))" }
         return text
     }
@@ -93,12 +96,22 @@ struct RandomWorld {
             "TRUEPREDICATE", "age > 5", "name == 'a'", "best.age > 5", "ANY friends.age > 7", "best == NULL",
             "best.best.name == 'b'", "friends.@count > 1", "NOT age > 5 AND best.name != 'c'", "best.name == NULL",
             "ANY friends.best.age < 3", "id < 3", "age > 3 OR ANY friends.name == 'd'",
+            "@links.User.friends.@count > 1", "ANY @links.Car.owners.price > 5", "NONE @links.User.best.age > 4",
+            "@links.Car.owners.dealer.city == 'a'", "best.@links.User.friends.name == 'b'", "@links.@count > 3",
+            "SUBQUERY(@links.Car.owners, $c, $c.price > age).@count > 0", "friends.@sum.age > age * 2",
+            "@links.User.best.@links.Dealer.staff.city == 'c'", "SUBQUERY(friends, $f, $f.best.age > age).@count > 1",
+            "friends[0].age > friends[LAST].age", "friends == best.friends", "@links.Dealer.staff.show.price > 3",
         ],
         "Car": [
             "TRUEPREDICATE", "price > 4", "dealer.city == 'a'", "ANY owners.age > 6", "dealer == NULL",
             "name IN {'a', 'b'} AND dealer.city != 'b'", "ANY owners.best.name == 'a'",
+            "@links.Dealer.show.@count > 0", "dealer.@links.Car.dealer.@max.price == price", "owners.@avg.age < price",
+            "dealer.show['k0'].price + 1 > price",
         ],
-        "Dealer": ["TRUEPREDICATE", "city == 'b'", "ANY staff.age > 5", "staff.@count > 0"],
+        "Dealer": [
+            "TRUEPREDICATE", "city == 'b'", "ANY staff.age > 5", "staff.@count > 0",
+            "@links.Car.dealer.@sum.price > 8", "ANY @links.Car.dealer.owners.@links.User.best.age > 3",
+        ],
         "Flight": [
             "TRUEPREDICATE", "delay > 4", "plane == NULL", "origin.name == 'a'", "origin.hub.name == 'b' AND delay < 8",
             "plane.seats > 3", "plane != NULL AND carrier == 'c'",
@@ -110,6 +123,13 @@ struct RandomWorld {
         "Car": ["price ASC", "dealer.city DESC, name ASC", "name ASC"],
         "Dealer": ["city ASC", "code DESC"],
         "Flight": ["delay DESC", "origin.hub.name ASC, delay ASC", "plane.seats DESC", "carrier ASC"],
+    ]
+
+    private static let groups: [String: [String]] = [
+        "User": ["name", "best", "best.age", "friends.@count"],
+        "Car": ["name, price", "dealer", "dealer.city"],
+        "Dealer": ["city"],
+        "Flight": ["carrier", "origin.hub", "plane.seats, delay"],
     ]
 
     private static let exclusions: [String: [String]] = [
