@@ -44,6 +44,7 @@ final class SimulatedServer {
         limits.groupOperationCountMax = options.groupOperationCountMax
         limits.replayObjectCountMax = options.replayObjectCountMax
         limits.server.pageCreditMax = 2
+        limits.server.operationCountMax = options.operationCountMax
         return DatabaseEngine(
             name: "simulation", storage: storage, workerID: "worker", limits: limits, log: problems.sink("server"),
             random: random)

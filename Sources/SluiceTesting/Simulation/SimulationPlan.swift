@@ -52,6 +52,8 @@ package struct SimulationOptions: Sendable {
     package var pageRowCount = 3
     package var groupOperationCountMax = 20_000
     package var replayObjectCountMax = 20_000
+    /// The most operations of a transaction that the server takes; larger ones it refuses.
+    package var operationCountMax: UInt64 = 100_000
     /// How far the clients' clocks may be off, in microseconds.
     package var clockSkewMax: Int64 = 0
     /// Whether the last client declares no classes and learns them from the server.
@@ -81,6 +83,7 @@ package struct SimulationPlan: Sendable {
         options.clockSkewMax = generator.pick([0, 0, 5_000, 50_000_000])
         options.lastClientLearnsSchema = options.clientCount > 1 && generator.chance(20)
         options.queryCount = generator.pick([2, 4, 8, 12])
+        options.operationCountMax = generator.pick([100_000, 100_000, 100_000, 2])
         self.options = options
         var actions: [SimulationAction] = []
         for _ in 0..<actionCount {
