@@ -198,7 +198,9 @@ extension ClientEngine {
     package func declare(_ classes: [ClassSchema]) throws {
         let additions = try Self.closedSchema(of: classes, within: schema)
         try transaction(.local) { _ in try merge(additions, from: "the declaration") }
-        if session.isActive && !options.isReadOnly { send([.declare(session: SyncSession.number, schema: storage.schema)]) }
+        if session.isActive && !options.isReadOnly {
+            send([.declare(session: SyncSession.number, schema: storage.schema)])
+        }
     }
 
     /// A schema of the given classes and of those of the store that they link to.

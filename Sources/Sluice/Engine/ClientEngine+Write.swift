@@ -32,7 +32,8 @@ extension ClientEngine {
                 try storage.forEachRow(ofClass: classIndex) { row in
                     let fields = row.values.indices.filter { $0 != declared.primaryKeyIndex }
                     let operation = ObjectOperation(
-                        ObjectRef(classIndex, row.key), .create(fields.map { FieldOperation($0, .set(row.values[$0])) }))
+                        ObjectRef(classIndex, row.key), .create(fields.map { FieldOperation($0, .set(row.values[$0])) })
+                    )
                     operations.append(operation)
                     byteCount += TransactionLimit.estimatedSize(of: [operation])
                     if operations.count >= options.uploadOperationCountMax || byteCount >= options.uploadByteCountMax {

@@ -81,7 +81,9 @@ extension DatabaseEngine {
                 }
             }
         }
-        for (frame, connections) in shared.values.sorted(by: { $0.connections[0] < $1.connections[0] }) { actions.append(.broadcast(frame, to: connections)) }
+        for (frame, connections) in shared.values.sorted(by: { $0.connections[0] < $1.connections[0] }) {
+            actions.append(.broadcast(frame, to: connections))
+        }
         for id in group.acknowledged.keys.sorted() where concerned[id] == nil && sessions[id] != nil {
             for frame in commitFrames(id, [], group, group.acknowledged[id]) {
                 actions.append(.send(frame, to: id.connection))

@@ -96,7 +96,8 @@ extension Simulation {
         for write in client.ledger where !waiting.contains(write.sequence) {
             guard server.history.has(write, of: client) else {
                 throw SimulationFailure(
-                    "client \(client.index) dropped transaction \(write.sequence), which the server should \(write.isRefused ? "not " : "")have")
+                    "client \(client.index) dropped transaction \(write.sequence), which the server should \(write.isRefused ? "not " : "")have"
+                )
             }
         }
     }
