@@ -130,13 +130,6 @@ extension DatabaseEngine {
     }
 }
 
-extension ViewDelta {
-    /// Every object that the delta speaks of.
-    fileprivate var objects: [ObjectRef] {
-        (entered + updated + linkedEntered + linkedUpdated).map(\.object) + (left + linkedLeft).map(\.object)
-    }
-}
-
 extension SessionID: Comparable {
     package static func < (left: SessionID, right: SessionID) -> Bool {
         (left.connection, left.session) < (right.connection, right.session)

@@ -42,6 +42,7 @@ package final class DatabaseEngine {
     var views: [ObjectID: SharedView] = [:]
     var index = ViewIndex()
     var bootstrapping: [ViewSubscription] = []
+    var replays: ReplayCache
     private var uploads: [Upload] = []
     private var uploadOperationCount = 0
     var actions: [DatabaseAction] = []
@@ -60,6 +61,7 @@ package final class DatabaseEngine {
         self.log = log
         self.random = random
         self.workerID = workerID
+        replays = ReplayCache(objectCountMax: 2 * limits.replayObjectCountMax)
     }
 
     /// Handles a batch of events; uploads in it are committed together.
