@@ -36,7 +36,7 @@ extension DatabaseEngine {
     ) throws {
         var parts: EncodedParts?
         for subscription in view.subscriptions {
-            if subscription.bootstrap != nil {
+            guard subscription.isComplete else {
                 subscription.bootstrap?.touched.formUnion(delta.objects)
                 continue
             }

@@ -10,7 +10,7 @@ package struct ViewDifference: Sendable, Hashable {
     package let now: ViewMember?
     /// What a follower who stands at the past state lacks: values that changed, and properties that were not included.
     package let changed: PropertySet
-    /// Why it is no longer the root that it was, if it is not.
+    /// Why it is no longer the root, or no longer in the view, that it was, if it is not.
     package let reason: RemovalReason
 }
 
@@ -42,14 +42,16 @@ extension LiveView {
             }
             return ViewDifference(
                 object: object, before: before, now: now, changed: changed,
-                reason: try reasonOfDeparture(object, in: source))
+                reason: try reasonOfDeparture(object, wasRoot: before?.role == .root, in: source))
         }
     }
 
-    /// Why an object that was a root is none in the state that the view stands at.
-    package func reasonOfDeparture(_ object: ObjectRef, in source: any ObjectSource) throws -> RemovalReason {
+    /// Why an object that was in the view is not, or is no root any more, in the state that the view stands at.
+    package func reasonOfDeparture(
+        _ object: ObjectRef, wasRoot: Bool, in source: any ObjectSource
+    ) throws -> RemovalReason {
         guard let row = try source.row(object) else { return .deleted }
-        guard query.limit != nil, object.classIndex == query.classIndex else { return .filter }
+        guard wasRoot, query.limit != nil, object.classIndex == query.classIndex else { return .filter }
         return try evaluator.matches(row, in: source) ? .window : .filter
     }
 }
