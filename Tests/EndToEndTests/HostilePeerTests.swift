@@ -205,7 +205,7 @@ struct HostilePeerTests {
             .subscribe(
                 .init(
                     session: 1, subscription: 2, query: "Plane",
-                    resume: .init(version: 1, queryHash: ObjectID(high: 1, low: 2)))),
+                    resume: .init(version: 1, queryHash: ObjectID(high: 1, low: 2), memberCount: 3))),
             .upload(
                 session: 1,
                 changesets: [
@@ -303,7 +303,7 @@ struct HostilePeerTests {
                 .subscribe(
                     .init(
                         session: 1, subscription: 0, query: "Plane",
-                        resume: .init(version: .max, queryHash: ObjectID(high: .max, low: .max)))),
+                        resume: .init(version: .max, queryHash: ObjectID(high: .max, low: .max), memberCount: .max))),
                 .subscribe(.init(session: 1, subscription: 1, query: "Plane LIMIT(9223372036854775807)")),
                 .subscribe(.init(session: 1, subscription: 2, query: "Plane LIMIT(99999999999999999999)")),
                 .subscribe(.init(session: 1, subscription: 3, query: "Plane LIMIT(0)")),

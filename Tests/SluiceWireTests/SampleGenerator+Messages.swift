@@ -45,7 +45,7 @@ extension SampleGenerator {
 
     mutating func clientMessage() -> ClientMessage {
         let session = number()
-        switch below(10) {
+        switch below(11) {
         case 0:
             return .hello(
                 .init(versionMin: number(), versionMax: number(), features: Features(rawValue: number()), agent: text())
@@ -60,8 +60,8 @@ extension SampleGenerator {
         case 3:
             let resume = maybe { generator in
                 ClientMessage.Resume(
-                    version: generator.number(), queryHash: generator.id(), digest: generator.maybe { $0.id() },
-                    members: generator.maybe { $0.block() })
+                    version: generator.number(), queryHash: generator.id(), memberCount: generator.number(),
+                    isWhole: generator.bool(), digest: generator.maybe { $0.id() })
             }
             return .subscribe(.init(session: session, subscription: number(), query: text(), resume: resume))
         case 4: return .unsubscribe(session: session, subscription: number())
@@ -71,6 +71,9 @@ extension SampleGenerator {
             return .reportRequest(
                 .init(session: session, request: number(), topic: .init(rawValue: number()), argument: text()))
         case 8: return .declare(session: session, schema: schema())
+        case 9:
+            return .members(
+                .init(session: session, subscription: number(), isContinued: bool(), content: block()))
         default: return .close(session: session)
         }
     }
@@ -88,7 +91,7 @@ extension SampleGenerator {
     mutating func serverMessage() -> ServerMessage {
         let session = number()
         let time = Timestamp(microseconds: integer())
-        switch below(10) {
+        switch below(11) {
         case 0:
             let limits = ServerLimits(frameLengthMax: number(), pageCreditMax: number())
             return .hello(
@@ -137,6 +140,7 @@ extension SampleGenerator {
                 .init(
                     session: session, code: .overloaded, message: text(), action: pick(ErrorAction.allCases),
                     retryAfter: number()))
+        case 9: return .listMembers(session: session, subscription: number())
         default: return .report(session: session, request: number(), json: data())
         }
     }

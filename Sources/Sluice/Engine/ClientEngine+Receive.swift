@@ -61,6 +61,8 @@ extension ClientEngine {
             try schemaGrew(schema)
         case .subscriptionError(let refusal):
             try refused(refusal)
+        case .listMembers(_, let subscription):
+            try listMembers(of: subscription)
         case .error(let failure):
             failed(failure)
         case .report(_, let request, let json):

@@ -88,6 +88,7 @@ extension ClientEngine {
     private func pause(_ interest: Interest) {
         interest.record.state = .pending
         interest.progress = 0
+        interest.endStaging()
         recording("a bootstrap could not be put off") {
             try transaction(.local) { _ in
                 try storage.discardStaging(interest.record.id)

@@ -26,6 +26,9 @@ package final class ClientEngine {
         package var uploadOperationCountMax = 2_000
         package var uploadByteCountMax = 2 << 20
 
+        /// The most members in one message of a list.
+        package var listedMemberCountMax = 10_000
+
         package init() {}
     }
 

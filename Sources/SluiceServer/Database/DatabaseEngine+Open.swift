@@ -130,6 +130,7 @@ extension DatabaseEngine {
         }
         try becomeDurable()
         _ = try transaction { try storage.merge(schema, sides: ("the server", "this client")) }
+        replays.removeAll()
         // Positions stay, but views must see the new properties.
         for view in views.values {
             let live = try makeView(view.query.rebound(to: storage.schema))

@@ -36,7 +36,7 @@ extension DatabaseEngine {
     ) throws {
         var parts: EncodedParts?
         for subscription in view.subscriptions {
-            if subscription.bootstrap != nil {
+            guard subscription.isComplete else {
                 subscription.bootstrap?.touched.formUnion(delta.objects)
                 continue
             }
@@ -127,13 +127,6 @@ extension DatabaseEngine {
             frame.appendCommit(header, blocks: parts)
             return frame.finish()
         }
-    }
-}
-
-extension ViewDelta {
-    /// Every object that the delta speaks of.
-    fileprivate var objects: [ObjectRef] {
-        (entered + updated + linkedEntered + linkedUpdated).map(\.object) + (left + linkedLeft).map(\.object)
     }
 }
 

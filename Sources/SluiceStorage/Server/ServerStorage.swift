@@ -37,8 +37,10 @@ package protocol ServerStorage: ObjectWriting {
     /// Every object touched after a version, with its image at that version (nil if it did not exist), in the order in
     /// which they were first touched.
     ///
+    /// - Parameter countMax: the most objects wanted; no more of the log is read once there are more.
+    /// - Returns: nil if there are more objects.
     /// - Throws: ``StorageError/Code/logTrimmed`` if the log does not reach back to `version`.
-    func oldImages(since version: UInt64) throws -> [(object: ObjectRef, row: Row?)]
+    func oldImages(since version: UInt64, countMax: Int) throws -> [(object: ObjectRef, row: Row?)]?
 
     /// Drops the oldest entries beyond what is to be kept, and the tombstones that only they explained. Its own small
     /// transaction.
@@ -86,4 +88,11 @@ package protocol ServerStorage: ObjectWriting {
 
     /// Writes a copy of the database to a new file, which appears whole or not at all. Between transactions only.
     func copy(toFile path: String) throws
+}
+
+extension ServerStorage {
+    /// Every object touched after a version, with its image at that version, however many there are.
+    package func oldImages(since version: UInt64) throws -> [(object: ObjectRef, row: Row?)] {
+        try oldImages(since: version, countMax: .max) ?? []
+    }
 }

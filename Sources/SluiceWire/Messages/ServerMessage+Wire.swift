@@ -12,6 +12,7 @@ extension ServerMessage: WireMessage {
         static let rejected: UInt8 = 0x88
         static let error: UInt8 = 0x89
         static let report: UInt8 = 0x8A
+        static let listMembers: UInt8 = 0x8B
     }
 
     package var type: UInt8 {
@@ -26,6 +27,7 @@ extension ServerMessage: WireMessage {
         case .rejected: Code.rejected
         case .error: Code.error
         case .report: Code.report
+        case .listMembers: Code.listMembers
         }
     }
 
@@ -39,7 +41,7 @@ extension ServerMessage: WireMessage {
         case .subscriptionError(let error): error.session
         case .rejected(let rejected): rejected.session
         case .error(let failure): failure.session
-        case .schema(let session, _), .report(let session, _, _): session
+        case .schema(let session, _), .report(let session, _, _), .listMembers(let session, _): session
         }
     }
 
@@ -57,6 +59,7 @@ extension ServerMessage: WireMessage {
         case .report(_, let request, let json):
             writer.varint(request)
             writer.data(json)
+        case .listMembers(_, let subscription): writer.varint(subscription)
         }
     }
 
@@ -74,6 +77,7 @@ extension ServerMessage: WireMessage {
         case Code.rejected: .rejected(Rejected(session: session, refusal: try Refusal(from: &reader)))
         case Code.error: .error(try Failure(session: session, from: &reader))
         case Code.report: .report(session: session, request: try reader.varint(), json: try reader.data())
+        case Code.listMembers: .listMembers(session: session, subscription: try reader.varint())
         default: nil
         }
     }

@@ -14,6 +14,8 @@ package enum ServerMessage: Hashable, Sendable {
     case commit(Commit)
     /// A bootstrap or catch-up is over.
     case complete(Complete)
+    /// Asks for the members of a subscription that the client wants to resume: ``ClientMessage/members(_:)``.
+    case listMembers(session: UInt64, subscription: UInt64)
     /// A subscription was refused or ended by the server.
     case subscriptionError(SubscriptionError)
     /// An uploaded transaction was refused, whole or in parts.

@@ -521,6 +521,8 @@ def read_message(reader):
         message |= {"action": reader.byte(), "retryAfter": reader.varint()}
     elif code == 0x8A:
         message |= {"type": "report", "request": reader.varint(), "json": reader.bytes()}
+    elif code == 0x8B:
+        message |= {"type": "listMembers", "subscription": reader.varint()}
     elif code & 0x40:
         reader.offset = len(reader.data)
         return None
@@ -747,6 +749,8 @@ def render_message(message):
         return f"{text} {message['version']} {message['acceptedAt']} {acknowledged} {blocks}"
     if kind == "complete":
         return f"{text} {message['subscription']} {message['version']} {message['acceptedAt']} {message['kind']}"
+    if kind == "listMembers":
+        return f"{text} {message['subscription']}"
     if kind in ("opened", "schema"):
         classes = ",".join(
             f"{c['name']}/{c['primaryKey']}(" + ",".join(f"{p['name']}:{p['type']}" for p in c["properties"]) + ")"
