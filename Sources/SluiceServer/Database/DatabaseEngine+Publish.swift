@@ -36,7 +36,7 @@ extension DatabaseEngine {
     ) throws {
         var parts: EncodedParts?
         for subscription in view.subscriptions {
-            if subscription.bootstrap != nil {
+            guard subscription.isComplete else {
                 subscription.bootstrap?.touched.formUnion(delta.objects)
                 continue
             }
@@ -81,7 +81,9 @@ extension DatabaseEngine {
                 }
             }
         }
-        for (frame, connections) in shared.values { actions.append(.broadcast(frame, to: connections)) }
+        for (frame, connections) in shared.values.sorted(by: { $0.connections[0] < $1.connections[0] }) {
+            actions.append(.broadcast(frame, to: connections))
+        }
         for id in group.acknowledged.keys.sorted() where concerned[id] == nil && sessions[id] != nil {
             for frame in commitFrames(id, [], group, group.acknowledged[id]) {
                 actions.append(.send(frame, to: id.connection))
@@ -120,20 +122,11 @@ extension DatabaseEngine {
                 acknowledged: isLast ? acknowledged : nil, isContinued: !isLast)
             var frame = FrameBuilder()
             for rejection in rejections where isLast {
-                let rejected = ServerMessage.Rejected(
-                    session: id.session, sequence: rejection.sequence, reasons: [rejection.reason])
-                frame.append(ServerMessage.rejected(rejected))
+                frame.append(ServerMessage.rejected(.init(session: id.session, refusal: rejection.refusal)))
             }
             frame.appendCommit(header, blocks: parts)
             return frame.finish()
         }
-    }
-}
-
-extension ViewDelta {
-    /// Every object that the delta speaks of.
-    fileprivate var objects: [ObjectRef] {
-        (entered + updated + linkedEntered + linkedUpdated).map(\.object) + (left + linkedLeft).map(\.object)
     }
 }
 
