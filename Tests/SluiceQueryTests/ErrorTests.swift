@@ -56,9 +56,15 @@ struct ErrorTests {
             ("Car WHERE price + < 5", .syntax, 18, "found '<', expected a property or a value"),
             ("Car WHERE price + 1 < 'a'", .typeMismatch, 22, "type 'int' (1 + price) and type 'string'"),
             ("Car WHERE (price > 1) + 1 > 2", .syntax, 22, "beside a condition, expected numbers on both sides"),
-            ("Car WHERE ANY owners.age + ALL owners.age > 2", .typeMismatch, 27, "takes one quantifier; this has ANY and ALL"),
+            (
+                "Car WHERE ANY owners.age + ALL owners.age > 2", .typeMismatch, 27,
+                "takes one quantifier; this has ANY and ALL"
+            ),
             ("Car WHERE tags[x] == 'a'", .syntax, 15, "FIRST, LAST, SIZE"),
-            ("Car WHERE name[0] == 'a'", .typeMismatch, 14, "only the elements of lists have positions; Car.name is string"),
+            (
+                "Car WHERE name[0] == 'a'", .typeMismatch, 14,
+                "only the elements of lists have positions; Car.name is string"
+            ),
             ("Car WHERE scores[0] == 1", .typeMismatch, 16, "only the elements of lists have positions"),
             ("Car WHERE price['a'] == 1", .typeMismatch, 15, "only maps have keys; Car.price is int"),
             ("Car WHERE owner.@avg.age < 5", .typeMismatch, 16, "@avg needs a collection before it"),
@@ -66,7 +72,10 @@ struct ErrorTests {
             ("Car WHERE owners.@sum < 5", .typeMismatch, 17, "@sum works on numbers; 'owners' holds link"),
             ("Car WHERE owners.@sum.friends.age < 5", .typeMismatch, 17, "@sum needs a collection before it"),
             ("Car WHERE owners.@min.age.@max < 5", .typeMismatch, 26, "at most one collection operation per keypath"),
-            ("Person WHERE @links.Car.owner.@sum.bought > 1", .typeMismatch, 30, "cannot sum or average date properties"),
+            (
+                "Person WHERE @links.Car.owner.@sum.bought > 1", .typeMismatch, 30,
+                "cannot sum or average date properties"
+            ),
             ("Car WHERE owners.@count.age < 5", .typeMismatch, 24, "@count must appear at the end of a keypath"),
             ("Car WHERE name.@type == 'strin'", .typeMismatch, 24, "compares with the name of a type"),
             ("Car WHERE name.@type > 'string'", .typeMismatch, 21, "@type compares by ==, != and IN"),
@@ -79,11 +88,20 @@ struct ErrorTests {
             ("Person DISTINCT(@links.Car.owner.@count)", .unsupported, 16, "DISTINCT takes no '@links'"),
             ("Car WHERE SUBQUERY(owners, $x, $x.age > 5) > 0", .syntax, 43, "SUBQUERY must be followed by .@count"),
             ("Car WHERE SUBQUERY(owners, x, x.age > 5).@count > 0", .syntax, 27, "expected a variable such as $x"),
-            ("Car WHERE SUBQUERY(owners, $x, $y.age > 5).@count > 0", .syntax, 31, "the variable '$y', which no SUBQUERY"),
-            ("Car WHERE SUBQUERY(owner, $x, $x.age > 5).@count > 0", .typeMismatch, 19, "needs a collection of objects"),
+            (
+                "Car WHERE SUBQUERY(owners, $x, $y.age > 5).@count > 0", .syntax, 31,
+                "the variable '$y', which no SUBQUERY"
+            ),
+            (
+                "Car WHERE SUBQUERY(owner, $x, $x.age > 5).@count > 0", .typeMismatch, 19,
+                "needs a collection of objects"
+            ),
             ("Car WHERE SUBQUERY(tags, $x, $x == 'a').@count > 0", .typeMismatch, 19, "needs a collection of objects"),
             ("Car WHERE SUBQUERY(owners, $x, $x.agee > 5).@count > 0", .unknownProperty, 34, "did you mean 'age'?"),
-            ("Car WHERE tags < {'a', 'b'}", .typeMismatch, 15, "a collection as a whole ('tags') compares by == and !="),
+            (
+                "Car WHERE tags < {'a', 'b'}", .typeMismatch, 15,
+                "a collection as a whole ('tags') compares by == and !="
+            ),
             ("Car WHERE tags < tags", .typeMismatch, 15, "a collection as a whole ('tags') compares by == and !="),
             ("Car WHERE sizes == {1.5}", .typeMismatch, 16, "a map ('sizes') does not compare as a whole"),
             ("Car WHERE ANY tags == NONE tags", .typeMismatch, 22, "NONE stands on the left"),
@@ -179,7 +197,8 @@ struct ErrorTests {
             "Car", "WHERE", "price", "name", "owner", "owners", "tags", "sizes", ".", ".", "@count", "(", ")", "{", "}",
             "[c]",
             "[", "]", "==", "!=", "<", ">=", "AND", "OR", "NOT", "!", "ANY", "ALL", "NONE", "IN", "BETWEEN", "CONTAINS",
-            "LIKE", "+", "-", "*", "/", "SUBQUERY(", "$x", "@links", "@sum", "@links.Car.owner", "DISTINCT(", "[0]", "[LAST]",
+            "LIKE", "+", "-", "*", "/", "SUBQUERY(", "$x", "@links", "@sum", "@links.Car.owner", "DISTINCT(", "[0]",
+            "[LAST]",
             "5", "-5.5", "1e9", "0xF", "inf", "nan", "NULL", "true", "'a'", "\"*b?\"", "B64\"YQ==\"", "uuid(",
             "oid(",
             "T1:2", "2013-01-01@00:00:00", "$0", "%@", "%K", "SORT(", "LIMIT(", "EXCLUDE(", ",", "ASC", "\\", "é",

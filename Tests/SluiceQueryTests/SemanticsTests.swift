@@ -142,7 +142,8 @@ struct SemanticsTests {
             // 10: NaN equals nothing.
             ("10", "weight == NaN", []), ("10", "weight != NaN", [1, 2, 3, 4]), ("10", "weight - weight == 0", [1]),
             // 11: integers divided by zero match nothing.
-            ("11", "price / 0 == 14", []), ("11", "price / 0 != 14", [1, 2, 3, 4]), ("11", "price / 0 == NULL", [1, 2, 3, 4]),
+            ("11", "price / 0 == 14", []), ("11", "price / 0 != 14", [1, 2, 3, 4]),
+            ("11", "price / 0 == NULL", [1, 2, 3, 4]),
             ("11", "cost / 0 == 1", []), ("11", "price / 0.0 == inf", [1, 2, 3, 4]),
             ("11", "-9223372036854775808 / (price - 11) == 9223372036854775807", []),
             // 12: of nothing the sum is 0, everything else null.
@@ -151,7 +152,8 @@ struct SemanticsTests {
             ("12", "owners.@sum.age == 70", [1]), ("12", "owners.age.@sum == 70", [1]),
             ("12", "owners.@avg.age == 35", [1]), ("12", "owners.@min.age == 30", [1]),
             ("12", "owners.@max.age >= 40", [1, 3]), ("12", "scores.@sum == 1", [1]), ("12", "scores.@avg == 1", [1]),
-            ("12", "sizes.@max == 2", [1]), ("12", "sizes.@sum != sizes.@sum", [1]), ("12", "sizes.@sum == 0", [2, 3, 4]),
+            ("12", "sizes.@max == 2", [1]), ("12", "sizes.@sum != sizes.@sum", [1]),
+            ("12", "sizes.@sum == 0", [2, 3, 4]),
             ("12", "owner.friends.@sum.age == 40", [1]), ("12", "owner.friends.@sum.age == 0", [2, 3, 4]),
             ("12", "owners.@max.age - owners.@min.age == 10", [1]), ("12", "owners.@sum.home.doors == 2", [1]),
             ("12", "price == owners.@sum.age - 60", [1]), ("12", "owners.@sum.age > price + 5", [1, 3]),
@@ -184,12 +186,14 @@ struct SemanticsTests {
             // Elements by position and key.
             ("element", "owners[0].age == 30", [1]), ("element", "owners[FIRST].age == 40", [3]),
             ("element", "owners[LAST].age == 40", [1, 3]), ("element", "owners[1] == 'b'", [1]),
-            ("element", "owners[0] == NULL", [2, 4]), ("element", "tags[1] == 'y'", [1]), ("element", "tags[LAST] == 'y'", [1]),
+            ("element", "owners[0] == NULL", [2, 4]), ("element", "tags[1] == 'y'", [1]),
+            ("element", "tags[LAST] == 'y'", [1]),
             ("element", "tags[7] == NULL", [1, 2, 3, 4]), ("element", "owners[0].friends.@count == 1", [1]),
             ("element", "owners[SIZE] == 2", [1]), ("element", "owners[*].age == 30", [1]),
             // Two collections.
             ("any", "ANY owners.age > ANY owners.friends.age", []), ("any", "owners.age == owners.friends.age", [1]),
-            ("any", "ALL owners.age <= ANY owners.friends.age", [1, 2, 4]), ("any", "ALL owners == ALL owners", [2, 3, 4]),
+            ("any", "ALL owners.age <= ANY owners.friends.age", [1, 2, 4]),
+            ("any", "ALL owners == ALL owners", [2, 3, 4]),
             ("any", "ANY owners.age >= ALL owners.age", [1, 3]),
             ("any", "ANY tags > ALL {'a', 'x'}", [1]), ("any", "ANY tags CONTAINS ALL {'x', 'y'}", []),
             ("any", "ALL tags CONTAINS ANY {'x', 'y'}", [1, 2, 3, 4]),

@@ -34,7 +34,9 @@ extension Checker {
                 at: position)
         }
         let split: Int
-        if case .elements = whole.leaf { split = whole.steps.count } else {
+        if case .elements = whole.leaf {
+            split = whole.steps.count
+        } else {
             split = whole.steps.lastIndex(where: \.isToMany) ?? 0
         }
         let elements = Query.Path(
@@ -67,7 +69,8 @@ extension Checker {
                 at: syntax.position)
         }
         guard syntax.collection.quantifier == nil else {
-            throw QueryError(.syntax, "the collection of a SUBQUERY takes no quantifier", at: syntax.collection.position)
+            throw QueryError(
+                .syntax, "the collection of a SUBQUERY takes no quantifier", at: syntax.collection.position)
         }
         let written = try path(syntax.collection)
         guard written.isToMany, case .link(let target) = written.type, let collection = written.endingAtObjects() else {

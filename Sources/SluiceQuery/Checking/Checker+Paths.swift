@@ -131,7 +131,8 @@ extension Checker {
     private func end(_ components: ArraySlice<PathSyntax.Component>) throws(QueryError) {
         guard let next = components.first else { return }
         throw QueryError(
-            .typeMismatch, "a path cannot go on after an operation or a value; @count must appear at the end of a keypath",
+            .typeMismatch,
+            "a path cannot go on after an operation or a value; @count must appear at the end of a keypath",
             at: next.position)
     }
 

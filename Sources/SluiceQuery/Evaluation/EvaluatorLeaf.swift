@@ -32,7 +32,8 @@ final class EvaluatorLeaf: Sendable {
             return try quantified(left, isAll, context, source) { value in
                 if isMembership { return comparison.isMember(value, of: values) }
                 return isAllOnRight
-                    ? values.allSatisfy { comparison.holds(value, $0) } : values.contains { comparison.holds(value, $0) }
+                    ? values.allSatisfy { comparison.holds(value, $0) }
+                    : values.contains { comparison.holds(value, $0) }
             }
         }
         guard right.isToMany else {

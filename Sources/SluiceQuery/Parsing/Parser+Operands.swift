@@ -48,7 +48,8 @@ extension Parser {
         leave()
         guard skip("."), skip("@"), case .identifier(let name, _) = token.kind, name == "count" || name == "size" else {
             throw QueryError(
-                .syntax, "SUBQUERY must be followed by .@count, which is compared with a number; found "
+                .syntax,
+                "SUBQUERY must be followed by .@count, which is compared with a number; found "
                     + describe(token),
                 at: token.position)
         }

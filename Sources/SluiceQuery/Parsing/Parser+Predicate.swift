@@ -116,7 +116,8 @@ extension Parser {
     ) throws(QueryError) -> Parsed {
         guard case .operand(let left) = left, case .operand(let right) = right else {
             throw QueryError(
-                .syntax, "found '\(operation.rawValue)' beside a condition, expected numbers on both sides", at: position)
+                .syntax, "found '\(operation.rawValue)' beside a condition, expected numbers on both sides",
+                at: position)
         }
         try countNode()
         return .operand(.arithmetic(ArithmeticSyntax(left, operation, right, position: position)))

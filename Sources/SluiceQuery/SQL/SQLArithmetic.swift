@@ -30,7 +30,9 @@ package struct ArithmeticCode: Sendable {
 
     /// What the function returns.
     package func apply(_ left: SQLBinding, _ right: SQLBinding) -> SQLBinding {
-        guard let leftValue = left.value(of: self.left), let rightValue = right.value(of: self.right) else { return .null }
+        guard let leftValue = left.value(of: self.left), let rightValue = right.value(of: self.right) else {
+            return .null
+        }
         return SQLBinding(Arithmetic.apply(operation, leftValue, rightValue, as: result)) ?? .null
     }
 }

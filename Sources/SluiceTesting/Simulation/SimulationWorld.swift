@@ -124,7 +124,10 @@ struct SimulationWorld {
                     "@links.Dealer.staff.show.price > 3", "friends[0].age > 4", "friends[LAST].best == NULL",
                     "ANY friends.age > ANY best.friends.age", "friends == best.friends", "age > friends.@count + 3",
                 ],
-                sorts: ["age ASC", "best.age DESC", "friends.@sum.age DESC", "name DESC, age ASC", "best.best.age ASC, name ASC", "id DESC"],
+                sorts: [
+                    "age ASC", "best.age DESC", "friends.@sum.age DESC", "name DESC, age ASC",
+                    "best.best.age ASC, name ASC", "id DESC",
+                ],
                 groups: ["name", "best", "best.age", "friends.@count"],
                 exclusions: [
                     "friends", "best", "friends, best", "friends.friends", "friends.best, best.friends", "name",

@@ -51,7 +51,7 @@ extension LiveView {
         _ object: ObjectRef, wasRoot: Bool, in source: any ObjectSource
     ) throws -> RemovalReason {
         guard let row = try source.row(object) else { return .deleted }
-        guard wasRoot, query.limit != nil, object.classIndex == query.classIndex else { return .filter }
+        guard wasRoot, query.isPartial, object.classIndex == query.classIndex else { return .filter }
         return try evaluator.matches(row, in: source) ? .window : .filter
     }
 }

@@ -58,6 +58,7 @@ package final class LiveView {
         isActive = other.isActive
         overscan = other.overscan
         window = other.window
+        chain = other.chain
         closure = other.closure
         resolved = other.resolved
     }

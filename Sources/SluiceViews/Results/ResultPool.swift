@@ -49,7 +49,8 @@ package struct ResultPool: Sendable {
             }
         }
         for entry in list.entries where !kept.contains(entry.object) {
-            result.append(.remove(entry.object, entries[entry.object] == nil ? reasons[entry.object] ?? .unknown : .window))
+            result.append(
+                .remove(entry.object, entries[entry.object] == nil ? reasons[entry.object] ?? .unknown : .window))
         }
         return result
     }

@@ -40,7 +40,8 @@ struct NaiveInterpreter {
                 }
             case .sort(let keys, _):
                 let values = Dictionary(
-                    uniqueKeysWithValues: objects.map { object in (object, keys.map { single($0.path, root(object)) }) })
+                    uniqueKeysWithValues: objects.map { object in (object, keys.map { single($0.path, root(object)) }) }
+                )
                 // By insertion, which keeps equal objects in their order.
                 var sorted: [ObjectRef] = []
                 for object in objects {
@@ -104,7 +105,8 @@ struct NaiveInterpreter {
         if leftQuantifier == nil { leftQuantifier = .any }
         if rightQuantifier == nil { rightQuantifier = .any }
         // NONE of a side negates all there is.
-        let isNegated = (leftQuantifier == PathSyntax.Quantifier.none) != (rightQuantifier == PathSyntax.Quantifier.none)
+        let isNegated =
+            (leftQuantifier == PathSyntax.Quantifier.none) != (rightQuantifier == PathSyntax.Quantifier.none)
         let answer = every(left, leftQuantifier == .all) { left in
             every(right, rightQuantifier == .all) { compare(left, comparison, $0, ignoresCase) }
         }

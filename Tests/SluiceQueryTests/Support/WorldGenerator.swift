@@ -258,7 +258,8 @@ struct WorldGenerator {
                 return (PathSyntax(components, quantifier: nil), Property("a", .scalar(result)))
             }
         }
-        if !isSelected, property.type.isCollection || [.scalar(.string), .scalar(.data)].contains(property.type.element),
+        if !isSelected,
+            property.type.isCollection || [.scalar(.string), .scalar(.data)].contains(property.type.element),
             random.chance(20)
         {
             components.append(.init(.operation("count")))
