@@ -23,7 +23,7 @@ struct DeclaredProperty {
 
     /// The stored instance properties of a declaration; none for computed and static ones.
     static func all(in variable: VariableDeclSyntax, reportingTo reporter: inout Reporter) -> [DeclaredProperty] {
-        guard !variable.isStatic, variable.isStored else { return [] }
+        guard !variable.isStatic, variable.isStored, variable.attribute(named: "Inverse") == nil else { return [] }
         if let lazy = variable.modifiers.first(where: { $0.name.tokenKind == .keyword(.lazy) }) {
             reporter.report(
                 .error(

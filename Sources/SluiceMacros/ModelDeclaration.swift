@@ -10,6 +10,7 @@ struct ModelDeclaration {
     let className: String
     let access: AccessLevel
     let properties: [DeclaredProperty]
+    let inverses: [DeclaredInverse]
     let hasOwnInitializer: Bool
 
     var isKeyed: Bool { properties.contains(where: \.isPrimaryKey) }
@@ -32,6 +33,9 @@ struct ModelDeclaration {
         access = AccessLevel(structure.modifiers)
         properties = structure.memberBlock.members.flatMap { member in
             member.decl.as(VariableDeclSyntax.self).map { DeclaredProperty.all(in: $0, reportingTo: &reporter) } ?? []
+        }
+        inverses = structure.memberBlock.members.compactMap { member in
+            member.decl.as(VariableDeclSyntax.self).flatMap(DeclaredInverse.init)
         }
         hasOwnInitializer = structure.memberBlock.members.contains { $0.decl.is(InitializerDeclSyntax.self) }
         checkPrimaryKeys(reportingTo: &reporter)

@@ -28,9 +28,12 @@ struct ModelExpansion {
             if property.isIndexed { arguments += ", isIndexed: true" }
             return "model.property(\(arguments))"
         }
+        let inverses = model.inverses.map { inverse in
+            "model.inverse(\(StringLiteralExprSyntax(content: inverse.queryName)), \\.\(inverse.name), through: \(inverse.path))"
+        }
         return """
             \(raw: model.access.prefix)static let modelDefinition: Sluice.ModelDefinition<\(raw: model.typeName)> = Sluice.ModelDefinition(\(raw: model.typeName).self) { model in
-            \(raw: lines.joined(separator: "\n"))
+            \(raw: (lines + inverses).joined(separator: "\n"))
             }
             """
     }

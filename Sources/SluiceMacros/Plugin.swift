@@ -12,6 +12,7 @@ struct Plugin: PluginProvider {
     func resolveMacro(moduleName: String, typeName: String) throws -> any Macro.Type {
         switch typeName {
         case "ModelMacro": return ModelMacro.self
+        case "InverseMacro": return InverseMacro.self
         case "PropertyMarkerMacro": return PropertyMarkerMacro.self
         default: throw UnknownMacro(typeName: typeName)
         }

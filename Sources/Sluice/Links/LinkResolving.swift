@@ -13,6 +13,12 @@ package protocol LinkResolving: AnyObject, Sendable {
     /// Whether the object is here. Reads the disk, contacts nobody.
     func isPresent(_ object: Identity) throws -> Bool
 
+    /// The rows of a class whose link property leads to the object, by object id. Reads the disk, contacts nobody.
+    func backlinks(to object: Identity, className: String, property: String) throws -> [Row]
+
+    /// How many objects of a class have a link property that leads to the object. Reads the disk, contacts nobody.
+    func backlinkCount(to object: Identity, className: String, property: String) throws -> Int
+
     /// Brings the object from the server, whole, and returns its row.
     ///
     /// - Throws: ``ModelError`` with `notFound` when there is no such object for this user.
@@ -37,6 +43,13 @@ extension LinkSource {
 
     func resolve<Target: Model>(_ key: ObjectKey, as type: Target.Type) async throws -> Target {
         try decode(await resolver.resolve(Identity(className: Target.className, key: key)))
+    }
+
+    func backlinks<Source: Model>(to object: Identity, property: String, as type: Source.Type) throws -> [Source] {
+        let binding = try resolver.binding(of: Source.self, className: Source.className)
+        return try resolver.backlinks(to: object, className: Source.className, property: property).map { row in
+            try Source.decode(row, binding)
+        }
     }
 
     private func decode<Target: Model>(_ row: Row) throws -> Target {

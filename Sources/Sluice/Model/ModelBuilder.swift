@@ -4,6 +4,7 @@ public import SluiceModel
 public struct ModelBuilder<Root: Model>: Sendable {
     @usableFromInline let prototype: Root?
     private(set) var columns: [ModelColumn<Root>] = []
+    private(set) var inverses: [(keyPath: any PartialKeyPath<Root> & Sendable, declared: InverseProperty)] = []
     private(set) var primaryKeyName: String?
     private(set) var primaryKey: (@Sendable (Root) -> ObjectKey?)?
 
@@ -35,6 +36,22 @@ public struct ModelBuilder<Root: Model>: Sendable {
         let value = (defaultValue ?? prototype?[keyPath: keyPath])?.propertyValue
         let property = Property(name, Value.propertyType, default: value, isIndexed: isIndexed)
         add(.stored(property, keyPath, isDefaulted: defaultValue != nil))
+    }
+
+    /// Adds an inverse relationship, which takes no place in the store.
+    ///
+    /// - Parameters:
+    ///   - name: its name in queries.
+    ///   - keyPath: where it is in the value.
+    ///   - property: the property of the other model whose links lead here.
+    public mutating func inverse<Source: Model, Value: LinkPath>(
+        _ name: String, _ keyPath: any KeyPath<Root, Backlinks<Source>> & Sendable,
+        through property: any KeyPath<Source, Value> & Sendable
+    ) where Value.LinkTarget == Root {
+        let declared = InverseProperty(name: name) {
+            (Source.className, Source.modelDefinition.nameInQuery(at: property))
+        }
+        inverses.append((keyPath, declared))
     }
 
     @usableFromInline

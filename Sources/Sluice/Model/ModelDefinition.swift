@@ -3,6 +3,7 @@ public import SluiceModel
 /// A model's class: its schema, and for every property the key path that reaches it.
 public final class ModelDefinition<Root: Model>: Sendable {
     @usableFromInline let columns: [ModelColumn<Root>]
+    private let inverses: [(keyPath: any PartialKeyPath<Root> & Sendable, declared: InverseProperty)]
     let primaryKey: (@Sendable (Root) -> ObjectKey?)?
     package let declared: DeclaredClass
 
@@ -17,13 +18,15 @@ public final class ModelDefinition<Root: Model>: Sendable {
 
     init(_ builder: ModelBuilder<Root>) {
         columns = builder.columns
+        inverses = builder.inverses
         primaryKey = builder.primaryKey
         let properties = builder.columns.map(\.property)
         let schema = Result { () throws(SchemaError) in
             try ClassSchema(Root.className, primaryKey: builder.primaryKeyName, properties: properties)
         }
         declared = DeclaredClass(
-            schema: schema, defaulted: PropertySet(columns.indices.filter { builder.columns[$0].isDefaulted }))
+            schema: schema, defaulted: PropertySet(columns.indices.filter { builder.columns[$0].isDefaulted }),
+            inverses: builder.inverses.map(\.declared))
     }
 
     /// The class as data.
@@ -41,6 +44,11 @@ public final class ModelDefinition<Root: Model>: Sendable {
     /// The name of the property that a key path reaches; nil for what is not a property of the class.
     package func propertyName(at keyPath: PartialKeyPath<Root>) -> String? {
         column(at: keyPath).map { columns[$0].property.name }
+    }
+
+    /// The class and the property that link, of the inverse relationship that a key path reaches.
+    package func inverse(at keyPath: PartialKeyPath<Root>) -> (className: String, property: String)? {
+        inverses.first { $0.keyPath == keyPath }?.declared.origin()
     }
 
     func key(of value: Root) -> ObjectKey {

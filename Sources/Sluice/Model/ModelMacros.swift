@@ -22,6 +22,17 @@
     @attached(peer)
     public macro Ignored() = #externalMacro(module: "SluiceMacros", type: "PropertyMarkerMacro")
 
+    /// Makes the property an inverse relationship: the objects whose links at a key path lead here. It takes no place in the
+    /// store.
+    ///
+    /// ```swift
+    /// @Inverse(\Car.owners) var cars: Backlinks<Car>
+    /// ```
+    /// - Parameter property: the property of the other model that links.
+    @attached(accessor)
+    public macro Inverse<Source: Model, Value>(_ property: KeyPath<Source, Value>) =
+        #externalMacro(module: "SluiceMacros", type: "InverseMacro")
+
     /// Gives the property another name in schemas and queries.
     @attached(peer)
     public macro Property(_ name: String) = #externalMacro(module: "SluiceMacros", type: "PropertyMarkerMacro")

@@ -41,9 +41,14 @@ public struct DeclaredClass: Sendable {
     package let schema: Result<ClassSchema, SchemaError>
     /// The properties whose declaration gives a default, whatever its value.
     package let defaulted: PropertySet
+    /// The properties that follow links backwards; no part of the schema.
+    package let inverses: [InverseProperty]
 
-    package init(schema: Result<ClassSchema, SchemaError>, defaulted: PropertySet) {
+    package init(
+        schema: Result<ClassSchema, SchemaError>, defaulted: PropertySet, inverses: [InverseProperty] = []
+    ) {
         self.schema = schema
         self.defaulted = defaulted
+        self.inverses = inverses
     }
 }

@@ -21,7 +21,7 @@ public struct Results<Element: ResultElement>: Sendable {
     package var core: StoreCore { store.core }
 
     /// The checked query.
-    package func query() throws -> Query { try description.query(in: core.schema) }
+    package func query() throws -> Query { try description.query(in: core.schema, inverses: core.inverses) }
 
     /// The query in its canonical form, which is equal for equal queries.
     ///
@@ -38,6 +38,11 @@ public struct Results<Element: ResultElement>: Sendable {
     /// In the order of the property at a path such as `dealer.city`.
     public func sorted(by path: String, ascending: Bool = true) -> Results {
         Results(store: store, description: description.sorted(by: path, ascending: ascending))
+    }
+
+    /// One object for each value of the property at a path: the first in the order so far.
+    public func distinct(by path: String) -> Results {
+        Results(store: store, description: description.distinct(by: path))
     }
 
     /// At most so many objects: the first in the query's order. Linked objects do not count.
@@ -137,6 +142,21 @@ extension Results where Element: Model {
     /// Only what also meets a condition, such as `{ $0.price < 10_000 && $0.name == "Toyota" }`.
     public func `where`(_ condition: (Column<Element>) -> PredicateSyntax) -> Results {
         Results(store: store, description: description.where(condition))
+    }
+
+    /// What also meets another condition: the same as a further `where`, as a name for queries put together at run time.
+    public func and(_ condition: (Column<Element>) -> PredicateSyntax) -> Results { self.where(condition) }
+
+    /// What meets the condition so far, or another one.
+    public func or(_ condition: (Column<Element>) -> PredicateSyntax) -> Results {
+        Results(store: store, description: description.or(condition))
+    }
+
+    /// One object for each value, or combination of values, of these properties: the first in the order so far.
+    public func distinct<each Value: PropertyValue>(
+        by path: repeat KeyPath<Column<Element>, Column<each Value>>
+    ) -> Results {
+        Results(store: store, description: description.distinct(by: repeat each path))
     }
 
     /// In the order of a property, such as `\.price`.

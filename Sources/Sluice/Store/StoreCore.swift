@@ -1,5 +1,6 @@
 internal import Dispatch
 package import SluiceModel
+internal import SluiceQuery
 package import SluiceStorage
 internal import SluiceWire
 internal import Synchronization
@@ -26,6 +27,7 @@ package final class StoreCore: Sendable {
     private let isOnQueue = DispatchSpecificKey<Bool>()
     private let bindings = Mutex<[BindingKey: ElementBinding]>([:])
     private let published: Mutex<Schema>
+    private let declaredInverses = Mutex(InverseNames())
 
     private struct BindingKey: Hashable {
         let element: ObjectIdentifier
@@ -55,6 +57,23 @@ package final class StoreCore: Sendable {
         confined.engine.onSchemaGrowth = { [weak self] schema in self?.published.withLock { $0 = schema } }
         confined.engine.onRejection = { [rejections] in rejections.report($0) }
         queue.setSpecific(key: isOnQueue, value: true)
+        addInverses(of: configuration.models)
+    }
+
+    // MARK: Inverse relationships
+
+    /// What models call their backlinks.
+    var inverses: InverseNames { declaredInverses.withLock { $0 } }
+
+    /// Takes in what models call their backlinks.
+    func addInverses(of models: [any Model.Type]) {
+        declaredInverses.withLock { names in
+            for model in models {
+                for inverse in model.declaredClass?.inverses ?? [] {
+                    names.add(inverse.name, on: model.className, source: inverse.origin())
+                }
+            }
+        }
     }
 
     // MARK: The queue

@@ -32,6 +32,29 @@ final class StoreLinks: LinkResolving {
         return try core.storage.read { try $0.isPresent(reference) }
     }
 
+    func backlinks(to object: Identity, className: String, property: String) throws -> [Row] {
+        let core = try open()
+        return try core.storage.read { reader in
+            var rows: [(id: ObjectID, row: Row)] = []
+            try core.forEachBacklink(to: object, className: className, property: property, in: reader) { source in
+                guard let row = try reader.row(source) else { return }
+                rows.append((Identity(className: className, key: source.key).objectID, row))
+            }
+            return rows.sorted { $0.id < $1.id }.map(\.row)
+        }
+    }
+
+    func backlinkCount(to object: Identity, className: String, property: String) throws -> Int {
+        let core = try open()
+        return try core.storage.read { reader in
+            var count = 0
+            try core.forEachBacklink(to: object, className: className, property: property, in: reader) { _ in
+                count += 1
+            }
+            return count
+        }
+    }
+
     func resolve(_ object: Identity) async throws -> Row {
         let core = try open()
         let query = try Query.parse("OBJECT(\(object.objectID))", schema: core.schema)
@@ -45,6 +68,22 @@ final class StoreLinks: LinkResolving {
 }
 
 extension StoreCore {
+    /// Calls `body` with every object of a class that has a link to `object` in a property, once each.
+    fileprivate func forEachBacklink(
+        to object: Identity, className: String, property: String, in reader: any ClientReading,
+        _ body: (ObjectRef) throws -> Void
+    ) throws {
+        let target = ObjectRef(try classIndex(of: object.className), object.key)
+        let source = try classIndex(of: className)
+        guard let position = schema[source].index(of: property) else {
+            throw ModelError(.notInSchema, "the store's class '\(className)' has no property '\(property)'")
+        }
+        try reader.backlinks(to: target, fromClass: source, property: position) { key in
+            try body(ObjectRef(source, key))
+            return true
+        }
+    }
+
     /// The position of a class.
     func classIndex(of className: String) throws -> Int {
         guard let classIndex = schema.index(of: className) else {

@@ -26,6 +26,7 @@ final class StoreRegistry: Sendable {
                     )
                 }
                 try entry.core.performAndWait { try $0.declare(schema.classes) }
+                entry.core.addInverses(of: configuration.models)
                 return entry.core
             }
             let storage = try Self.openStorage(location, configuration, schema: schema)

@@ -34,6 +34,9 @@ extension Column where Value: PropertyCollection {
     /// How many elements there are.
     public var count: Column<Int> { Column<Int>(columnPath.appending(.operation("count"))) }
 
+    /// There is no element.
+    public var isEmpty: PredicateSyntax { count == 0 }
+
     /// Some element has this value.
     public func contains(_ element: Value.ElementValue) -> PredicateSyntax { any.compared(.equal, element) }
 
@@ -45,6 +48,44 @@ extension Column where Value: PropertyCollection {
 }
 
 extension Column {
+    /// The element at a position of a list, from 0; null beyond its end.
+    public subscript<Element: PropertyElement>(index: Int) -> Column<Element?> where Value == [Element] {
+        Column<Element?>(columnPath.appending(.index(index)))
+    }
+
+    /// The first element of a list; null where there is none.
+    public func first<Element: PropertyElement>() -> Column<Element?> where Value == [Element] {
+        Column<Element?>(columnPath.appending(.named("FIRST")))
+    }
+
+    /// The last element of a list; null where there is none.
+    public func last<Element: PropertyElement>() -> Column<Element?> where Value == [Element] {
+        Column<Element?>(columnPath.appending(.named("LAST")))
+    }
+
+    /// The object at a position of a list of links, from 0; none beyond its end.
+    public subscript<Target: Model>(index: Int) -> Column<Link<Target>?> where Value == Links<Target> {
+        Column<Link<Target>?>(columnPath.appending(.index(index)))
+    }
+
+    /// The first object of a list of links; none where there is none.
+    public func first<Target: Model>() -> Column<Link<Target>?> where Value == Links<Target> {
+        Column<Link<Target>?>(columnPath.appending(.named("FIRST")))
+    }
+
+    /// The last object of a list of links; none where there is none.
+    public func last<Target: Model>() -> Column<Link<Target>?> where Value == Links<Target> {
+        Column<Link<Target>?>(columnPath.appending(.named("LAST")))
+    }
+
+    /// The keys of a map.
+    public func keys<Entry: PropertyElement>() -> Column<[String]> where Value == [String: Entry] {
+        Column<[String]>(columnPath.appending(.operation("keys")))
+    }
+
+    /// The length in bytes: of text in UTF-8, or of data.
+    public var byteCount: Column<Int> { Column<Int>(columnPath.appending(.operation("count"))) }
+
     /// The value under a key of a map; null where the map lacks the key.
     public subscript<Entry: PropertyElement>(key: String) -> Column<Entry?> where Value == [String: Entry] {
         Column<Entry?>(columnPath.appending(.key(key)))

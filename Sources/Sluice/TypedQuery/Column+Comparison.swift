@@ -45,7 +45,7 @@ extension Column {
     func compared(
         _ comparison: ComparisonOperator, to right: ExpressionSyntax, ignoringCase: Bool = false
     ) -> PredicateSyntax {
-        .comparison(ComparisonSyntax(.path(columnPath), comparison, right, ignoresCase: ignoringCase))
+        .comparison(ComparisonSyntax(expression, comparison, right, ignoresCase: ignoringCase))
     }
 }
 
@@ -70,7 +70,7 @@ extension Column where Value: PropertyValue {
     public static func >= (left: Column, right: Column) -> PredicateSyntax { left.compared(.greaterOrEqual, right) }
 
     private func compared(_ comparison: ComparisonOperator, _ other: Column) -> PredicateSyntax {
-        compared(comparison, to: .path(other.columnPath))
+        compared(comparison, to: other.expression)
     }
 }
 

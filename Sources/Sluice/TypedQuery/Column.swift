@@ -2,21 +2,31 @@ package import SluiceQuery
 
 /// A property in a typed query, reached from the queried class: what `$0.price` is in `where { $0.price < 10_000 }`.
 ///
-/// A dot follows links: `$0.dealer.city`. A path through a collection speaks of any of its elements unless ``all`` or
-/// ``none`` says otherwise. Comparing makes a condition; nothing is read.
+/// A dot follows links: `$0.dealer.city`, backwards too. A path through a collection speaks of any of its elements unless
+/// ``all`` or ``none`` says otherwise. Columns of numbers can be calculated with: `$0.price * 1.19`. Comparing makes a
+/// condition; nothing is read.
 @dynamicMemberLookup
 public struct Column<Value> {
-    package let columnPath: PathSyntax
+    /// What stands for it in a comparison.
+    let expression: ExpressionSyntax
 
-    init(_ path: PathSyntax) {
-        columnPath = path
+    init(_ path: PathSyntax) { expression = .path(path) }
+
+    init(_ expression: ExpressionSyntax) { self.expression = expression }
+
+    /// The property's path; empty for what was calculated, which has no properties of its own.
+    package var columnPath: PathSyntax {
+        if case .path(let path) = expression { path } else { PathSyntax([]) }
     }
 }
 
 extension Column where Value: Model {
     /// The queried class itself.
-    init(_ root: Value.Type) {
-        columnPath = PathSyntax([])
+    init(_ root: Value.Type) { self.init(PathSyntax([])) }
+
+    /// How many objects link to this one, by whatever property.
+    public var backlinkCount: Column<Int> {
+        Column<Int>(columnPath.appending(.operation("links")).appending(.operation("count")))
     }
 }
 
@@ -26,6 +36,17 @@ extension Column where Value: LinkPath {
         dynamicMember keyPath: KeyPath<Value.LinkTarget, Property>
     ) -> Column<Property> {
         Column<Property>(columnPath.appending(.property(Value.LinkTarget.modelDefinition.nameInQuery(at: keyPath))))
+    }
+
+    /// The objects that link to the object, or to the link's target.
+    public subscript<Source: Model>(
+        dynamicMember keyPath: KeyPath<Value.LinkTarget, Backlinks<Source>>
+    ) -> Column<Links<Source>> {
+        let definition = Value.LinkTarget.modelDefinition
+        guard let (className, property) = definition.inverse(at: keyPath) else {
+            return Column<Links<Source>>(columnPath.appending(.property(definition.nameInQuery(at: keyPath))))
+        }
+        return Column<Links<Source>>(columnPath.appending(.backlink(className: className, property: property)))
     }
 }
 

@@ -11,6 +11,23 @@ extension QueryDescription where Element: Model {
         adding(condition: condition(Column(Element.self)))
     }
 
+    /// What also meets another condition: the same as a further `where`, as a name for queries put together at run time.
+    public func and(_ condition: (Column<Element>) -> PredicateSyntax) -> QueryDescription { self.where(condition) }
+
+    /// What meets the condition so far, or another one.
+    public func or(_ condition: (Column<Element>) -> PredicateSyntax) -> QueryDescription {
+        adding(alternative: condition(Column(Element.self)))
+    }
+
+    /// One object for each value, or combination of values, of these properties: the first in the order so far.
+    public func distinct<each Value: PropertyValue>(
+        by path: repeat KeyPath<Column<Element>, Column<each Value>>
+    ) -> QueryDescription {
+        var paths: [PathSyntax] = []
+        for path in repeat each path { paths.append(Column(Element.self)[keyPath: path].columnPath) }
+        return adding(clauses: [.distinct(paths)])
+    }
+
     /// In the order of a property, such as `\.price` or, through a link, `\.dealer.city`.
     public func sorted<Value: PropertyValue>(
         by path: KeyPath<Column<Element>, Column<Value>>, ascending: Bool = true

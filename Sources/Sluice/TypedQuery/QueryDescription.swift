@@ -43,7 +43,11 @@ public struct QueryDescription<Element: ResultElement>: Sendable {
     }
 
     /// The query checked against a schema, in canonical form.
-    package func query(in schema: Schema) throws(QueryError) -> Query { try Query(syntax(), schema: schema) }
+    package func query(
+        in schema: Schema, inverses: InverseNames = InverseNames()
+    ) throws(QueryError) -> Query {
+        try Query(syntax(), schema: schema, inverses: inverses)
+    }
 
     /// Only what also meets a condition in the query language.
     ///
@@ -72,6 +76,11 @@ public struct QueryDescription<Element: ResultElement>: Sendable {
         adding(clauses: [.sort([QuerySyntax.SortSyntax(PathSyntax(dotted: path), isAscending: ascending)])])
     }
 
+    /// One object for each combination of values at these paths: the first in the order so far.
+    public func distinct(by paths: String...) -> QueryDescription {
+        adding(clauses: [.distinct(paths.map { PathSyntax(dotted: $0) })])
+    }
+
     /// At most so many objects: the first in the order of the query. Linked objects do not count.
     public func limit(_ count: Int) -> QueryDescription { adding(clauses: [.limit(count)]) }
 
@@ -84,6 +93,15 @@ public struct QueryDescription<Element: ResultElement>: Sendable {
         var description = self
         if let condition { description.predicate = predicate.map { $0 && condition } ?? condition }
         description.clauses += clauses
+        return description
+    }
+}
+
+extension QueryDescription {
+    /// The condition so far, or another; without one there is nothing to widen.
+    func adding(alternative condition: PredicateSyntax) -> QueryDescription {
+        var description = self
+        description.predicate = predicate.map { $0 || condition }
         return description
     }
 }

@@ -30,7 +30,7 @@ extension Checker {
         var builder = try start(syntax, &components)
         var collectionEnd = 0
         while let component = components.popFirst() {
-            switch component.kind {
+            switch resolved(component, ofClass: builder.classIndex) {
             case .backlink(let className, let name):
                 let backlink = try backlink(className, name, to: builder.classIndex, component)
                 let text = "@links.\(schema[backlink.classIndex].name).\(CanonicalText.name(name))"
@@ -70,6 +70,16 @@ extension Checker {
             throw QueryError(.syntax, "a path needs the name of a property", at: syntax.position)
         }
         return (builder.object(), 0)
+    }
+
+    /// What a component is, once names of inverse relationships are read as the backlinks that they stand for.
+    private func resolved(
+        _ component: PathSyntax.Component, ofClass classIndex: Int
+    ) -> PathSyntax.Component.Kind {
+        guard case .property(let name) = component.kind, schema[classIndex].index(of: name) == nil else {
+            return component.kind
+        }
+        return inverses.kind(of: name, on: schema[classIndex].name) ?? component.kind
     }
 
     private func start(

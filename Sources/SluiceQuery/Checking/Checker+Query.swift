@@ -2,8 +2,12 @@ package import SluiceModel
 
 extension Query {
     /// Checks a query against a schema and brings it into canonical form.
-    package init(_ syntax: QuerySyntax, schema: Schema) throws(QueryError) {
-        let checker = Checker(schema: schema)
+    ///
+    /// - Parameter inverses: names that the query may use for backlinks.
+    package init(
+        _ syntax: QuerySyntax, schema: Schema, inverses: InverseNames = InverseNames()
+    ) throws(QueryError) {
+        let checker = Checker(schema: schema, inverses: inverses)
         switch syntax.target {
         case .object(let id):
             guard case .constant(true) = syntax.predicate, syntax.clauses.isEmpty else {

@@ -10,17 +10,20 @@ struct Checker {
     }
 
     let schema: Schema
+    let inverses: InverseNames
     /// The queried object, then what the subqueries around speak of, the innermost last.
     var scopes: [Scope] = []
 
-    init(schema: Schema, scopes: [Scope] = []) {
+    init(schema: Schema, inverses: InverseNames = InverseNames(), scopes: [Scope] = []) {
         self.schema = schema
+        self.inverses = inverses
         self.scopes = scopes
     }
 
     /// A checker of conditions on objects of a class.
     func on(_ classIndex: Int, variable: String? = nil) -> Checker {
-        Checker(schema: schema, scopes: scopes + [Scope(classIndex: classIndex, variable: variable)])
+        Checker(
+            schema: schema, inverses: inverses, scopes: scopes + [Scope(classIndex: classIndex, variable: variable)])
     }
 
     /// The class of that name.
@@ -37,7 +40,7 @@ struct Checker {
     func property(_ name: String, ofClass classIndex: Int, at position: Int?) throws(QueryError) -> Int {
         let owner = schema[classIndex]
         if let index = owner.index(of: name) { return index }
-        let nearest = NearestName.find(name, among: owner.properties.map(\.name))
+        let nearest = NearestName.find(name, among: owner.properties.map(\.name) + inverses.names(on: owner.name))
         let names = owner.properties.prefix(12).map(\.name).joined(separator: ", ")
         let hint = nearest.map { "did you mean '\($0)'?" } ?? (names.isEmpty ? "it has none" : "it has \(names)")
         throw QueryError(.unknownProperty, "\(owner.name) has no property '\(name)'; \(hint)", at: position)
