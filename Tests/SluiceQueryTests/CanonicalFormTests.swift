@@ -24,7 +24,8 @@ struct CanonicalFormTests {
                 "token", "oid(0123456789ABCDEF0123456789ABCDEF)", "oid(0123456789abcdef0123456789abcdef)"
             ),
             ("data", "B64'AQI='", "B64\"AQI=\""), ("data", "binary('ab')", "B64\"YWI=\""),
-            ("data", "bin(B64\"YWI=\")", "B64\"YWI=\""), ("cost", "0.10", "0.1"), ("owner", "obj('Person', 'x')", "\"x\""),
+            ("data", "bin(B64\"YWI=\")", "B64\"YWI=\""), ("cost", "0.10", "0.1"),
+            ("owner", "obj('Person', 'x')", "\"x\""),
         ])
     func literal(property: String, literal: String, canonical: String) throws {
         let expected = literal == "false" || literal == "TRUE" ? "isNew == \(canonical)" : "\(property) == \(canonical)"

@@ -44,7 +44,9 @@ extension Checker {
             let result = side.quantified { own in
                 if constants.isEmpty { return isAll ? side.always(own) : side.never(own) }
                 let leaves = constants.map { side.leaf(own, comparison, $0, ignoresCase: ignoresCase) }
-                if !side.isToMany, !isAll, comparison == .notEqual, differs(constants, ignoresCase) { return .constant(true) }
+                if !side.isToMany, !isAll, comparison == .notEqual, differs(constants, ignoresCase) {
+                    return .constant(true)
+                }
                 return isAll ? .conjunction(leaves) : .disjunction(leaves)
             }
             return quantifier == .none ? result.negated() : result
@@ -138,6 +140,9 @@ extension OperandSide {
                 guard isTrue != isAll else { continue }
                 return isTrue ? always(quantifier) : never(quantifier)
             }
+        }
+        if values.allSatisfy({ $0 == values[0] }), let constant = constants.first, constants.count == values.count {
+            return leaf(quantifier, comparison, constant, ignoresCase: ignoresCase)
         }
         if isAll, comparison == .notEqual {
             let membership = Query.Predicate.membership(

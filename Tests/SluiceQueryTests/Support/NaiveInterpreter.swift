@@ -102,7 +102,9 @@ struct NaiveInterpreter {
         default: break
         }
         var isNeverTrue = false
-        if syntax.comparison.isTextSearch, case .literal(let literal) = syntax.left { isNeverTrue = value(literal).isNull }
+        if syntax.comparison.isTextSearch, case .literal(let literal) = syntax.left {
+            isNeverTrue = value(literal).isNull
+        }
         let comparison = syntax.comparison == .isIn ? .equal : syntax.comparison
         if leftQuantifier == nil { leftQuantifier = .any }
         if rightQuantifier == nil { rightQuantifier = .any }

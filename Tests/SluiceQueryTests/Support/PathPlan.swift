@@ -30,7 +30,9 @@ struct PathPlan {
                 lastCollection = index
                 endClass = schema.index(of: name)!
             case .property(let name):
-                if let property = lastProperty, lastIndex == index - 1, Self.isSelection(component, property) { continue }
+                if let property = lastProperty, lastIndex == index - 1, Self.isSelection(component, property) {
+                    continue
+                }
                 lastIndex = index
                 if let pending { links.append(pending) }
                 let property = schema[endClass].index(of: name)!
