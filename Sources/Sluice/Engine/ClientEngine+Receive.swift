@@ -152,6 +152,7 @@ extension ClientEngine {
             try retireOutbox(in: transaction, refusing: refused)
         }
         for interest in interests.values where concerned.contains(interest.record.id) { interest.notifyWaiters() }
+        try check(messages)
         for rejection in rejections { onRejection?(rejection) }
         if pages > 0 { send([.credit(session: SyncSession.number, pages: pages)]) }
         pumpUploads()

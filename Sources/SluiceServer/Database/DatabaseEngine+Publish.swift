@@ -12,6 +12,7 @@ extension DatabaseEngine {
         for live in index.candidates(for: group.delta) {
             guard let view = views[live.query.hash] else { continue }
             guard let delta = try live.apply(group.delta, in: storage, before: before) else { continue }
+            view.digest = nil
             try distribute(delta, of: view, group: group, to: &concerned)
         }
         send(concerned, acknowledging: group)
