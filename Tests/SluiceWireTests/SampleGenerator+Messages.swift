@@ -54,8 +54,8 @@ extension SampleGenerator {
             return .open(
                 .init(
                     session: session, path: text(), credentials: credentials(), identity: maybe { $0.identity() },
-                    version: number(), options: .init(rawValue: number()), variables: map { .string($0.text()) },
-                    schema: schema()))
+                    version: number(), acknowledged: number(), options: .init(rawValue: number()),
+                    variables: map { .string($0.text()) }, schema: schema()))
         case 2: return .authenticate(session: session, credentials: credentials())
         case 3:
             let resume = maybe { generator in
@@ -78,6 +78,16 @@ extension SampleGenerator {
         }
     }
 
+    private mutating func refusal() -> ServerMessage.Refusal {
+        ServerMessage.Refusal(
+            sequence: number(),
+            reasons: many(upTo: 3) {
+                .init(
+                    object: $0.maybe { ObjectRef($0.below(9), $0.key()) }, code: .invalidOperation,
+                    message: $0.text())
+            })
+    }
+
     mutating func serverMessage() -> ServerMessage {
         let session = number()
         let time = Timestamp(microseconds: integer())
@@ -91,9 +101,10 @@ extension SampleGenerator {
         case 1:
             return .opened(
                 .init(
-                    session: session, identity: maybe { $0.identity() },
+                    session: session, identity: identity(),
                     outcome: pick(ServerMessage.OpenOutcome.allCases),
-                    version: number(), acknowledged: number(), userID: maybe { $0.text() }, schema: schema()))
+                    version: number(), acknowledged: number(),
+                    refusals: many(upTo: 2) { $0.refusal() }, userID: maybe { $0.text() }, schema: schema()))
         case 2: return .schema(session: session, schema: schema())
         case 3:
             return .page(
@@ -123,14 +134,7 @@ extension SampleGenerator {
                     session: session, subscription: number(), code: .invalidQuery, message: text(),
                     position: maybe { $0.number() }))
         case 7:
-            return .rejected(
-                .init(
-                    session: session, sequence: number(),
-                    reasons: many(upTo: 3) {
-                        .init(
-                            object: $0.maybe { ObjectRef($0.below(9), $0.key()) }, code: .invalidOperation,
-                            message: $0.text())
-                    }))
+            return .rejected(.init(session: session, refusal: refusal()))
         case 8:
             return .error(
                 .init(

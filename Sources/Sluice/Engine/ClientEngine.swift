@@ -14,6 +14,8 @@ package final class ClientEngine {
         package var databaseName: String?
         package var credentials: [SluiceWire.Credentials] = []
         package var agent = "sluice-swift"
+        /// Whether this store only reads: it uploads nothing, and the server keeps no record of it.
+        package var isReadOnly = false
         package var reconnectDelay: Duration = .seconds(1)
         package var reconnectDelayMax: Duration = .seconds(300)
         /// The most operations that may travel unacknowledged.
@@ -58,6 +60,8 @@ package final class ClientEngine {
     package var onSchemaGrowth: ((Schema) -> Void)?
     /// Tells about writes that the server refused.
     package var onRejection: ((WriteRejection) -> Void)?
+    /// Refused writes that were taken back in the open transaction.
+    var takenBack: [WriteRejection] = []
     private var lastNumber: UInt64 = 0
     private var hasGrownSchema = false
 
@@ -85,6 +89,9 @@ package final class ClientEngine {
     }
 
     package var schema: Schema { storage.schema }
+
+    /// Whether an attempt to connect is under way.
+    package var isConnecting: Bool { session.phase == .connecting }
 
     /// Whether this store has a server.
     package var syncs: Bool { options.databaseName != nil }
@@ -136,6 +143,7 @@ package final class ClientEngine {
         } catch {
             storage.rollback()
             hasGrownSchema = false
+            takenBack = []
             for record in storage.subscriptions { subscriptionInterest(record.id)?.record = record }
             try findUnconfirmed()
             throw error

@@ -1,4 +1,5 @@
 package import SluiceModel
+package import SluiceWire
 
 /// One database of a server: objects, the log of accepted uploads, and the clients.
 ///
@@ -63,6 +64,18 @@ package protocol ServerStorage: ObjectWriting {
 
     /// Notes the last upload accepted from a client.
     func setClientProgress(_ id: UInt64, sequence: UInt64) throws
+
+    /// Keeps what was refused of a client's until the client has heard of it. Of the most recent ones,
+    /// ``refusalCountMax`` are kept.
+    func addRefusal(_ refusal: ServerMessage.Refusal, of client: UInt64) throws
+
+    /// What was refused of a client's and is still kept, ascending by sequence.
+    func refusals(of client: UInt64) throws -> [ServerMessage.Refusal]
+
+    /// Drops what a client has heard of.
+    ///
+    /// - Parameter sequence: the highest of them.
+    func dropRefusals(of client: UInt64, through sequence: UInt64) throws
 
     /// Changes the epoch, after a restore from a backup.
     func setEpoch(_ epoch: UInt64) throws

@@ -49,6 +49,7 @@ final class SimulatedServer {
         limits.replayObjectCountMax = options.replayObjectCountMax
         limits.comparedMemberCountMax = options.comparedMemberCountMax
         limits.server.pageCreditMax = 2
+        limits.server.operationCountMax = options.operationCountMax
         return DatabaseEngine(
             name: "simulation", storage: storage, workerID: "worker", limits: limits, log: problems.sink("server"),
             random: random)

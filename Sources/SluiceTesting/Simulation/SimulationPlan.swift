@@ -63,6 +63,8 @@ package struct SimulationOptions: Sendable {
     package var pageRowCount = 3
     package var groupOperationCountMax = 20_000
     package var replayObjectCountMax = 20_000
+    /// The most operations of a transaction that the server takes; larger ones it refuses.
+    package var operationCountMax: UInt64 = 100_000
     package var comparedMemberCountMax = 500_000
     package var listedMemberCountMax = 10_000
     /// How far the clients' clocks may be off, in microseconds.
@@ -96,6 +98,7 @@ package struct SimulationPlan: Sendable {
         options.clockSkewMax = generator.pick([0, 0, 5_000, 50_000_000])
         options.lastClientLearnsSchema = options.clientCount > 1 && generator.chance(20)
         options.queryCount = generator.pick([2, 4, 8, 12])
+        options.operationCountMax = generator.pick([100_000, 100_000, 100_000, 2])
         let isReturning = generator.chance(50)
         let weights = isReturning ? SimulationAction.returningWeights : SimulationAction.weights
         if isReturning { options.queryCount = generator.pick([2, 3, 5]) }

@@ -125,6 +125,7 @@ extension ClientMessage.Open {
         writer.array(credentials) { $1.encode(into: &$0) }
         writer.optional(identity) { $1.encode(into: &$0) }
         writer.varint(version)
+        writer.varint(acknowledged)
         writer.varint(options.rawValue)
         variables.encode(into: &writer)
         schema.encode(into: &writer)
@@ -137,8 +138,9 @@ extension ClientMessage.Open {
                 try Credentials(from: &reader)
             },
             identity: try reader.optional { reader throws(WireError) in try ClientIdentity(from: &reader) },
-            version: try reader.varint(), options: Options(rawValue: try reader.varint()),
-            variables: try ValueMap(from: &reader), schema: try Schema(from: &reader))
+            version: try reader.varint(), acknowledged: try reader.varint(),
+            options: Options(rawValue: try reader.varint()), variables: try ValueMap(from: &reader),
+            schema: try Schema(from: &reader))
     }
 }
 

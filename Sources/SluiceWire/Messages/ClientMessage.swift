@@ -58,6 +58,8 @@ extension ClientMessage {
         package var identity: ClientIdentity?
         /// The server version that the client stands at; 0 without one.
         package var version: UInt64
+        /// The highest sequence that the client knows to be taken or refused, and has dropped; 0 if none.
+        package var acknowledged: UInt64
         package var options: Options
         /// String values that the server's permission rules may read.
         package var variables: ValueMap
@@ -66,13 +68,15 @@ extension ClientMessage {
 
         package init(
             session: UInt64, path: String, credentials: [Credentials] = [], identity: ClientIdentity? = nil,
-            version: UInt64 = 0, options: Options = [], variables: ValueMap = ValueMap(), schema: Schema
+            version: UInt64 = 0, acknowledged: UInt64 = 0, options: Options = [], variables: ValueMap = ValueMap(),
+            schema: Schema
         ) {
             self.session = session
             self.path = path
             self.credentials = credentials
             self.identity = identity
             self.version = version
+            self.acknowledged = acknowledged
             self.options = options
             self.variables = variables
             self.schema = schema
@@ -83,7 +87,7 @@ extension ClientMessage {
 
             package init(rawValue: UInt64) { self.rawValue = rawValue }
 
-            /// The session will not upload, and the server keeps no identity for it.
+            /// The session will not upload, and the server keeps no record of the client.
             package static let readOnly = Options(rawValue: 1 << 0)
         }
     }

@@ -4,7 +4,7 @@ import Testing
 
 #if SLUICE_MACROS
     /// What observers are told, and about whom (decisions 2 and 9, rows P14 to P23, P35 to P38).
-    @Suite(.timeLimit(.minutes(2))) struct LifecycleEventTests {
+    @Suite(.timeLimit(.minutes(10))) struct LifecycleEventTests {
         private let server: TestServer
         private let alice: Store
         private let bob: Store
