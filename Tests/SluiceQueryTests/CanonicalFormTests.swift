@@ -5,6 +5,35 @@ import Testing
 
 struct CanonicalFormTests {
     @Test(
+        "Every kind of literal is read, alone and in a list",
+        arguments: [
+            ("price", "0xFF", "255"), ("price", "-0x10", "-16"), ("price", "+3", "3"), ("price", "-12", "-12"),
+            ("weight", "10.", "10"), ("weight", "-.5", "-0.5"), ("weight", "1e3", "1000"), ("weight", "2.5f", "2.5"),
+            ("weight", "inf", "inf"), ("weight", "-infinity", "-inf"), ("weight", "+INF", "inf"),
+            ("isNew", "TRUE", "true"), ("isNew", "false", "false"), ("note", "nil", "NULL"),
+            ("note", "'it\\'s'", "\"it's\""), ("note", "\"\\u00e4\\t\\/\\b\"", "\"ä\\t/\\u0008\""),
+            ("bought", "T1359626400:500000000", "2013-01-31T10:00:00.500Z"),
+            ("bought", "2013-01-31@10:00:00", "2013-01-31T10:00:00Z"),
+            ("bought", "2013-1-31T10:00:00:500000000", "2013-01-31T10:00:00.500Z"),
+            ("bought", "2013-01-31T12:00:00+02:00", "2013-01-31T10:00:00Z"),
+            (
+                "serial", "uuid(6BA7B810-9DAD-11D1-80B4-00C04FD430C8)",
+                "uuid(6ba7b810-9dad-11d1-80b4-00c04fd430c8)"
+            ),
+            (
+                "token", "oid(0123456789ABCDEF0123456789ABCDEF)", "oid(0123456789abcdef0123456789abcdef)"
+            ),
+            ("data", "B64'AQI='", "B64\"AQI=\""), ("data", "binary('ab')", "B64\"YWI=\""),
+            ("data", "bin(B64\"YWI=\")", "B64\"YWI=\""), ("cost", "0.10", "0.1"),
+            ("owner", "obj('Person', 'x')", "\"x\""),
+        ])
+    func literal(property: String, literal: String, canonical: String) throws {
+        let expected = literal == "false" || literal == "TRUE" ? "isNew == \(canonical)" : "\(property) == \(canonical)"
+        #expect(try Fixtures.canonical("\(property) == \(literal)") == expected)
+        #expect(try Fixtures.canonical("\(property) IN {\(literal), \(literal)}") == expected)
+    }
+
+    @Test(
         "Spellings of one condition have one canonical text",
         arguments: [
             (["price < 9000", "9000 > price", "price<9000", "( price < 9000 )", "price < 0x2328"], "price < 9000"),
@@ -60,6 +89,42 @@ struct CanonicalFormTests {
             (["price < any", "\\any > price"], "\\any > price"),
             (["contains contains 'x'"], "\\contains CONTAINS \"x\""),
             (["name == note", "note == name"], "name == note"),
+            (["price + 1 > 2", "1 + price > 2", "2 < (price + 1)", "(1 + (price)) > 2"], "1 + price > 2"),
+            (["price - 1 - 2 > 2", "(price - 1) - 2 > 2"], "price - 1 - 2 > 2"),
+            (["price - (1 - seats) > 2"], "price - (1 - seats) > 2"),
+            (["(price + 1) * 2 > 2", "2 * (1 + price) > 2"], "(1 + price) * 2 > 2"),
+            (["price > 1 + 2 * 3", "price > 7", "7 < price"], "price > 7"),
+            (["cost == 0.1 + 0.2", "cost == 0.3"], "cost == 0.3"),
+            (["weight == 0.1 + 0.2", "weight == 0.3"], "weight == 0.3"),
+            (["price == 7 / 2", "price == 3"], "price == 3"),
+            (["seats == 1 / 0", "seats == NULL + 1", "seats == NULL"], "seats == NULL"),
+            (["1 + 1 == 2", "TRUEPREDICATE"], "Car"),
+            (["owners.@sum.age > 5", "owners.age.@sum > 5", "5 < owners.@sum.age"], "owners.@sum.age > 5"),
+            (["owners.@max.home.doors > 5", "owners.home.doors.@max > 5"], "owners.@max.home.doors > 5"),
+            (["sizes.@avg > 5", "sizes.@values.@avg > 5"], "sizes.@avg > 5"),
+            (["owners[FIRST].age > 5", "owners[0].age > 5", "owners[first].age > 5"], "owners[0].age > 5"),
+            (["owners[LAST] == 'a'"], "owners[LAST] == \"a\""),
+            (["tags == {'b', 'a'}", "{'b', 'a'} = tags"], "tags == {\"b\", \"a\"}"),
+            (["scores == {2, 1, 2}", "scores == {1, 2}"], "scores == {1, 2}"),
+            (["NOT tags == {'a'}", "tags != {'a'}"], "tags != {\"a\"}"),
+            (
+                [
+                    "SUBQUERY(owners, $x, $x.age > 5).@count > 0", "SUBQUERY(owners, $abc, 5 < $abc.age).@size > 0",
+                    "subquery(owners, $x, $x.age > 5 && TRUEPREDICATE).@count > 0",
+                ], "SUBQUERY(owners, $v1, $v1.age > 5).@count > 0"
+            ),
+            (
+                ["SUBQUERY(owners, $a, SUBQUERY($a.friends, $b, $b == $a).@count > price).@count > 0"],
+                "SUBQUERY(owners, $v1, SUBQUERY($v1.friends, $v2, $v1 == $v2).@count > price).@count > 0"
+            ),
+            (
+                ["owners.age == owners.friends.age", "ANY owners.friends.age == ANY owners.age"],
+                "ANY owners.age == ANY owners.friends.age"
+            ),
+            (["NONE owners.age > owners.friends.age"], "ALL owners.age <= ALL owners.friends.age"),
+            (["ANY owners.age < ALL {5, 6}"], "ANY owners.age < ALL {5, 6}"),
+            (["note.@type == 'string'", "note.@type != 'null'", "note != NULL"], "note != NULL"),
+            (["price.@type == 'numeric'", "price.@type IN {'int', 'string'}"], "Car"),
             (["tags.@count > 2", "tags.@size > 2", "tags[SIZE] > 2"], "tags.@count > 2"),
             (["sizes['a b'] > 2"], "sizes[\"a b\"] > 2"),
             (["sizes.left > 2", "sizes['left'] > 2"], "sizes[\"left\"] > 2"),

@@ -155,6 +155,10 @@ struct ErrorTests {
                 "subqueries are nested more than 8 deep"
             ),
             (
+                "Car WHERE " + (0..<20).map { "price > \($0) AND (seats == \($0) OR " }.joined() + "price < 3"
+                    + String(repeating: ")", count: 20), "nested too deep to run"
+            ),
+            (
                 "Car" + String(repeating: " LIMIT(1) SORT(price ASC)", count: 9),
                 "has 18 clauses in turn; the limit is 16"
             ),

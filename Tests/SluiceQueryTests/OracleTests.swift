@@ -28,7 +28,8 @@ struct OracleTests {
             let example = QueryCase(seed: seed, schema: schema, syntax: syntax, world: world)
             if let difference = example.difference() {
                 let smallest = example.shrunk()
-                Issue.record("\(difference); shrunk: \(smallest.difference() ?? ""): \(smallest)")
+                Issue.record(
+                    "\(difference); shrunk: \(smallest.difference() ?? ""): \(smallest); \(smallest.syntax.predicate)")
                 return
             }
             try checkNegation(of: query, syntax, world, schema, "seed \(seed), query \(number): \(query)")

@@ -284,6 +284,25 @@ struct SemanticsTests {
         #expect(try !isJudgeable("Car WHERE price > 1 OR owner.age > 5"))
         #expect(try !isJudgeable("Car SORT(owner.age ASC)"))
         #expect(try isJudgeable("Car WHERE garage.doors > 1"))
+        #expect(try !isJudgeable("Car WHERE SUBQUERY(owners, $x, $x.age > owner.age).@count > 0"))
+        #expect(try !isJudgeable("Car WHERE price + owner.age > 5"))
+        #expect(try isJudgeable("Car WHERE owners.@sum.age > 5"))
+    }
+
+    @Test func whatFollowsLinksBackwardsIsJudgedOnlyWhereEverythingIsHere() throws {
+        let world = try Self.world()
+        let row = try #require(world.rows[ObjectRef(1, .string("a"))])
+        func isJudgeable(_ text: String, trustsBacklinks: Bool) throws -> Bool {
+            try Evaluator(Fixtures.query(text), schema: Fixtures.schema)
+                .isJudgeable(row, in: world, trustsBacklinks: trustsBacklinks)
+        }
+        for condition in [
+            "@links.@count > 0", "@links.Car.owner.price > 5", "friends.@links.Car.owners.@sum.price > 5",
+            "SUBQUERY(friends, $f, ANY $f.@links.Car.owner.price > 5).@count > 0",
+        ] {
+            #expect(try !isJudgeable("Person WHERE \(condition)", trustsBacklinks: false))
+            #expect(try isJudgeable("Person WHERE \(condition)", trustsBacklinks: true))
+        }
     }
 
     @Test func scansPageByRowIDWithoutTheQuerysLimit() throws {

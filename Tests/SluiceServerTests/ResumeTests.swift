@@ -2,6 +2,7 @@ import SluiceModel
 import SluiceQuery
 import SluiceServer
 import SluiceStorage
+import SluiceViews
 import SluiceWire
 import Testing
 
@@ -122,10 +123,11 @@ import Testing
         }
 
         /// Comes back, and lists what it has if it is asked to.
-        func comeBack() throws -> (answer: Answer, wasAsked: Bool) {
+        func comeBack(digest: ObjectID? = nil) throws -> (answer: Answer, wasAsked: Bool) {
             let id = try bench.open()
             let hash = try Query.parse(query, schema: bench.storage.schema).hash
-            let resume = ClientMessage.Resume(version: version, queryHash: hash, memberCount: UInt64(members.count))
+            let resume = ClientMessage.Resume(
+                version: version, queryHash: hash, memberCount: UInt64(members.count), digest: digest)
             let answer = try bench.say(
                 id, .subscribe(.init(session: 1, subscription: 1, query: query, resume: resume)))
             guard answer.isAsked else { return (answer, false) }
@@ -171,6 +173,39 @@ import Testing
         #expect(answer.pages.isEmpty)
         #expect(answer.complete?.kind == .resumed)
         #expect(answer.byteCount < 30)
+    }
+
+    @Test func anEqualDigest_completesWithoutTheLog_andAnotherDoesNot() throws {
+        let bench = try Bench()
+        let absentee = try Absentee(bench, "Flight SORT(delay ASC) LIMIT(500)")
+        let digest = try #require(try absentee.comeBack().answer.complete?.digest)
+        try bench.write([ObjectOperation(ObjectRef(Self.plane, .int(5_000)), .create([]))])
+        try bench.trimLog()
+        let equal = try absentee.comeBack(digest: digest)
+        #expect(!equal.wasAsked && equal.answer.pages.isEmpty && equal.answer.complete?.digest == digest)
+        #expect(equal.answer.byteCount < 50)
+        try bench.set(ObjectRef(Self.flight, .int(7)), 1, .int(-1))
+        try bench.trimLog()
+        let other = try absentee.comeBack(digest: digest)
+        #expect(other.wasAsked && other.answer.rows.count == 1 && other.answer.complete?.digest != digest)
+    }
+
+    @Test func aListedPlainView_getsADigestOfAllOfIt() throws {
+        let bench = try Bench()
+        let absentee = try Absentee(bench, "Flight WHERE delay < 500")
+        try bench.set(ObjectRef(Self.flight, .int(7)), 1, .int(8))
+        try bench.trimLog()
+        let query = try Query.parse(absentee.query, schema: bench.storage.schema)
+        var expected = try #require(ViewDigest(query, schema: bench.storage.schema))
+        for id in Int64(0)..<500 {
+            let row = try #require(try bench.storage.row(ObjectRef(Self.flight, .int(id))))
+            expected.add(row, of: Self.flight, isRoot: true)
+        }
+        for id in Int64(0)..<100 {
+            let row = try #require(try bench.storage.row(ObjectRef(Self.plane, .int(id))))
+            expected.add(row, of: Self.plane, isRoot: false)
+        }
+        #expect(try absentee.comeBack().answer.complete?.digest == expected.digest)
     }
 
     @Test(arguments: [false, true])

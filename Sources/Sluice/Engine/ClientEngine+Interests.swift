@@ -112,13 +112,6 @@ extension ClientEngine {
                 resume: canResume ? resume(interest, at: version) : nil))
     }
 
-    private func resume(_ interest: Interest, at version: UInt64) -> ClientMessage.Resume {
-        let counts = MemberRole.allCases.map { storage.memberCount(of: interest.record.id, role: $0) }
-        return ClientMessage.Resume(
-            version: version, queryHash: interest.query.hash, memberCount: UInt64(counts.reduce(0, +)),
-            isWhole: !interest.record.hasHoles)
-    }
-
     /// Removes every object that no interest holds and that is uploaded.
     ///
     /// - Returns: how many objects went.

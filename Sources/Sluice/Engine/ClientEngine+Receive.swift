@@ -149,6 +149,7 @@ extension ClientEngine {
         }
         for interest in interests.values where concerned.contains(interest.record.id) { interest.notifyWaiters() }
         reportTakenBack()
+        try check(messages)
         if pages > 0 { send([.credit(session: SyncSession.number, pages: pages)]) }
         pumpUploads()
         notifyUploaded()

@@ -28,6 +28,21 @@ extension ClientEngine {
         try retireOutboxIfCaughtUp()
     }
 
+    /// What the server is told of a subscription that it may go on with.
+    func resume(_ interest: Interest, at version: UInt64) -> ClientMessage.Resume {
+        let counts = MemberRole.allCases.map { storage.memberCount(of: interest.record.id, role: $0) }
+        let count = counts.reduce(0, +)
+        var resume = ClientMessage.Resume(
+            version: version, queryHash: interest.query.hash, memberCount: UInt64(count),
+            isWhole: !interest.record.hasHoles)
+        // Of a query without a limit the server makes no digest.
+        if interest.query.limit != nil || interest.query.object != nil, count <= session.digestObjectCountLeft {
+            session.digestObjectCountLeft -= count
+            recording("a digest could not be made") { resume.digest = try digest(of: interest) }
+        }
+        return resume
+    }
+
     private func sendMembers(of interest: Interest, _ subscription: UInt64) throws {
         var content = ObjectBlock()
         var count = 0

@@ -165,6 +165,7 @@ extension ClientEngine {
         session.acknowledged = opened.outcome == .resumed ? opened.acknowledged : 0
         session.note(opened.refusals)
         session.sentSequence = session.acknowledged
+        session.digestObjectCountLeft = options.digestObjectCountMax
         let subscriptions = try interests.values.sorted { $0.record.id < $1.record.id }.map { interest in
             try subscribeMessage(interest)
         }

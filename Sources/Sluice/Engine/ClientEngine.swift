@@ -28,6 +28,8 @@ package final class ClientEngine {
 
         /// The most members in one message of a list.
         package var listedMemberCountMax = 10_000
+        /// The most members of subscriptions that digests are made of when a session is opened.
+        package var digestObjectCountMax = 1_000
 
         package init() {}
     }
@@ -47,6 +49,8 @@ package final class ClientEngine {
     /// Objects whose acknowledged writes show although no image with them has come back, since no subscription that is
     /// complete has them. The store keeps the server's last image of each, for a subscription that resumes from there.
     var unconfirmed: Set<ObjectRef> = []
+    /// How often a subscription turned out to differ from the server's digest of it, and was fetched anew.
+    package internal(set) var mismatchCount = 0
     let hub = ObserverHub()
     var actions: [ClientAction] = []
     var uploadWaiters: [UInt64: (Result<Bool, SyncError>) -> Bool] = [:]

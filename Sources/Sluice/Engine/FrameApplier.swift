@@ -110,6 +110,10 @@ final class FrameApplier {
                 departed.append((object, .unknown))
             }
             bootstrapped.append(interest)
+        } else if interest.record.hasHoles {
+            // What was lost here is no member any more.
+            try storage.beginStagingCopy(id)
+            _ = try storage.finishStaging(id)
         }
         completed.append(interest)
         let wasComplete = interest.record.state == .complete

@@ -38,7 +38,8 @@ final class ObserverHub {
 
     private func reader(of interest: Interest, _ engine: ClientEngine) -> ResultReader {
         ResultReader(
-            interest.query, evaluator: interest.evaluator, in: engine.storage, subscription: interest.record)
+            interest.query, evaluator: interest.evaluator, in: engine.storage, subscription: interest.record,
+            isAlone: engine.options.databaseName == nil)
     }
 
     /// Tells observers a state that came about without a transaction.

@@ -13,15 +13,22 @@ struct ResultReader {
     private let evaluator: Evaluator
     private let reader: any ClientReading
     private let subscription: SubscriptionRecord?
+    /// Whether everything there is is here: nothing links to an object from elsewhere.
+    private let isAlone: Bool
 
     /// - Parameters:
     ///   - reader: the state.
     ///   - subscription: the query's subscription in that state, if there is one.
-    init(_ query: Query, evaluator: Evaluator, in reader: any ClientReading, subscription: SubscriptionRecord?) {
+    ///   - isAlone: whether the store syncs with nothing.
+    init(
+        _ query: Query, evaluator: Evaluator, in reader: any ClientReading, subscription: SubscriptionRecord?,
+        isAlone: Bool
+    ) {
         self.query = query
         self.evaluator = evaluator
         self.reader = reader
         self.subscription = subscription
+        self.isAlone = isAlone
     }
 
     private var isComplete: Bool { subscription.map { !$0.isDormant && $0.state == .complete } ?? false }
@@ -35,7 +42,7 @@ struct ResultReader {
         guard object.classIndex == query.classIndex else { return false }
         if isComplete, try !reader.hasPending(object) { return try isNamed(object) }
         // Without a subscription the query is over everything on disk, whatever links to it elsewhere.
-        let trustsBacklinks = subscription == nil
+        let trustsBacklinks = subscription == nil || isAlone
         guard try evaluator.isJudgeable(row, in: reader, trustsBacklinks: trustsBacklinks) else {
             return try isNamed(object)
         }
@@ -140,9 +147,11 @@ extension ClientReading {
     package func results(of query: Query) throws -> ResultList { try resultReader(query).results() }
 
     /// How a query's results in this state are read.
-    func resultReader(_ query: Query) -> ResultReader {
+    ///
+    /// - Parameter isAlone: whether the store syncs with nothing.
+    func resultReader(_ query: Query, isAlone: Bool = false) -> ResultReader {
         let subscription = subscriptions.first { $0.hash == query.hash }
         let evaluator = Evaluator(query, schema: schema)
-        return ResultReader(query, evaluator: evaluator, in: self, subscription: subscription)
+        return ResultReader(query, evaluator: evaluator, in: self, subscription: subscription, isAlone: isAlone)
     }
 }

@@ -36,6 +36,8 @@ struct SyncSession {
     var inFlight: [(sequence: UInt64, size: UploadSize)] = []
     /// The highest sequence that the server has taken; the outbox keeps it until the server's state is here too.
     var acknowledged: UInt64 = 0
+    /// How many members digests may still be made of, so that opening a session costs little.
+    var digestObjectCountLeft = 0
     /// What the server refused of the outbox's transactions, by sequence.
     private(set) var refusals: [UInt64: ServerMessage.Refusal] = [:]
     /// Parts of a commit that goes on in the next frame.

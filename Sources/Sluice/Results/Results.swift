@@ -74,7 +74,8 @@ public struct Results<Element: ResultElement>: Sendable {
     private func read<Result>(_ body: (ResultReader) throws -> Result) throws -> Result {
         try core.checkOpen()
         let query = try query()
-        return try core.storage.read { try body($0.resultReader(query)) }
+        let isAlone = core.configuration.sync == nil
+        return try core.storage.read { try body($0.resultReader(query, isAlone: isAlone)) }
     }
 
     // MARK: Syncing

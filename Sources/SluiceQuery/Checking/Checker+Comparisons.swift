@@ -66,7 +66,13 @@ extension Checker {
     /// A collection is never null; only its elements are.
     private func checkNull(_ side: OperandSide, _ literal: LiteralSyntax) throws(QueryError) {
         guard case .path(let path) = side.operand else { return }
-        if case .link = path.type, path.isToMany {
+        let endsAtMany: Bool
+        switch path.leaf {
+        case .elements: endsAtMany = true
+        case .object: endsAtMany = path.steps.last?.isToMany ?? false
+        default: endsAtMany = false
+        }
+        if case .link = path.type, endsAtMany {
             throw QueryError(
                 .typeMismatch, "cannot compare linklist ('\(path.text)') with NULL", at: literal.position)
         }
@@ -100,7 +106,8 @@ extension Checker {
         default:
             try checkOperator(syntax, on: side)
             guard case .exact(let value) = try constant(literal, for: side), !value.isNull else {
-                return .constant(false)
+                // Null contains nothing and is like nothing, not even itself.
+                return side.quantified { side.never($0) }
             }
             return side.quantified { quantifier in
                 .comparison(

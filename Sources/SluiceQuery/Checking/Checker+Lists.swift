@@ -42,8 +42,11 @@ extension Checker {
                     at: position)
             }
             let result = side.quantified { own in
+                if constants.isEmpty { return isAll ? side.always(own) : side.never(own) }
                 let leaves = constants.map { side.leaf(own, comparison, $0, ignoresCase: ignoresCase) }
-                if !side.isToMany, !isAll, comparison == .notEqual, differs(constants) { return .constant(true) }
+                if !side.isToMany, !isAll, comparison == .notEqual, differs(constants, ignoresCase) {
+                    return .constant(true)
+                }
                 return isAll ? .conjunction(leaves) : .disjunction(leaves)
             }
             return quantifier == .none ? result.negated() : result
@@ -51,9 +54,9 @@ extension Checker {
     }
 
     /// Whether every value differs from one of the constants: two of them are not equal.
-    private func differs(_ constants: [Constant]) -> Bool {
+    private func differs(_ constants: [Constant], _ ignoresCase: Bool) -> Bool {
         let values = constants.map { constant in
-            if case .exact(let value) = constant { value } else { Value.null }
+            if case .exact(let value) = constant { ignoresCase ? value.folded : value } else { Value.null }
         }
         return values.dropFirst().contains { $0 != values[0] }
     }
@@ -129,8 +132,8 @@ extension OperandSide {
         for constant in constants {
             switch constant {
             case .exact(let value): values.append(ignoresCase ? value.folded : value)
-            case .betweenIntegers(let floor): values.append(.double(floor.map { Double($0) + 0.5 } ?? -.infinity))
-            case .aboveIntegers: values.append(.double(.infinity))
+            case .betweenIntegers(let floor): values.append(.double(floor.map { Double($0) + 0.5 } ?? -1e19))
+            case .aboveIntegers: values.append(.double(1e19))
             case .notANumber:
                 // Everything differs from NaN, and nothing else is true of it.
                 let isTrue = comparison == .notEqual
@@ -138,9 +141,18 @@ extension OperandSide {
                 return isTrue ? always(quantifier) : never(quantifier)
             }
         }
+        if values.allSatisfy({ $0 == values[0] }), let constant = constants.first, constants.count == values.count {
+            return leaf(quantifier, comparison, constant, ignoresCase: ignoresCase)
+        }
+        if isAll, comparison == .notEqual {
+            let membership = Query.Predicate.membership(
+                quantifier == .any ? .all : .any, operand, values, ignoresCase: ignoresCase)
+            return membership.negated()
+        }
+        guard case .set(let distinct) = Value.set(of: values) else { return .constant(false) }
         return .comparison(
             Query.Comparison(
                 quantifier: quantifier, left: operand, comparison: comparison, ignoresCase: ignoresCase,
-                right: .list(values), rightQuantifier: isAll ? .all : .any))
+                right: .list(distinct), rightQuantifier: isAll ? .all : .any))
     }
 }

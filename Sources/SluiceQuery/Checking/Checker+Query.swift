@@ -26,6 +26,18 @@ extension Query {
             try self.init(
                 className: schema[classIndex].name, classIndex: classIndex, predicate: predicate, clauses: clauses,
                 text: text + clauses.text)
+            try checkDepth(schema)
+        }
+    }
+
+    /// Refuses what SQLite's parser would.
+    private func checkDepth(_ schema: Schema) throws(QueryError) {
+        let compiler = SQLCompiler(schema: schema)
+        for statement in [compiler.select(self, .count), compiler.select(self, .count, restrictedTo: "1")]
+        where statement.parserDepth > SQLStatement.parserDepthMax {
+            throw QueryError(
+                .limitExceeded, "the query is nested too deep to run; write it with fewer conditions within each other",
+                at: nil)
         }
     }
 

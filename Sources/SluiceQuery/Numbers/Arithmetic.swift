@@ -52,7 +52,8 @@ package enum Arithmetic {
         case .add: left + right
         case .subtract: left - right
         case .multiply: left * right
-        case .divide: left / right
+        // Where numbers are stored zero has no sign.
+        case .divide: right == 0 ? left / 0 : left / right
         }
     }
 

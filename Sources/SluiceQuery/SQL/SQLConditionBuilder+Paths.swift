@@ -6,6 +6,11 @@ extension SQLConditionBuilder {
         _ path: Query.Path, from index: Int, alias: String, _ test: SQLTest
     ) -> SQLStatement {
         guard index < path.steps.count else { return leaf(path, alias: alias, test) }
+        if index == 0, path.isToMany, path.steps.count > 3 {
+            // Joined, since SQLite's parser does not take statements nested as deep as paths.
+            let rows = rows(of: path, from: alias)
+            return rows.exists(elementTest(test, rows.value, path.type), isAll: false)
+        }
         let isSingle = path.hasOneValue(from: index)
         if isSingle, test.isOfExpression {
             return test.condition(value(of: path, from: index, alias: alias), path.type)

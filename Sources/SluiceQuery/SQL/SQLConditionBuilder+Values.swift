@@ -32,12 +32,13 @@ extension SQLConditionBuilder {
         return "coalesce(\(value), \(broken))"
     }
 
+    /// One statement over all objects on the way: SQLite's parser does not take statements nested as deep as paths.
     private mutating func chain(_ path: Query.Path, from index: Int, alias: String) -> SQLStatement {
         guard index < path.steps.count else { return leafValue(path, alias: alias) }
-        let step = path.steps[index]
-        let next = nextAlias()
-        let inner = chain(path, from: index + 1, alias: next)
-        return object(next, step.targetClass, inner, where: "\(sql: next)._row = \(linkValue(step, alias))")
+        var rows = SQLRows(value: "NULL")
+        var alias = alias
+        for step in path.steps[index...] { alias = join(step, from: alias, in: &rows) }
+        return rows.select(leafValue(path, alias: alias))
     }
 
     private mutating func leafValue(_ path: Query.Path, alias: String) -> SQLStatement {

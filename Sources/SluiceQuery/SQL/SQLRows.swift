@@ -69,7 +69,7 @@ extension SQLConditionBuilder {
     }
 
     /// Joins the objects that a step leads to.
-    private mutating func join(_ step: Query.Path.Step, from alias: String, in rows: inout SQLRows) -> String {
+    mutating func join(_ step: Query.Path.Step, from alias: String, in rows: inout SQLRows) -> String {
         let next = nextAlias()
         var link: SQLStatement
         if step.isBacklink {

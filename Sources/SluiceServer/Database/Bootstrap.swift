@@ -1,5 +1,6 @@
 internal import SluiceModel
 internal import SluiceStorage
+internal import SluiceViews
 internal import SluiceWire
 
 /// What a subscription has still to be sent, and what changed behind the pages that were.
@@ -25,6 +26,8 @@ struct Bootstrap {
     var known: KnownMembers?
     /// How many members the client announced to have.
     var announcedCount = 0
+    /// The digest of what the client has in the end, while that can be told without a search.
+    var digest: ViewDigest?
     /// What the client has and the view has not, as far as it is still to be sent, last first; nil before all members
     /// were looked at.
     var leaving: [(object: ObjectRef, isRoot: Bool)]?

@@ -48,9 +48,10 @@ extension DatabaseEngine {
                 subscription.session.pageCredit -= min(subscription.session.pageCredit, 1)
             }
             if bootstrap.isSent, position == blocks.count - 1 {
+                // What was touched counts as it was when it was looked at.
                 let complete = ServerMessage.Complete(
                     session: session, subscription: subscription.id, version: storage.version, acceptedAt: now,
-                    kind: bootstrap.kind)
+                    kind: bootstrap.kind, digest: bootstrap.touched.isEmpty ? bootstrap.digest?.digest : nil)
                 messages.append(.complete(complete))
             }
             if !messages.isEmpty { send(messages, to: subscription.session.id) }
@@ -75,6 +76,11 @@ extension DatabaseEngine {
         to builder: inout ViewBlockBuilder
     ) {
         let isRoot = member.role == .root
+        if let count = bootstrap.digest?.count, count < limits.digestObjectCountMax {
+            bootstrap.digest?.add(row, of: object.classIndex, isRoot: isRoot)
+        } else {
+            bootstrap.digest = nil
+        }
         let isKnown = bootstrap.known?.take(object, isRoot: isRoot, version: row.version) ?? false
         if isKnown, live.includesAlike(object.classIndex) { return }
         builder.add(row, of: object.classIndex, properties: member.included, role: isRoot ? .root : .linked)

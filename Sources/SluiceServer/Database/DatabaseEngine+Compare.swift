@@ -1,5 +1,6 @@
 internal import SluiceModel
 internal import SluiceStorage
+internal import SluiceViews
 internal import SluiceWire
 
 /// A subscription whose members the client is listing.
@@ -40,6 +41,7 @@ extension DatabaseEngine {
         var bootstrap = try makeBootstrap(of: subscription.view.live)
         bootstrap.known = comparison.known
         bootstrap.announcedCount = comparison.announcedCount
+        bootstrap.digest = ViewDigest(subscription.view.live)
         subscription.bootstrap = bootstrap
         bootstrapping.append(subscription)
     }

@@ -53,6 +53,7 @@ extension DatabaseEngine {
                 .object([
                     ("current", .number(statistics.starts[.current])),
                     ("replayed", .number(statistics.starts[.replayed])),
+                    ("equal", .number(statistics.starts[.equal])),
                     ("compared", .number(statistics.starts[.compared])),
                     ("anew", .number(statistics.starts[.anew])),
                 ])

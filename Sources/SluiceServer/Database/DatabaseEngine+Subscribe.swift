@@ -67,7 +67,12 @@ extension DatabaseEngine {
         {
             statistics.starts[content.isEmpty ? .current : .replayed] += 1
             resumed.byteCountLeft -= content.estimatedSize
-            resumed.messages += resumeMessages(subscription, content: content, now: now)
+            resumed.messages += try resumeMessages(subscription, content: content, now: now)
+            return true
+        }
+        if let digest = resume.digest, try digest == self.digest(of: subscription.view) {
+            statistics.starts[.equal] += 1
+            resumed.messages += try resumeMessages(subscription, content: ViewBlock(), now: now)
             return true
         }
         guard canCompare(resume, session: subscription.session) else { return false }
@@ -92,10 +97,11 @@ extension DatabaseEngine {
 
     private func resumeMessages(
         _ subscription: ViewSubscription, content: ViewBlock, now: Timestamp
-    ) -> [ServerMessage] {
+    ) throws -> [ServerMessage] {
         let session = subscription.session.id.session
         let complete = ServerMessage.Complete(
-            session: session, subscription: subscription.id, version: storage.version, acceptedAt: now, kind: .resumed)
+            session: session, subscription: subscription.id, version: storage.version, acceptedAt: now, kind: .resumed,
+            digest: try digest(of: subscription.view))
         guard !content.isEmpty else { return [.complete(complete)] }
         let page = ServerMessage.Page(
             session: session, subscriptions: [subscription.id], version: storage.version, progress: 1, kind: .resumed,

@@ -23,6 +23,8 @@ package final class DatabaseEngine {
         package var replayObjectCountMax = 20_000
         /// The most members that a client lists in one session at a time; with more it starts anew.
         package var comparedMemberCountMax = 500_000
+        /// The most members of a view whose digest is made, for clients that come back to check themselves by.
+        package var digestObjectCountMax = 1_000
         /// Versions and bytes of log that are kept for returning clients.
         package var logVersionCount: UInt64 = 1_000_000
         package var logByteCount = 256 << 20

@@ -27,6 +27,8 @@ package struct StartCounts: Sendable, Hashable {
         case current
         /// The log told what the client had missed.
         case replayed
+        /// The log did not reach back, and the client's digest was that of the view.
+        case equal
         /// The client listed what it had.
         case compared
         /// Everything was sent.

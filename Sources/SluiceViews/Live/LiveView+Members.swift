@@ -34,6 +34,9 @@ extension LiveView {
     /// Whether the view includes the same of every object of a class, whatever leads to it.
     package func includesAlike(_ classIndex: Int) -> Bool { !plan.mixedClasses.contains(classIndex) }
 
+    /// How many linked objects there are, at most: one that is reached in several ways may count several times.
+    package var linkedCount: Int { closure?.entries.count ?? 0 }
+
     /// Calls `body` with every linked object that is not a root, and with what the view includes of it; in no
     /// particular order.
     package func forEachLinked(

@@ -52,7 +52,9 @@ enum NaiveNumbers {
 
         private init?(_ number: Double, _ text: String) {
             if number.isNaN { return nil }
-            if number.isFinite, let exact = Decimal(string: text), !exact.isNaN {
+            if text == Double(number).description, let whole = Int64(exactly: number) {
+                self = .finite(Decimal(whole))
+            } else if number.isFinite, let exact = Decimal(string: text), !exact.isNaN {
                 self = .finite(exact)
             } else {
                 self = number < 0 ? .belowAll : .aboveAll
@@ -81,7 +83,7 @@ enum NaiveNumbers {
             case .add: return .float(left + right)
             case .subtract: return .float(left - right)
             case .multiply: return .float(left * right)
-            case .divide: return .float(left / right)
+            case .divide: return .float(right == 0 ? left / 0 : left / right)
             }
         case (.decimal, _), (_, .decimal):
             let (left, right) = (decimal(left), decimal(right))
@@ -101,7 +103,7 @@ enum NaiveNumbers {
             case .add: return .double(left + right)
             case .subtract: return .double(left - right)
             case .multiply: return .double(left * right)
-            case .divide: return .double(left / right)
+            case .divide: return .double(right == 0 ? left / 0 : left / right)
             }
         }
     }

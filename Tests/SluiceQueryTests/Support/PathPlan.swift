@@ -22,6 +22,7 @@ struct PathPlan {
     init(_ components: [PathSyntax.Component], from classIndex: Int, _ schema: Schema) {
         endClass = classIndex
         var pending: Link?
+        var lastIndex = -1
         for (index, component) in components.enumerated() {
             switch component.kind {
             case .backlink(let name, _):
@@ -29,11 +30,10 @@ struct PathPlan {
                 lastCollection = index
                 endClass = schema.index(of: name)!
             case .property(let name):
-                if let property = lastProperty, index > 0, Self.isSelection(component, property),
-                    case .property = components[index - 1].kind
-                {
+                if let property = lastProperty, lastIndex == index - 1, Self.isSelection(component, property) {
                     continue
                 }
+                lastIndex = index
                 if let pending { links.append(pending) }
                 let property = schema[endClass].index(of: name)!
                 let declared = schema[endClass].properties[property]

@@ -54,6 +54,18 @@ import Testing
             #expect(recorder.events.filter(\.isInitial).count == 1)
         }
 
+        @Test func aBootstrapOfManyPagesSaysHowFarItIs_andItsFirstPageIsOnScreenEarly() async throws {
+            try await alice.upload((0..<30_000).map { Vehicle(vin: "v\($0)", price: Double($0), plate: "") })
+            let recorder = try EventRecorder(bob.objects(Vehicle.self).sorted(by: \.price))
+            try await recorder.complete()
+            let underWay = recorder.events.filter { $0.state == .bootstrapping }
+            let progress = underWay.map(\.subscription.progress)
+            #expect(progress == progress.sorted() && progress.contains { $0 > 0 && $0 < 1 }, "\(progress)")
+            let early = underWay.first { !$0.insertions.isEmpty }
+            #expect(try early?.results[0].price == 0)
+            #expect(recorder.events.last?.results.count == 30_000)
+        }
+
         @Test func bootstrapCountsAsRemoteCreation() async throws {
             try await alice.upload(vins: "a")
             let recorder = try EventRecorder(bob.objects(Vehicle.self))
