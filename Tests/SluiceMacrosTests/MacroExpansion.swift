@@ -23,6 +23,7 @@ struct MacroExpansion {
         for name in ["PrimaryKey", "Indexed", "Ignored", "Property"] {
             macros[name] = MacroSpec(type: PropertyMarkerMacro.self)
         }
+        macros["Inverse"] = MacroSpec(type: InverseMacro.self)
         source = file.expand(macroSpecs: macros, contextGenerator: { _ in context }).description
         messages = context.diagnostics.map { diagnostic in
             let location = context.location(

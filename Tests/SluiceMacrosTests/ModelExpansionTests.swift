@@ -1,6 +1,36 @@
 import Testing
 
 @Suite struct ModelExpansionTests {
+    @Test func anInverseRelationshipIsComputedAndTakesNoColumn() {
+        let expansion = MacroExpansion(
+            """
+            @Model struct Person {
+                var name: String
+                @Inverse(\\Car.owners) var cars: Backlinks<Car>
+            }
+            """)
+        #expect(expansion.messages.isEmpty)
+        for line in [
+            "get {", "Sluice.Backlinks(of: self, through: \\Car.owners)", "init(name: String) {",
+            "model.inverse(\"cars\", \\.cars, through: \\Car.owners)",
+        ] { #expect(expansion.source.contains(line), "\(line)") }
+        #expect(!expansion.source.contains("model.property(\"cars\""))
+    }
+
+    @Test(arguments: [
+        (
+            "@Inverse(\\Car.owners) var cars = 1",
+            "@Inverse belongs on a 'var' of a model with the type Backlinks<…> and without a value"
+        ),
+        (
+            "@Inverse(owners) var cars: Backlinks<Car>",
+            "@Inverse takes the property that links here, such as \\Car.owners, written as a key path"
+        ),
+    ]) func anInverseRelationshipThatCannotBeIsReported(declaration: String, message: String) {
+        let expansion = MacroExpansion("@Model struct Person {\n    \(declaration)\n}")
+        #expect(expansion.messages.contains { $0.hasSuffix(message) }, "\(expansion.messages)")
+    }
+
     @Test func aStructBecomesAModel() {
         let expansion = MacroExpansion(
             """

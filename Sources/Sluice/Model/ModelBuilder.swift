@@ -48,6 +48,7 @@ public struct ModelBuilder<Root: Model>: Sendable {
         _ name: String, _ keyPath: any KeyPath<Root, Backlinks<Source>> & Sendable,
         through property: any KeyPath<Source, Value> & Sendable
     ) where Value.LinkTarget == Root {
+        let property: any PartialKeyPath<Source> & Sendable = property
         let declared = InverseProperty(name: name) {
             (Source.className, Source.modelDefinition.nameInQuery(at: property))
         }

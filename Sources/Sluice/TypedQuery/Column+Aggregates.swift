@@ -1,4 +1,4 @@
-public import SluiceQuery
+internal import SluiceQuery
 
 /// Numbers of a collection, added up or compared. Nulls are left out.
 extension Column where Value: PropertyCollection, Value.ElementValue: Numeric {

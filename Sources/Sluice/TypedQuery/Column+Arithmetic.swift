@@ -1,5 +1,5 @@
 internal import SluiceModel
-public import SluiceQuery
+internal import SluiceQuery
 
 /// Calculating with numbers: integers give integers, divided toward zero; null with anything is null.
 extension Column where Value: PropertyValue & Numeric {

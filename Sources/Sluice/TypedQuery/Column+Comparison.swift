@@ -37,8 +37,16 @@ extension Column where Value: PropertyValue {
 
     /// Whether the property relates so to a value.
     func compared(_ comparison: ComparisonOperator, _ value: some PropertyValue) -> PredicateSyntax {
-        compared(comparison, to: .literal(LiteralSyntax(value)))
+        switch value.propertyValue {
+        case .list(let elements), .set(let elements):
+            compared(comparison, to: .list(elements.map { LiteralSyntax($0, targetClass: type(of: value).targetClass) }))
+        default: compared(comparison, to: .literal(LiteralSyntax(value)))
+        }
     }
+}
+
+extension PropertyValue {
+    fileprivate static var targetClass: String? { propertyType.targetClass }
 }
 
 extension Column {
@@ -105,9 +113,13 @@ extension Column {
 extension LiteralSyntax {
     /// A constant from Swift code; a link names its target's class.
     init<Value: PropertyValue>(_ value: Value) {
-        switch (value.propertyValue, Value.propertyType.targetClass) {
+        self.init(value.propertyValue, targetClass: Value.propertyType.targetClass)
+    }
+
+    fileprivate init(_ value: Value, targetClass: String?) {
+        switch (value, targetClass) {
         case (.link(let key), let className?): self.init(.object(className: className, key: key.value))
-        case (let value, _): self.init(.value(value))
+        default: self.init(.value(value))
         }
     }
 }

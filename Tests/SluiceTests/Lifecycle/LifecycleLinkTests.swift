@@ -25,6 +25,28 @@ import Testing
                 ] as [any Model])
         }
 
+        @Test func anInverseRelationshipIsReadOnObjectsAndAskedInQueries() async throws {
+            let (ann, bea) = (Person(name: "Ann"), Person(name: "Bea"))
+            try await alice.upload([
+                ann, bea, Vehicle(vin: "a", price: 1, plate: "", owners: [ann, bea]),
+                Vehicle(vin: "b", price: 9, plate: "", owners: [ann]),
+            ])
+            let here = try #require(try alice.object(Person.self, key: "Ann"))
+            #expect(Set(try here.vehicles.fetchAll().map(\.vin)) == ["a", "b"])
+            #expect(try here.vehicles.count() == 2)
+            let recorder = try EventRecorder(bob.objects(Person.self).where { $0.vehicles.any.price > 5 })
+            #expect(try await recorder.complete().results.elements().map(\.name) == ["Ann"])
+            let named = bob.objects(Person.self).filter("vehicles.@count == 1")
+            #expect(try await named.synced().map(\.name) == ["Bea"])
+            // Somebody else's write moves Bea in, although nothing of Bea herself changes.
+            try await alice.write { try $0.upsert(Vehicle(vin: "c", price: 7, plate: "", owners: [bea])) }
+            let change = try await recorder.event { $0.results.count == 2 }
+            #expect(change.remote != nil && change.insertions.count == 1)
+            try await alice.write { try $0.delete(Vehicle.self, key: "b") }
+            let left = try await recorder.event { $0.results.count == 1 && !$0.deletions.isEmpty }
+            #expect(try left.results.elements().map(\.name) == ["Bea"])
+        }
+
         @Test func linksAreFollowedDeeplyAndCyclesEnd() async throws {
             try await uploadCar()
             let car = try #require(try await bob.objects(Vehicle.self).synced().first)

@@ -17,6 +17,7 @@ import Testing
         @PrimaryKey var name: String
         var age = 0
         var friends: Links<Person> = []
+        @Inverse(\Vehicle.owners) var vehicles: Backlinks<Vehicle>
     }
 
     @Model struct Garage {

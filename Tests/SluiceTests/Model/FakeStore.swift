@@ -50,6 +50,25 @@ final class FakeStore: LinkResolving {
 
     func isPresent(_ object: Identity) throws -> Bool { try fetch(object) != nil }
 
+    func backlinks(to object: Identity, className: String, property: String) throws -> [Row] {
+        guard let classIndex = schema.index(of: className), let position = schema[classIndex].index(of: property)
+        else { return [] }
+        let here = state.withLock { $0.here }
+        let linking = here.filter { identity, row in
+            guard identity.className == className else { return false }
+            switch row.values[position] {
+            case .link(let key): return key == object.key
+            case .list(let elements): return elements.contains(.link(object.key))
+            default: return false
+            }
+        }
+        return linking.sorted { $0.key.objectID < $1.key.objectID }.map(\.value)
+    }
+
+    func backlinkCount(to object: Identity, className: String, property: String) throws -> Int {
+        try backlinks(to: object, className: className, property: property).count
+    }
+
     func resolve(_ object: Identity) async throws -> Row {
         let row = state.withLock { state in
             if let row = state.remote.removeValue(forKey: object) { state.here[object] = row }

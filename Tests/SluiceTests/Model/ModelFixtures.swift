@@ -143,12 +143,15 @@ extension ManualEverything: Everything {}
         var name = ""
         var age = 0
         var friends: Links<User> = []
+        @Inverse(\Car.owners) var cars: Backlinks<Car>
+        @Inverse(\User.friends) var admirers: Backlinks<User>
     }
 
     @Model struct Dealer {
         @PrimaryKey let code: String
         var city: String?
         var owner: Link<User>?
+        @Inverse(\Car.dealer) var stock: Backlinks<Car>
     }
 
     @Model struct Car {

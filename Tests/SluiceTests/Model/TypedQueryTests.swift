@@ -56,6 +56,54 @@ import Testing
                 cars.sorted(by: "dealer.city", ascending: false).excluding("owners.friends", "views"),
                 "Car WHERE TRUEPREDICATE SORT(dealer.city DESC) EXCLUDE(owners.friends, views)"
             ),
+            (cars.where { $0.price * 1.19 + 500 < 12_000 }, "Car WHERE price * 1.19 + 500 < 12000"),
+            (cars.where { 2000 - $0.year > $0.views / 2 }, "Car WHERE 2000 - year > views / 2"),
+            (cars.where { $0.views + $0.year * 2 == 3 }, "Car WHERE views + year * 2 == 3"),
+            (cars.where { $0.owners.average(of: \.age) > 30 }, "Car WHERE owners.@avg.age > 30"),
+            (cars.where { $0.owners.sum(of: \.age) > 30 }, "Car WHERE owners.@sum.age > 30"),
+            (
+                cars.where { $0.owners.max(of: \.age) > 30 && $0.owners.min(of: \.age) == nil },
+                "Car WHERE owners.@max.age > 30 AND owners.@min.age == NULL"
+            ),
+            (
+                cars.where { $0.owners.count { $0.age > 60 && $0.name.hasPrefix("A") } > 1 },
+                "Car WHERE SUBQUERY(owners, $x, $x.age > 60 AND $x.name BEGINSWITH 'A').@count > 1"
+            ),
+            (
+                cars.where { car in car.owners.contains { $0.age > car.views && $0.friends.count { $0.age < 5 } == 0 } },
+                "Car WHERE SUBQUERY(owners, $x, $x.age > views AND SUBQUERY($x.friends, $y, $y.age < 5).@count == 0).@count > 0"
+            ),
+            (
+                cars.where { $0.owners.allSatisfy { $0.age >= 18 } },
+                "Car WHERE SUBQUERY(owners, $x, NOT $x.age >= 18).@count == 0"
+            ),
+            (cars.where { $0.owners.isEmpty }, "Car WHERE owners.@count == 0"),
+            (cars.where { $0.imageURLs[0] == "u" }, "Car WHERE imageURLs[0] == 'u'"),
+            (
+                cars.where { $0.imageURLs.first() == "u" && $0.imageURLs.last() != nil },
+                "Car WHERE imageURLs[FIRST] == 'u' AND imageURLs[LAST] != NULL"
+            ),
+            (cars.where { $0.owners[1].age > 5 }, "Car WHERE owners[1].age > 5"),
+            (cars.where { $0.owners.last().age > 5 }, "Car WHERE owners[LAST].age > 5"),
+            (cars.where { $0.imageURLs == ["u", "v"] }, "Car WHERE imageURLs == {'u', 'v'}"),
+            (cars.where { $0.name.byteCount > 5 }, "Car WHERE name.@count > 5"),
+            (cars.where { $0.owners.cars.count > 2 }, "Car WHERE ANY owners.@links.Car.owners.@count > 2"),
+            (cars.where { $0.dealer.stock.any.price > 5 }, "Car WHERE ANY dealer.@links.Car.dealer.price > 5"),
+            (
+                cars.where { $0.dealer.stock.sum(of: \.price) > 5 },
+                "Car WHERE dealer.@links.Car.dealer.@sum.price > 5"
+            ),
+            (cars.where { $0.backlinkCount == 0 }, "Car WHERE @links.@count == 0"),
+            (
+                cars.where { $0.price < 5 }.and { $0.year > 2000 }.or { $0.views == 0 },
+                "Car WHERE (price < 5 AND year > 2000) OR views == 0"
+            ),
+            (cars.or { $0.views == 0 }, "Car"),
+            (
+                cars.sorted(by: \.price).distinct(by: \.name, \.year).limit(3),
+                "Car SORT(price ASC) DISTINCT(name, year) LIMIT(3)"
+            ),
+            (cars.distinct(by: "name"), "Car DISTINCT(name)"),
             (cars.filter("name == $0 AND price < $1", "Toyota", 10), "Car WHERE name == 'Toyota' AND price < 10"),
             (cars.filter("dealer == $0", nil), "Car WHERE dealer == NULL"),
             (cars.filter("year IN $0", [1, 2]), "Car WHERE year IN {1, 2}"),
@@ -74,6 +122,30 @@ import Testing
             let (typed, text) = Self.pairs[index]
             let written = try Query.parse(text, schema: schema)
             #expect(try typed.query(in: schema).canonicalText == written.canonicalText)
+        }
+
+        @Test(arguments: [
+            ("cars.@count > 1 AND ANY cars.price > 5", "@links.Car.owners.@count > 1 AND ANY @links.Car.owners.price > 5"),
+            ("ANY admirers.cars.dealer.city == 'Ulm'", "ANY @links.User.friends.@links.Car.owners.dealer.city == 'Ulm'"),
+            (
+                "SUBQUERY(cars, $x, $x.price > 5).@count > 0",
+                "SUBQUERY(@links.Car.owners, $x, $x.price > 5).@count > 0"
+            ),
+        ]) func inQueriesInverseRelationshipsStandForBacklinks(text: String, meaning: String) throws {
+            var inverses = InverseNames()
+            for model in [User.self, Dealer.self] as [any Model.Type] {
+                for inverse in model.declaredClass?.inverses ?? [] {
+                    inverses.add(inverse.name, on: model.className, source: inverse.origin())
+                }
+            }
+            let query = try QueryDescription(User.self).filter(text).query(in: schema, inverses: inverses)
+            #expect(try query.canonicalText == Query.parse("User WHERE " + meaning, schema: schema).canonicalText)
+            // Without the models the names mean nothing; with them a near miss is told.
+            #expect(throws: QueryError.self) { try Query.parse("User WHERE " + text, schema: schema) }
+            let error = #expect(throws: QueryError.self) {
+                try QueryDescription(User.self).filter("ANY carz.price > 5").query(in: schema, inverses: inverses)
+            }
+            #expect(error?.message.contains("did you mean 'cars'") == true)
         }
 
         @Test func anObjectOfAKeylessClassIsNamedByItsID() throws {
