@@ -36,7 +36,7 @@ extension ClientEngine {
             version: version, queryHash: interest.query.hash, memberCount: UInt64(count),
             isWhole: !interest.record.hasHoles)
         // Of a query without a limit the server makes no digest.
-        if interest.query.limit != nil || interest.query.object != nil, count <= session.digestObjectCountLeft {
+        if interest.query.isPartial || interest.query.object != nil, count <= session.digestObjectCountLeft {
             session.digestObjectCountLeft -= count
             recording("a digest could not be made") { resume.digest = try digest(of: interest) }
         }

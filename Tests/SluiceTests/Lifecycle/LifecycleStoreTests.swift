@@ -17,6 +17,24 @@ import Testing
             try await body(folder + "/store.sluice")
         }
 
+        @Test func aStoreThatSyncsWithNothingJudgesWhatLinksToAnObjectByWhatIsHere() async throws {
+            let local = try await Store.open(StoreConfiguration(models: lifecycleModels))
+            try await local.write { tx in
+                try tx.insert(Person(name: "Ann", age: 40))
+                try tx.insert(Person(name: "Bob", age: 40))
+                try tx.insert(Vehicle(vin: "a", price: 5, plate: "P", owners: [Link(key: "Ann")]))
+            }
+            let owners = local.objects(Person.self).filter("@links.Vehicle.owners.@sum.price * 2 > 9")
+            #expect(try owners.fetch().map(\.name) == ["Ann"])
+            let recorder = try EventRecorder(owners)
+            try await recorder.event { $0.results.count == 1 }
+            try await local.write { try $0.insert(Vehicle(vin: "b", price: 6, plate: "P", owners: [Link(key: "Bob")])) }
+            try await recorder.event { $0.results.count == 2 }
+            let oldest = local.objects(Person.self).filter("TRUEPREDICATE SORT(name DESC) DISTINCT(age)")
+            #expect(try oldest.fetch().map(\.name) == ["Bob"] && oldest.count() == 1)
+            await local.close()
+        }
+
         @Test func whatWasWrittenBeforeThereWasAServerIsUploadedOnceThereIs() async throws {
             try await withPath { path in
                 let local = try await Store.open(StoreConfiguration(path: path, models: lifecycleModels))
