@@ -48,8 +48,9 @@ struct OracleTests {
     private func checkNegation(
         of query: Query, _ syntax: QuerySyntax, _ world: TestWorld, _ schema: Schema, _ context: Comment
     ) throws {
-        let negation = try Query(
-            QuerySyntax(syntax.target, where: .not(syntax.predicate)), schema: schema)
+        // What is not nested too deep may be so with NOT around it.
+        let negated = QuerySyntax(syntax.target, where: .not(syntax.predicate))
+        guard let negation = try? Query(negated, schema: schema) else { return }
         let evaluators = [query, negation].map { Evaluator($0, schema: schema) }
         for (object, row) in world.rows where object.classIndex == query.classIndex {
             let answers = try evaluators.map { try $0.matches(row, in: world) }

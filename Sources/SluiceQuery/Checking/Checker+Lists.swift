@@ -129,7 +129,9 @@ extension OperandSide {
         isAll: Bool, ignoresCase: Bool
     ) -> Query.Predicate {
         var values: [Value] = []
+        var single: Constant?
         for constant in constants {
+            if case .notANumber = constant {} else { single = constant }
             switch constant {
             case .exact(let value): values.append(ignoresCase ? value.folded : value)
             case .betweenIntegers(let floor): values.append(.double(floor.map { Double($0) + 0.5 } ?? -1e19))
@@ -141,8 +143,9 @@ extension OperandSide {
                 return isTrue ? always(quantifier) : never(quantifier)
             }
         }
-        if values.allSatisfy({ $0 == values[0] }), let constant = constants.first, constants.count == values.count {
-            return leaf(quantifier, comparison, constant, ignoresCase: ignoresCase)
+        guard let single else { return isAll ? always(quantifier) : never(quantifier) }
+        if values.allSatisfy({ $0 == values[0] }) {
+            return leaf(quantifier, comparison, single, ignoresCase: ignoresCase)
         }
         if isAll, comparison == .notEqual {
             let membership = Query.Predicate.membership(
