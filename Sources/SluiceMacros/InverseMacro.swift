@@ -22,7 +22,8 @@ struct InverseMacro: AccessorMacro {
             context.diagnose(
                 .error(
                     "inverseWithoutPath",
-                    "@Inverse takes the property that links here, such as \\Car.owners, written as a key path", at: node))
+                    "@Inverse takes the property that links here, such as \\Car.owners, written as a key path", at: node
+                ))
             return []
         }
         return ["get { Sluice.Backlinks(of: self, through: \(path.trimmed)) }"]

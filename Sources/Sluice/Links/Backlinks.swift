@@ -44,7 +44,8 @@ public struct Backlinks<Source: Model>: Sendable {
         guard let links else { throw ModelError.detached(Source.className) }
         guard let property else {
             throw ModelError(
-                .notInSchema, "the inverse of \(target.className) goes through what is no property of \(Source.className)")
+                .notInSchema,
+                "the inverse of \(target.className) goes through what is no property of \(Source.className)")
         }
         return (links, property)
     }

@@ -39,7 +39,8 @@ extension Column where Value: PropertyValue {
     func compared(_ comparison: ComparisonOperator, _ value: some PropertyValue) -> PredicateSyntax {
         switch value.propertyValue {
         case .list(let elements), .set(let elements):
-            compared(comparison, to: .list(elements.map { LiteralSyntax($0, targetClass: type(of: value).targetClass) }))
+            compared(
+                comparison, to: .list(elements.map { LiteralSyntax($0, targetClass: type(of: value).targetClass) }))
         default: compared(comparison, to: .literal(LiteralSyntax(value)))
         }
     }

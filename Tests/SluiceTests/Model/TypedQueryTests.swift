@@ -70,7 +70,8 @@ import Testing
                 "Car WHERE SUBQUERY(owners, $x, $x.age > 60 AND $x.name BEGINSWITH 'A').@count > 1"
             ),
             (
-                cars.where { car in car.owners.contains { $0.age > car.views && $0.friends.count { $0.age < 5 } == 0 } },
+                cars.where { car in car.owners.contains { $0.age > car.views && $0.friends.count { $0.age < 5 } == 0 }
+                },
                 "Car WHERE SUBQUERY(owners, $x, $x.age > views AND SUBQUERY($x.friends, $y, $y.age < 5).@count == 0).@count > 0"
             ),
             (
@@ -125,8 +126,14 @@ import Testing
         }
 
         @Test(arguments: [
-            ("cars.@count > 1 AND ANY cars.price > 5", "@links.Car.owners.@count > 1 AND ANY @links.Car.owners.price > 5"),
-            ("ANY admirers.cars.dealer.city == 'Ulm'", "ANY @links.User.friends.@links.Car.owners.dealer.city == 'Ulm'"),
+            (
+                "cars.@count > 1 AND ANY cars.price > 5",
+                "@links.Car.owners.@count > 1 AND ANY @links.Car.owners.price > 5"
+            ),
+            (
+                "ANY admirers.cars.dealer.city == 'Ulm'",
+                "ANY @links.User.friends.@links.Car.owners.dealer.city == 'Ulm'"
+            ),
             (
                 "SUBQUERY(cars, $x, $x.price > 5).@count > 0",
                 "SUBQUERY(@links.Car.owners, $x, $x.price > 5).@count > 0"
