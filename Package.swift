@@ -104,7 +104,9 @@ let package = Package(
         .testTarget(
             name: "SluiceTests", dependencies: ["Sluice", "SluiceModel", "SluiceQuery", "SluiceTesting"],
             swiftSettings: settings + macroSettings),
-        tests("SluiceServer", ["SluiceModel", "SluiceStorage", "SluiceTesting", "SluiceWire"]),
+        tests(
+            "SluiceServer",
+            ["SluiceModel", "SluiceQuery", "SluiceStorage", "SluiceTesting", "SluiceViews", "SluiceWire"]),
         tests("SluiceTesting"),
         tests("SluiceCLI"),
         // Real processes and sockets: the built `sluice`, and clients that behave or do not.
