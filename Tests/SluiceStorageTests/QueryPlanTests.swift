@@ -1,3 +1,4 @@
+import FoundationEssentials
 import SluiceModel
 import SluiceQuery
 import SluiceStorage
@@ -72,7 +73,7 @@ struct QueryPlanTests {
             "Car WHERE owners IN {oid(00000000000000010000000000000002), oid(00000000000000010000000000000003)} LIMIT(5)",
             [
                 "USING INTEGER PRIMARY KEY", "x_Car_owners",
-                "SEARCH t2 USING INDEX sqlite_autoindex_o_Owner_1 (_hi=? AND _lo=?)",
+                "USING INDEX sqlite_autoindex_o_Owner_1 (_hi=? AND _lo=?)",
             ]
         ),
     ])
@@ -141,7 +142,7 @@ struct QueryPlanTests {
             }
         }
         // A row that has left meanwhile does not come.
-        let query = try Query.parse(texts[0], schema: storage.schema)
+        let query = try Query.parse(texts[2], schema: storage.schema)
         let first = try storage.rows(matching: query, after: nil, limit: 5, byteCountMax: .max)
         let second = try storage.rows(matching: query, after: first.next, limit: 5, byteCountMax: .max)
         try storage.write { try storage.delete(ObjectRef(0, second.rows[2].key), version: 2) }

@@ -17,20 +17,20 @@ extension ObjectTables {
             try forObject(of: query) { rows.append($1) }
             return (rows, nil)
         }
-        let place = try cursor?.place ?? firstPlace(of: query)
+        let table = try table(query.classIndex)
+        let output = SQLCompiler.Output.columns(table.rowColumns(alias: SQLCompiler.rootAlias))
+        let place = try cursor?.place ?? firstPlace(of: query, output, limit: limit)
         var restriction: SQLStatement?
         var end = 0
         var after: Int64 = 0
         switch place {
         case .behind(let row): after = row
         case .listed(let list, let next):
-            end = min(list.count, next + limit)
+            end = next + min(limit, list.count - next)
             restriction = Self.isAmong(list[next..<end])
         }
         var last: Int64 = 0
         var byteCount = 0
-        let table = try table(query.classIndex)
-        let output = SQLCompiler.Output.columns(table.rowColumns(alias: SQLCompiler.rootAlias))
         try run(query, output, order: .row(after: after), restrictedTo: restriction, limit: limit) { statement in
             while byteCount < byteCountMax, try statement.step() {
                 last = statement.int(0)
@@ -48,8 +48,11 @@ extension ObjectTables {
         }
     }
 
-    private func firstPlace(of query: Query) throws -> RowCursor.Place {
-        let compiled = SQLCompiler(schema: schema).select(query, .rows, order: .row(after: 0))
+    /// - Parameter limit: the size of a page.
+    private func firstPlace(
+        of query: Query, _ output: SQLCompiler.Output, limit: Int
+    ) throws -> RowCursor.Place {
+        let compiled = SQLCompiler(schema: schema).select(query, output, order: .row(after: 0), limit: limit)
         guard try plan(of: compiled).sorts else { return .behind(0) }
         var list: [Int64] = []
         try run(query, .rows, order: .row(after: 0)) { statement in
