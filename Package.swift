@@ -93,9 +93,11 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "Sluice", "SluiceServer", "SluiceModel", "SluiceWire", "SluiceTransport", "SluiceStorage", "CSQLite",
-                "CEpoll",
-            ], path: "Benchmarks", swiftSettings: settings),
+                "Sluice", "SluiceServer", "SluiceModel", "SluiceQuery", "SluiceWire", "SluiceTransport",
+                "SluiceStorage", "CSQLite", "CEpoll",
+            ], path: "Benchmarks", swiftSettings: settings,
+            // Counts allocations: see AllocationCounter.
+            linkerSettings: [.unsafeFlags(["-Xlinker", "--defsym=malloc=sluice_counting_malloc"])]),
 
         tests("SluiceModel"),
         tests("SluiceQuery", ["SluiceModel", "CSQLite"]),

@@ -8,9 +8,9 @@ package struct AutomaticIndexes {
     package struct Limits: Sendable {
         /// A class with fewer rows is scanned fast enough.
         package var rowCountMin = 5_000
-        /// Making an index stops the database for about half a microsecond a row, up to a second or so here. Larger
+        /// Making an index stops the database for one to two and a half microseconds a row: up to about a second. Larger
         /// classes need indexes that the schema declares.
-        package var rowCountMax = 2_000_000
+        package var rowCountMax = 500_000
         /// Each index makes every write of the class a little slower.
         package var countOfClassMax = 6
         /// An index that no live query wants is kept for so long, and for so many versions.

@@ -24,7 +24,8 @@ enum HTTPTarget {
                 case .page(let request): return "page \(request.target)"
                 case .upgrade(let request, let subprotocol):
                     return "upgrade \(request.target) \(subprotocol ?? "")"
-                case .refuse(let response): return "refused \(response.status)"
+                // A long head is refused for its length before its first byte is looked at, unless that came before.
+                case .refuse: return "refused"
                 }
             }
         }
