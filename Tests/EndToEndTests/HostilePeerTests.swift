@@ -205,7 +205,7 @@ struct HostilePeerTests {
             .subscribe(
                 .init(
                     session: 1, subscription: 2, query: "Plane",
-                    resume: .init(version: 1, queryHash: ObjectID(high: 1, low: 2)))),
+                    resume: .init(version: 1, queryHash: ObjectID(high: 1, low: 2), memberCount: 3))),
             .upload(
                 session: 1,
                 changesets: [
@@ -303,7 +303,7 @@ struct HostilePeerTests {
                 .subscribe(
                     .init(
                         session: 1, subscription: 0, query: "Plane",
-                        resume: .init(version: .max, queryHash: ObjectID(high: .max, low: .max)))),
+                        resume: .init(version: .max, queryHash: ObjectID(high: .max, low: .max), memberCount: .max))),
                 .subscribe(.init(session: 1, subscription: 1, query: "Plane LIMIT(9223372036854775807)")),
                 .subscribe(.init(session: 1, subscription: 2, query: "Plane LIMIT(99999999999999999999)")),
                 .subscribe(.init(session: 1, subscription: 3, query: "Plane LIMIT(0)")),
@@ -361,7 +361,7 @@ struct HostilePeerTests {
     @Test func moreSubscriptionsThanAllowed_areRefusedOneByOne() async throws {
         try await attack { server in
             let peer = try RawPeer(server.port)
-            try peer.open(schema: Fixture.schema(), options: .readOnly)
+            try peer.open(schema: Fixture.schema())
             let limit: UInt64 = 10_000
             for start in stride(from: 1, through: limit + 20, by: 500) {
                 var frame = FrameBuilder()
@@ -460,10 +460,10 @@ struct HostilePeerTests {
             // What is right in the same transaction goes with what is not.
             upload(1, good, bad)
             let rejected = try peer.receive { if case .rejected(let rejected) = $0 { rejected } else { nil } }
-            #expect(rejected.sequence == 1, "\(expected.name)")
-            #expect(rejected.reasons.map(\.code) == [.invalidOperation], "\(expected.name)")
-            #expect(rejected.reasons.first?.object == bad.object, "\(expected.name)")
-            let message = rejected.reasons.first?.message ?? ""
+            #expect(rejected.refusal.sequence == 1, "\(expected.name)")
+            #expect(rejected.refusal.reasons.map(\.code) == [.invalidOperation], "\(expected.name)")
+            #expect(rejected.refusal.reasons.first?.object == bad.object, "\(expected.name)")
+            let message = rejected.refusal.reasons.first?.message ?? ""
             #expect(message.contains(expected.message), "\(expected.name): \(message)")
             let acknowledged = try peer.receive {
                 if case .commit(let commit) = $0 { commit.header.acknowledged } else { nil }
@@ -497,7 +497,7 @@ struct HostilePeerTests {
         try await withServer(options: ["--log-level=warning"]) { server in
             let peer = try await blocking { [port = server.port] in
                 let peer = try RawPeer(port, receiveBufferSize: 4_096)
-                try peer.open("slow", schema: Fixture.schema(), options: .readOnly)
+                try peer.open("slow", schema: Fixture.schema())
                 peer.send(ClientMessage.subscribe(.init(session: 1, subscription: 1, query: "Entry")))
                 return Sole(peer)
             }

@@ -80,6 +80,32 @@ struct TLSTests {
         #expect(ContinuousClock.now - start < .seconds(8), "\(arguments) took long")
     }
 
+    @Test func theConnectionIsMadeAsTheConfigurationSays() async throws {
+        try await withFolder { folder in
+            guard try await makeCertificates(in: folder) else { return }
+            try await withServer(options: options("other", folder)) { server in
+                func open(_ change: (inout SyncConfiguration) -> Void) async throws {
+                    var sync = SyncConfiguration(url: server.url())
+                    sync.trust = .pinned(file: folder + "/other.pem")
+                    change(&sync)
+                    try await Store.open(StoreConfiguration(sync: sync)).connected(timeout: .seconds(30))
+                }
+                // The certificate is for another host, which a pin does not mind.
+                try await open { $0.headers["X-Gateway"] = "1" }
+                for (problem, change) in [
+                    ("not valid for host", { $0.trust = .authorities(files: [folder + "/ca.pem"]) }),
+                    ("the server's certificate", { $0.trust = .pinned(file: folder + "/stranger.pem") }),
+                    ("self-signed", { $0.trust = .selfSignedOnly }),
+                    ("\"nosuch0\"", { $0.networkInterface = "nosuch0" }),
+                    ("Upgrade", { $0.headers["Upgrade"] = "gopher" }),
+                ] as [(String, (inout SyncConfiguration) -> Void)] {
+                    let error = await #expect(throws: (any Error).self, "\(problem)") { try await open(change) }
+                    #expect("\(error as Any)".contains(problem), "\(problem): \(error as Any)")
+                }
+            }
+        }
+    }
+
     @Test func aServerWhoseCertificateCannotBeUsed_saysSo_andDoesNotStart() async throws {
         try await withFolder { folder in
             guard try await makeCertificates(in: folder) else { return }

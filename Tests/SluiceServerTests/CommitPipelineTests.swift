@@ -125,7 +125,7 @@ import Testing
                     ObjectOperation(object, .update([FieldOperation(1, .set(.int(3)))])),
                 ]))
         let group = try commit(bad)
-        #expect(group.rejections.map(\.reason.message) == ["User.name is string, and the value is int"])
+        #expect(group.rejections.map(\.refusal.reasons[0].message) == ["User.name is string, and the value is int"])
         #expect(group.acknowledged == [bad.session: 1])
         #expect(try storage.row(object) == nil)
     }

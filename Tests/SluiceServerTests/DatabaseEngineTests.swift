@@ -29,7 +29,9 @@ private final class Bench {
     }
 
     /// Opens a session on a new connection.
-    func open(_ identity: ClientIdentity? = nil) throws -> (id: SessionID, opened: ServerMessage.Opened) {
+    func open(
+        _ identity: ClientIdentity? = nil, acknowledged: UInt64 = 0, options: ClientMessage.Open.Options = []
+    ) throws -> (id: SessionID, opened: ServerMessage.Opened) {
         connection += 1
         let id = SessionID(connection: connection, session: 1)
         let schema = try Schema([
@@ -37,7 +39,9 @@ private final class Bench {
                 "Plane", primaryKey: "id",
                 properties: [Property("id", .scalar(.int)), Property("seats", .scalar(.int))])
         ])
-        let open = ClientMessage.Open(session: 1, path: "planes", identity: identity, schema: schema)
+        let open = ClientMessage.Open(
+            session: 1, path: "planes", identity: identity, acknowledged: acknowledged, options: options,
+            schema: options.contains(.readOnly) ? Schema() : schema)
         let messages = try handle([.open(id, open, User(id: nil, mayExtendSchema: true))])
         let opened = messages.compactMap { if case .opened(let opened) = $0 { opened } else { nil } }
         return (id, try #require(opened.last))
@@ -66,31 +70,31 @@ struct DatabaseEngineTests {
         let bench = try Bench()
         let first = try bench.open().opened
         #expect(first.outcome == .created)
-        let offered = try #require(first.identity)
+        let offered = first.identity
         let second = try bench.open(offered).opened
         #expect(second.outcome == .resumed)
-        #expect(second.identity?.clientID == offered.clientID)
-        #expect(second.identity?.nonce != offered.nonce)
+        #expect(second.identity.clientID == offered.clientID)
+        #expect(second.identity.nonce != offered.nonce)
         // The second offer never reached the client's file: what it presents is the nonce that is stored.
         #expect(try bench.open(offered).opened.outcome == .resumed)
-        let last = try #require(second.identity)
+        let last = second.identity
         #expect(try bench.open(last).opened.outcome == .resumed)
     }
 
     @Test func `an identity that fell behind is a copy and becomes another client`() throws {
         let bench = try Bench()
-        let original = try #require(try bench.open().opened.identity)
-        let next = try #require(try bench.open(original).opened.identity)
+        let original = try bench.open().opened.identity
+        let next = try bench.open(original).opened.identity
         let last = try bench.open(next)
         #expect(last.opened.outcome == .resumed)
         let copy = try bench.open(original).opened
         #expect(copy.outcome == .copied)
-        #expect(copy.identity?.clientID != original.clientID)
+        #expect(copy.identity.clientID != original.clientID)
     }
 
     @Test func `the first message after opening confirms the offer, so the identity before it is a copy`() throws {
         let bench = try Bench()
-        let original = try #require(try bench.open().opened.identity)
+        let original = try bench.open().opened.identity
         let session = try bench.open(original)
         _ = try bench.handle([.messages(session.id, [.credit(session: 1, pages: 1)])])
         #expect(try bench.open(original).opened.outcome == .copied)
@@ -99,7 +103,7 @@ struct DatabaseEngineTests {
 
     @Test func `an identity of another database, epoch or client is reset`() throws {
         let bench = try Bench()
-        let identity = try #require(try bench.open().opened.identity)
+        let identity = try bench.open().opened.identity
         var other = [identity, identity, identity]
         other[0].databaseID = ObjectID(high: 8, low: 8)
         other[1].epoch += 1
@@ -134,13 +138,54 @@ struct DatabaseEngineTests {
         let id = try bench.open().id
         let messages = try bench.upload(
             id, [bench.changeset(1), bench.changeset(2, isBad: true), bench.changeset(3)])
-        let reason = ServerMessage.Rejected.Reason(
+        let reason = ServerMessage.Refusal.Reason(
             object: ObjectRef(0, .int(20)), code: .invalidOperation,
             message: "Plane.seats is int, and the value is string")
-        #expect(messages.contains(.rejected(.init(session: 1, sequence: 2, reasons: [reason]))))
+        #expect(messages.contains(.rejected(.init(session: 1, refusal: .init(sequence: 2, reasons: [reason])))))
         #expect(acknowledged(messages) == [3])
         #expect(try [1, 10, 20, 30].map { try bench.seats($0) } == [.int(2), .int(2), nil, .int(2)])
         #expect(bench.storage.version == 2)
+    }
+
+    @Test func `a refusal is told again at every opening until the client has dropped its transaction`() throws {
+        let bench = try Bench()
+        let first = try bench.open()
+        _ = try bench.upload(first.id, [bench.changeset(1), bench.changeset(2, isBad: true)])
+        let second = try bench.open(first.opened.identity, acknowledged: 0).opened
+        #expect(second.acknowledged == 2)
+        #expect(second.refusals.map(\.sequence) == [2])
+        let third = try bench.open(second.identity, acknowledged: 1).opened
+        #expect(third.refusals == second.refusals)
+        let fourth = try bench.open(third.identity, acknowledged: 2).opened
+        #expect(fourth.outcome == .resumed && fourth.refusals.isEmpty)
+        #expect(try bench.storage.refusals(of: fourth.identity.clientID).isEmpty)
+    }
+
+    @Test func `of a client that never comes back only the last refusals are kept`() throws {
+        let bench = try Bench()
+        let first = try bench.open()
+        let count = UInt64(SQLiteServerStorage.refusalCountMax) + 5
+        for sequence in 1...count { _ = try bench.upload(first.id, [bench.changeset(sequence, isBad: true)]) }
+        let kept = try bench.storage.refusals(of: first.opened.identity.clientID).map(\.sequence)
+        #expect(kept == Array(6...count))
+    }
+
+    @Test func `a reader leaves no record, and what it has counts as long as the database is the same`() throws {
+        let bench = try Bench()
+        let writer = try bench.open().opened
+        let reader = try bench.open(options: .readOnly)
+        #expect(reader.opened.outcome == .created)
+        #expect(try bench.storage.client(writer.identity.clientID + 1) == nil)
+        #expect(try bench.open(reader.opened.identity, options: .readOnly).opened.outcome == .resumed)
+        var other = reader.opened.identity
+        other.epoch += 1
+        #expect(try bench.open(other, options: .readOnly).opened.outcome == .reset)
+        // Uploading ends a reader's session.
+        let refused = try bench.upload(reader.id, [bench.changeset(1)])
+        #expect(refused.contains { if case .error(let failure) = $0 { failure.action == .stop } else { false } })
+        // A reader that becomes a writer gets an identity and keeps what it has.
+        let becoming = try bench.open(reader.opened.identity).opened
+        #expect(becoming.outcome == .copied && becoming.identity.clientID > 0)
     }
 
     private func acknowledged(_ messages: [ServerMessage]) -> [UInt64] {

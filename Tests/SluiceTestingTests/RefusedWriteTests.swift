@@ -12,6 +12,9 @@ import Testing
         var events: [ResultEvent] = []
     }
 
+    private static let identity = ClientIdentity(
+        databaseID: ObjectID(high: 1, low: 1), epoch: 1, clientID: 1, nonce: ObjectID(high: 2, low: 2))
+
     private let storage: SQLiteClientStorage
     private let engine: ClientEngine
     private let reports = Reports()
@@ -35,10 +38,8 @@ import Testing
         _ = try engine.observe(query) { [reports] in reports.events.append($0) }
         engine.handle(.start)
         engine.handle(.opened)
-        let identity = ClientIdentity(
-            databaseID: ObjectID(high: 1, low: 1), epoch: 1, clientID: 1, nonce: ObjectID(high: 2, low: 2))
         let opened = ServerMessage.Opened(
-            session: 1, identity: identity, outcome: .created, version: 3, acknowledged: 0, userID: nil, schema: schema)
+            session: 1, identity: Self.identity, outcome: .created, version: 3, schema: schema)
         var content = ViewBlock()
         let row = Row(key: object.key, version: 2, values: [.int(1), .int(40)])
         content.objects.append(row, classIndex: 0, role: .root, properties: [0, 1])
@@ -58,9 +59,9 @@ import Testing
     }
 
     private func refuse(_ sequence: UInt64) {
-        let reason = ServerMessage.Rejected.Reason(object: object, code: .invalidOperation, message: "too old")
+        let reason = ServerMessage.Refusal.Reason(object: object, code: .invalidOperation, message: "too old")
         var frame = FrameBuilder()
-        frame.append(ServerMessage.rejected(.init(session: 1, sequence: sequence, reasons: [reason])))
+        frame.append(ServerMessage.rejected(.init(session: 1, refusal: .init(sequence: sequence, reasons: [reason]))))
         frame.appendCommit(
             CommitHeader(
                 session: 1, version: 3, acceptedAt: Timestamp(microseconds: 1), acknowledged: sequence,
@@ -96,6 +97,26 @@ import Testing
         refuse(1)
         #expect(try age == .int(41))
         #expect(storage.outboxCount == 1)
+    }
+
+    @Test func aRefusalThatWasLostWithItsConnectionIsHeardOfInTheNextSession() throws {
+        try engine.write { try $0.update(object, [FieldOperation(1, .set(.int(999)))]) }
+        engine.handle(.closed(reason: "cut", isTransient: true))
+        engine.handle(.reconnect)
+        engine.handle(.opened)
+        let reason = ServerMessage.Refusal.Reason(object: object, code: .invalidOperation, message: "too old")
+        receive([
+            .opened(
+                .init(
+                    session: 1, identity: Self.identity, outcome: .resumed, version: 3, acknowledged: 1,
+                    refusals: [.init(sequence: 1, reasons: [reason])], schema: storage.schema)),
+            .complete(
+                .init(
+                    session: 1, subscription: 1, version: 3, acceptedAt: Timestamp(microseconds: 1), kind: .resumed)),
+        ])
+        #expect(try age == .int(40))
+        #expect(storage.outboxCount == 0)
+        #expect(reports.rejections.map(\.refusedValues) == [["age": .int(999)]])
     }
 
     @Test func aRefusalTellsObserversOnce() throws {

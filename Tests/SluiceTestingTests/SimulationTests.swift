@@ -1,4 +1,5 @@
 import Foundation
+import SluiceServer
 import SluiceTesting
 import Testing
 
@@ -19,6 +20,19 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
 
     @Test(arguments: seeds) func whateverHappensEveryClientShowsWhatTheServerHolds(seed: UInt64) {
         simulate(seed: seed)
+    }
+}
+
+/// The simulations are worth something only if they get everywhere.
+@Suite struct SimulationCoverageTests {
+    @Test func subscriptionsAreStartedInEveryWay() throws {
+        var starts = StartCounts()
+        for seed in UInt64(1)...16 {
+            let simulation = try Simulation(SimulationPlan(seed: seed, actionCount: 300))
+            try simulation.run()
+            starts += simulation.starts
+        }
+        for path in StartCounts.Path.allCases { #expect(starts[path] >= 3, "\(path) in \(starts)") }
     }
 }
 

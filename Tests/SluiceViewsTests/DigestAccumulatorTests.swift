@@ -9,9 +9,11 @@ import Testing
         TestSchema.row(TestSchema.object(number, ofClass: TestSchema.user), values)
     }
 
-    private func digest(_ rows: [Row], properties: PropertySet = [0, 1, 2, 3, 4]) -> ObjectID {
+    private func digest(_ rows: [Row], properties: PropertySet = [0, 1, 2, 3, 4], isRoot: Bool = true) -> ObjectID {
         var accumulator = DigestAccumulator()
-        for row in rows { accumulator.add(row, of: TestSchema.schema[TestSchema.user], properties: properties) }
+        for row in rows {
+            accumulator.add(row, of: TestSchema.schema[TestSchema.user], properties: properties, isRoot: isRoot)
+        }
         return accumulator.digest
     }
 
@@ -20,10 +22,14 @@ import Testing
         #expect(digest([first, second]) == digest([second, first]))
         var accumulator = DigestAccumulator()
         #expect(accumulator.digest == ObjectID(high: 0, low: 0))
-        accumulator.add(first, of: TestSchema.schema[TestSchema.user], properties: [0, 1])
+        accumulator.add(first, of: TestSchema.schema[TestSchema.user], properties: [0, 1], isRoot: true)
         #expect(accumulator.digest != ObjectID(high: 0, low: 0))
-        accumulator.subtract(first, of: TestSchema.schema[TestSchema.user], properties: [0, 1])
+        accumulator.subtract(first, of: TestSchema.schema[TestSchema.user], properties: [0, 1], isRoot: true)
         #expect(accumulator.digest == ObjectID(high: 0, low: 0))
+    }
+
+    @Test func theRoleCounts() {
+        #expect(digest([row(1)]) != digest([row(1)], isRoot: false))
     }
 
     @Test func onlyVisibleValuesCount() {

@@ -37,7 +37,7 @@ import Testing
                 identity: ClientIdentity(
                     databaseID: ObjectID(high: 1, low: 2), epoch: 3, clientID: 300,
                     nonce: ObjectID(high: 0x0123_4567_89AB_CDEF, low: 0xFEDC_BA98_7654_3210)),
-                version: 1000, schema: schema))
+                version: 1000, acknowledged: 41, schema: schema))
         var block = ObjectBlock()
         for (index, price) in [9000.5, 8999.25, 7000].enumerated() {
             block.append(

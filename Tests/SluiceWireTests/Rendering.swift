@@ -25,6 +25,7 @@ enum Rendering {
         case .rejected(let rejected): "rejected \(rejected.session)"
         case .error(let failure): "error \(failure.session)"
         case .report(let session, _, _): "report \(session)"
+        case .listMembers(let session, let subscription): "listMembers \(session) \(subscription)"
         }
     }
 

@@ -45,7 +45,7 @@ extension SampleGenerator {
 
     mutating func clientMessage() -> ClientMessage {
         let session = number()
-        switch below(10) {
+        switch below(11) {
         case 0:
             return .hello(
                 .init(versionMin: number(), versionMax: number(), features: Features(rawValue: number()), agent: text())
@@ -54,14 +54,14 @@ extension SampleGenerator {
             return .open(
                 .init(
                     session: session, path: text(), credentials: credentials(), identity: maybe { $0.identity() },
-                    version: number(), options: .init(rawValue: number()), variables: map { .string($0.text()) },
-                    schema: schema()))
+                    version: number(), acknowledged: number(), options: .init(rawValue: number()),
+                    variables: map { .string($0.text()) }, schema: schema()))
         case 2: return .authenticate(session: session, credentials: credentials())
         case 3:
             let resume = maybe { generator in
                 ClientMessage.Resume(
-                    version: generator.number(), queryHash: generator.id(), digest: generator.maybe { $0.id() },
-                    members: generator.maybe { $0.block() })
+                    version: generator.number(), queryHash: generator.id(), memberCount: generator.number(),
+                    isWhole: generator.bool(), digest: generator.maybe { $0.id() })
             }
             return .subscribe(.init(session: session, subscription: number(), query: text(), resume: resume))
         case 4: return .unsubscribe(session: session, subscription: number())
@@ -71,14 +71,27 @@ extension SampleGenerator {
             return .reportRequest(
                 .init(session: session, request: number(), topic: .init(rawValue: number()), argument: text()))
         case 8: return .declare(session: session, schema: schema())
+        case 9:
+            return .members(
+                .init(session: session, subscription: number(), isContinued: bool(), content: block()))
         default: return .close(session: session)
         }
+    }
+
+    private mutating func refusal() -> ServerMessage.Refusal {
+        ServerMessage.Refusal(
+            sequence: number(),
+            reasons: many(upTo: 3) {
+                .init(
+                    object: $0.maybe { ObjectRef($0.below(9), $0.key()) }, code: .invalidOperation,
+                    message: $0.text())
+            })
     }
 
     mutating func serverMessage() -> ServerMessage {
         let session = number()
         let time = Timestamp(microseconds: integer())
-        switch below(10) {
+        switch below(11) {
         case 0:
             let limits = ServerLimits(frameLengthMax: number(), pageCreditMax: number())
             return .hello(
@@ -88,9 +101,10 @@ extension SampleGenerator {
         case 1:
             return .opened(
                 .init(
-                    session: session, identity: maybe { $0.identity() },
+                    session: session, identity: identity(),
                     outcome: pick(ServerMessage.OpenOutcome.allCases),
-                    version: number(), acknowledged: number(), userID: maybe { $0.text() }, schema: schema()))
+                    version: number(), acknowledged: number(),
+                    refusals: many(upTo: 2) { $0.refusal() }, userID: maybe { $0.text() }, schema: schema()))
         case 2: return .schema(session: session, schema: schema())
         case 3:
             return .page(
@@ -120,19 +134,13 @@ extension SampleGenerator {
                     session: session, subscription: number(), code: .invalidQuery, message: text(),
                     position: maybe { $0.number() }))
         case 7:
-            return .rejected(
-                .init(
-                    session: session, sequence: number(),
-                    reasons: many(upTo: 3) {
-                        .init(
-                            object: $0.maybe { ObjectRef($0.below(9), $0.key()) }, code: .invalidOperation,
-                            message: $0.text())
-                    }))
+            return .rejected(.init(session: session, refusal: refusal()))
         case 8:
             return .error(
                 .init(
                     session: session, code: .overloaded, message: text(), action: pick(ErrorAction.allCases),
                     retryAfter: number()))
+        case 9: return .listMembers(session: session, subscription: number())
         default: return .report(session: session, request: number(), json: data())
         }
     }

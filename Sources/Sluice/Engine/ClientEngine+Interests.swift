@@ -95,7 +95,8 @@ extension ClientEngine {
         interest.error = nil
         // The store may have moved on while the subscription was complete; then all of it stands where the store does.
         let version = interest.isComplete ? storage.syncState?.version ?? 0 : interest.record.version
-        let canResume = version > 0 && !interest.record.hasHoles
+        let canResume = version > 0
+        if canResume, interest.isComplete, interest.record.hasHoles { try demote(interest, to: .pending) }
         if !canResume, !storage.isStaging(interest.record.id) {
             try transaction(.local) { transaction in
                 interest.record.state = .pending
@@ -108,7 +109,7 @@ extension ClientEngine {
         return .subscribe(
             .init(
                 session: SyncSession.number, subscription: wireID, query: interest.query.canonicalText,
-                resume: canResume ? .init(version: version, queryHash: interest.query.hash) : nil))
+                resume: canResume ? resume(interest, at: version) : nil))
     }
 
     /// Removes every object that no interest holds and that is uploaded.

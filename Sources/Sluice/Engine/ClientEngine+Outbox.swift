@@ -6,7 +6,7 @@ package import SluiceWire
 extension ClientEngine {
     /// Sends what the outbox holds beyond what was sent, as far as the limits of what may travel unacknowledged allow.
     func pumpUploads() {
-        guard session.isActive, let map = session.map, schemaIsAgreed else { return }
+        guard session.isActive, !options.isReadOnly, let map = session.map, schemaIsAgreed else { return }
         var travelling = session.inFlight.reduce(UploadSize()) { $0 + $1.size }
         var batch: [Changeset] = []
         var batchSize = UploadSize()
@@ -57,7 +57,8 @@ extension ClientEngine {
     /// Drops acknowledged changesets, once complete subscriptions have what they led to.
     func retireOutbox() throws {
         guard canRetire else { return }
-        try transaction(.remote([.snapshot(acceptedAt: now())])) { try retireOutbox(in: $0, refusing: []) }
+        try transaction(.remote([.snapshot(acceptedAt: now())])) { try retireOutbox(in: $0) }
+        reportTakenBack()
         notifyUploaded()
     }
 
@@ -65,15 +66,17 @@ extension ClientEngine {
         !session.awaitsCatchUp && session.acknowledged > 0 && storage.outboxCount > 0
     }
 
-    /// - Parameter refused: sequences among the acknowledged that the server refused.
-    func retireOutbox(in transaction: StoreTransaction, refusing refused: Set<UInt64>) throws {
+    /// Drops acknowledged changesets; what the server refused of them is taken back.
+    func retireOutbox(in transaction: StoreTransaction) throws {
         guard canRetire else { return }
-        guard !storage.subscriptions.isEmpty || !refused.isEmpty else { return try retireUnasked() }
+        let refusals = session.refusals
+        guard !storage.subscriptions.isEmpty || !refusals.isEmpty else { return try retireUnasked() }
         var accepted: [ObjectRef: [ObjectOperation]] = [:]
         var refusedObjects: Set<ObjectRef> = []
         try storage.forEachOutboxChangeset(after: 0) { changeset in
             guard changeset.sequence <= session.acknowledged else { return false }
-            if refused.contains(changeset.sequence) {
+            if let refusal = refusals[changeset.sequence] {
+                takenBack += rejections(refusal, of: changeset)
                 refusedObjects.formUnion(changeset.operations.map(\.object))
                 return true
             }
@@ -189,17 +192,20 @@ extension ClientEngine {
         return row
     }
 
+    /// Tells of the refused writes that a transaction has taken back, once that is stored.
+    func reportTakenBack() {
+        if !session.awaitsCatchUp { session.forgetRefusals(through: session.acknowledged) }
+        let reports = takenBack
+        takenBack = []
+        for report in reports { onRejection?(report) }
+    }
+
     /// What to report of a transaction that the server refused.
-    func rejections(_ rejected: ServerMessage.Rejected, map: SchemaMap) throws -> [WriteRejection] {
-        var operations: [ObjectOperation] = []
-        try storage.forEachOutboxChangeset(after: rejected.sequence - 1) { changeset in
-            if changeset.sequence == rejected.sequence { operations = changeset.operations }
-            return false
-        }
-        return rejected.reasons.map { reason in
-            let object = reason.object.flatMap(map.fromServer)
+    private func rejections(_ refusal: ServerMessage.Refusal, of changeset: Changeset) -> [WriteRejection] {
+        refusal.reasons.map { reason in
+            let object = reason.object.flatMap { session.map?.fromServer($0) }
             var values: [String: Value] = [:]
-            for operation in operations where operation.object == object {
+            for operation in changeset.operations where operation.object == object {
                 for field in operation.fields {
                     guard case .set(let value) = field.change else { continue }
                     values[schema[operation.object.classIndex].properties[field.property].name] = value

@@ -61,6 +61,8 @@ extension ClientEngine {
             try schemaGrew(schema)
         case .subscriptionError(let refusal):
             try refused(refusal)
+        case .listMembers(_, let subscription):
+            try listMembers(of: subscription)
         case .error(let failure):
             failed(failure)
         case .report(_, let request, let json):
@@ -118,8 +120,6 @@ extension ClientEngine {
     private func apply(_ messages: [ServerMessage]) throws {
         lastProblem = nil
         guard let map = session.map else { throw SyncError(.protocolViolation, "objects before the session is open") }
-        var rejections: [WriteRejection] = []
-        var refused: Set<UInt64> = []
         var concerned: Set<UInt64> = []
         var pages: UInt64 = 0
         let origin = ChangeOrigin(messages, now: now())
@@ -130,6 +130,7 @@ extension ClientEngine {
             for case .commit(let commit) in messages {
                 if let acknowledged = commit.header.acknowledged { noteAcknowledged(acknowledged) }
             }
+            for case .rejected(let rejected) in messages { session.note([rejected.refusal]) }
             for message in messages {
                 switch message {
                 case .page(let page):
@@ -139,18 +140,16 @@ extension ClientEngine {
                     try applier.apply(complete)
                 case .commit(let commit):
                     try applier.apply(commit)
-                case .rejected(let rejected):
-                    rejections += try self.rejections(rejected, map: map)
-                    refused.insert(rejected.sequence)
                 default: break
                 }
             }
             try applier.finish()
             concerned = applier.concerned
-            try retireOutbox(in: transaction, refusing: refused)
+            try retireOutbox(in: transaction)
         }
         for interest in interests.values where concerned.contains(interest.record.id) { interest.notifyWaiters() }
-        for rejection in rejections { onRejection?(rejection) }
+        reportTakenBack()
+        try check(messages)
         if pages > 0 { send([.credit(session: SyncSession.number, pages: pages)]) }
         pumpUploads()
         notifyUploaded()

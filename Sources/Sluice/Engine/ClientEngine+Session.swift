@@ -30,6 +30,7 @@ extension ClientEngine {
 
     private func connect() {
         guard syncs else { return }
+        recording("what was written before syncing could not be queued") { try queueUnsyncedObjects() }
         session.reset(to: .connecting)
         actions.append(.connect)
     }
@@ -55,7 +56,8 @@ extension ClientEngine {
             .open(
                 .init(
                     session: SyncSession.number, path: name, credentials: options.credentials, identity: identity,
-                    version: state?.version ?? 0, schema: schema)),
+                    version: state?.version ?? 0, acknowledged: storage.lastSequence - UInt64(storage.outboxCount),
+                    options: options.isReadOnly ? .readOnly : [], schema: options.isReadOnly ? Schema() : schema)),
         ])
     }
 
@@ -86,6 +88,7 @@ extension ClientEngine {
     private func pause(_ interest: Interest) {
         interest.record.state = .pending
         interest.progress = 0
+        interest.endStaging()
         recording("a bootstrap could not be put off") {
             try transaction(.local) { _ in
                 try storage.discardStaging(interest.record.id)
@@ -140,13 +143,16 @@ extension ClientEngine {
     // MARK: Opening
 
     func opened(_ opened: ServerMessage.Opened) throws {
-        guard session.phase == .opening, let identity = opened.identity else {
+        guard session.phase == .opening else {
             return abandonConnection("the server opened a session that was not asked for")
         }
+        let identity = opened.identity
         if opened.outcome == .reset { try forgetServer() }
         try transaction(.local) { _ in
             try adopt(opened.schema)
             let version = opened.outcome == .reset ? 0 : storage.syncState?.version ?? 0
+            // What this file was to the server before it only read, it may be again.
+            if options.isReadOnly, opened.outcome == .resumed { return }
             try storage.setSyncState(
                 SyncState(
                     databaseID: identity.databaseID, epoch: identity.epoch, clientID: identity.clientID,
@@ -157,7 +163,9 @@ extension ClientEngine {
         backoff.reset()
         session.userID = opened.userID
         session.acknowledged = opened.outcome == .resumed ? opened.acknowledged : 0
+        session.note(opened.refusals)
         session.sentSequence = session.acknowledged
+        session.digestObjectCountLeft = options.digestObjectCountMax
         let subscriptions = try interests.values.sorted { $0.record.id < $1.record.id }.map { interest in
             try subscribeMessage(interest)
         }
@@ -192,7 +200,9 @@ extension ClientEngine {
     package func declare(_ classes: [ClassSchema]) throws {
         let additions = try Self.closedSchema(of: classes, within: schema)
         try transaction(.local) { _ in try merge(additions, from: "the declaration") }
-        if session.isActive { send([.declare(session: SyncSession.number, schema: storage.schema)]) }
+        if session.isActive && !options.isReadOnly {
+            send([.declare(session: SyncSession.number, schema: storage.schema)])
+        }
     }
 
     /// A schema of the given classes and of those of the store that they link to.

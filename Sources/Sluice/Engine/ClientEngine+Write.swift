@@ -5,8 +5,11 @@ internal import SluiceWire
 extension ClientEngine {
     /// Runs a local write transaction: all of it is stored and queued for upload, or nothing.
     package func write<Result>(_ body: (LocalWriter) throws -> Result) throws -> Result {
+        guard !options.isReadOnly else {
+            throw StoreError(.readOnly, "the store was opened to read only; sync with access .readWrite to write")
+        }
         let result = try transaction(.local) { transaction in
-            let writer = LocalWriter(transaction, schema: schema, isRecording: syncs)
+            let writer = LocalWriter(transaction, schema: schema, isRecording: records)
             let result = try body(writer)
             try enqueue(writer, transaction)
             return result
@@ -15,9 +18,38 @@ extension ClientEngine {
         return result
     }
 
+    /// Whether writes are queued for a server: for the one there is, or the one that there was and may be again.
+    private var records: Bool { syncs || storage.syncState != nil || storage.outboxCount > 0 }
+
+    /// Queues what was written while this store had no server, as if it were written now: creations of everything here.
+    func queueUnsyncedObjects() throws {
+        guard !options.isReadOnly, storage.syncState == nil, storage.lastSequence == 0 else { return }
+        guard try schema.classes.indices.contains(where: { try storage.count(ofClass: $0) > 0 }) else { return }
+        try transaction(.local) { _ in
+            var operations: [ObjectOperation] = []
+            var byteCount = 0
+            for (classIndex, declared) in schema.classes.enumerated() {
+                try storage.forEachRow(ofClass: classIndex) { row in
+                    let fields = row.values.indices.filter { $0 != declared.primaryKeyIndex }
+                    let operation = ObjectOperation(
+                        ObjectRef(classIndex, row.key), .create(fields.map { FieldOperation($0, .set(row.values[$0])) })
+                    )
+                    operations.append(operation)
+                    byteCount += TransactionLimit.estimatedSize(of: [operation])
+                    if operations.count >= options.uploadOperationCountMax || byteCount >= options.uploadByteCountMax {
+                        try enqueue(operations)
+                        (operations, byteCount) = ([], 0)
+                    }
+                    return true
+                }
+            }
+            if !operations.isEmpty { try enqueue(operations) }
+        }
+    }
+
     /// Puts what the writer did into the outbox, and keeps the server's image of every object it touched first.
     private func enqueue(_ writer: LocalWriter, _ transaction: StoreTransaction) throws {
-        guard syncs, !writer.operations.isEmpty else { return }
+        guard records, !writer.operations.isEmpty else { return }
         try TransactionLimit.check(writer.operations)
         let written = Set(writer.operations.map(\.object))
         for (object, old) in writer.firstImages where try written.contains(object) && !storage.hasPending(object) {
@@ -25,11 +57,15 @@ extension ClientEngine {
             // Nothing of it is under way, so the server has it as it was. Of what was not here no image is kept.
             if let old { try storage.setBaseImage(.row(old), of: object) }
         }
+        try enqueue(writer.operations)
+    }
+
+    private func enqueue(_ operations: [ObjectOperation]) throws {
         let timestamp = clock.tick(now: now())
         try storage.setClock(timestamp)
         try storage.appendToOutbox(
             Changeset(
                 sequence: storage.lastSequence + 1, baseVersion: storage.syncState?.version ?? 0, timestamp: timestamp,
-                operations: writer.operations))
+                operations: operations))
     }
 }

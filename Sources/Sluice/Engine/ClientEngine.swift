@@ -14,6 +14,8 @@ package final class ClientEngine {
         package var databaseName: String?
         package var credentials: [SluiceWire.Credentials] = []
         package var agent = "sluice-swift"
+        /// Whether this store only reads: it uploads nothing, and the server keeps no record of it.
+        package var isReadOnly = false
         package var reconnectDelay: Duration = .seconds(1)
         package var reconnectDelayMax: Duration = .seconds(300)
         /// The most operations that may travel unacknowledged.
@@ -23,6 +25,11 @@ package final class ClientEngine {
         /// The most operations, and bytes about, that transactions share a frame with.
         package var uploadOperationCountMax = 2_000
         package var uploadByteCountMax = 2 << 20
+
+        /// The most members in one message of a list.
+        package var listedMemberCountMax = 10_000
+        /// The most members of subscriptions that digests are made of when a session is opened.
+        package var digestObjectCountMax = 1_000
 
         package init() {}
     }
@@ -42,6 +49,8 @@ package final class ClientEngine {
     /// Objects whose acknowledged writes show although no image with them has come back, since no subscription that is
     /// complete has them. The store keeps the server's last image of each, for a subscription that resumes from there.
     var unconfirmed: Set<ObjectRef> = []
+    /// How often a subscription turned out to differ from the server's digest of it, and was fetched anew.
+    package internal(set) var mismatchCount = 0
     let hub = ObserverHub()
     var actions: [ClientAction] = []
     var uploadWaiters: [UInt64: (Result<Bool, SyncError>) -> Bool] = [:]
@@ -51,6 +60,8 @@ package final class ClientEngine {
     package var onSchemaGrowth: ((Schema) -> Void)?
     /// Tells about writes that the server refused.
     package var onRejection: ((WriteRejection) -> Void)?
+    /// Refused writes that were taken back in the open transaction.
+    var takenBack: [WriteRejection] = []
     private var lastNumber: UInt64 = 0
     private var hasGrownSchema = false
 
@@ -78,6 +89,9 @@ package final class ClientEngine {
     }
 
     package var schema: Schema { storage.schema }
+
+    /// Whether an attempt to connect is under way.
+    package var isConnecting: Bool { session.phase == .connecting }
 
     /// Whether this store has a server.
     package var syncs: Bool { options.databaseName != nil }
@@ -129,6 +143,7 @@ package final class ClientEngine {
         } catch {
             storage.rollback()
             hasGrownSchema = false
+            takenBack = []
             for record in storage.subscriptions { subscriptionInterest(record.id)?.record = record }
             try findUnconfirmed()
             throw error

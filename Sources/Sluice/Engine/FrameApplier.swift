@@ -57,7 +57,7 @@ final class FrameApplier {
             for target in interest.linkTargets where try isMissing(target, from: interest) {
                 linkTargets.insert(target)
             }
-            interest.linkTargets = []
+            interest.endStaging()
             try dropStale(interest)
         }
         // What was linked and neither came nor belongs to a complete subscription, the server does not have.
@@ -80,33 +80,40 @@ final class FrameApplier {
         let interests = interests(page.subscriptions)
         for interest in interests {
             concerned.insert(interest.record.id)
-            guard page.kind == .bootstrap else { continue }
-            try bootstrap(interest, progress: page.progress)
+            if page.kind == .bootstrap { try bootstrap(interest) }
+            // What is caught up in one frame goes on as it is.
+            guard storage.isStaging(interest.record.id) else { continue }
+            interest.progress = page.progress
             try forEachLinkTarget(page.content) { interest.linkTargets.insert($0) }
         }
         try apply(page.content, to: interests)
     }
 
     /// The server names the members from the start, whether that was asked for or it could not resume.
-    private func bootstrap(_ interest: Interest, progress: Double) throws {
-        interest.progress = progress
-        guard interest.record.state != .bootstrapping else { return }
-        interest.linkTargets = []
+    private func bootstrap(_ interest: Interest) throws {
+        guard interest.record.state != .bootstrapping || interest.isCompared else { return }
+        if interest.isCompared || !storage.isStaging(interest.record.id) {
+            try storage.beginStaging(interest.record.id)
+        }
+        interest.endStaging()
         interest.record.state = .bootstrapping
         try storage.updateSubscription(interest.record)
-        if !storage.isStaging(interest.record.id) { try storage.beginStaging(interest.record.id) }
     }
 
     func apply(_ complete: ServerMessage.Complete) throws {
         guard let interest = interests([complete.subscription]).first else { return }
         concerned.insert(interest.record.id)
         let id = interest.record.id
-        if complete.kind == .bootstrap {
+        if complete.kind == .bootstrap || storage.isStaging(id) {
             for object in try storage.finishStaging(id) {
-                transaction.noteMembership(object, of: id, reason: .unknown)
+                transaction.noteMembership(object, of: id, reason: interest.departureReasons[object] ?? .unknown)
                 departed.append((object, .unknown))
             }
             bootstrapped.append(interest)
+        } else if interest.record.hasHoles {
+            // What was lost here is no member any more.
+            try storage.beginStagingCopy(id)
+            _ = try storage.finishStaging(id)
         }
         completed.append(interest)
         let wasComplete = interest.record.state == .complete
@@ -233,6 +240,7 @@ final class FrameApplier {
         for role in roles {
             if storage.isStaging(id) {
                 try storage.unstageMember(object, role: role, in: id)
+                interest.departureReasons[object] = RemovalReason(departure.reason)
             } else if try storage.removeMember(object, role: role, from: id) {
                 transaction.noteMembership(object, of: id, reason: RemovalReason(departure.reason))
             }

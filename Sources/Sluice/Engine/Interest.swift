@@ -1,6 +1,7 @@
 internal import SluiceModel
 internal import SluiceQuery
 internal import SluiceStorage
+internal import SluiceViews
 
 /// Everybody's interest in one canonical query: counted, and kept in sync while the count is above zero.
 final class Interest {
@@ -18,6 +19,10 @@ final class Interest {
     var progress = 0.0
     /// What the objects of a bootstrap link to, each to be sent before it is complete or not there.
     var linkTargets: Set<ObjectRef> = []
+    /// Whether the staged membership began as a copy of the kept one, to be told the differences.
+    var isCompared = false
+    /// Why members leave while their departure is only staged.
+    var departureReasons: [ObjectRef: RemovalReason] = [:]
     var error: SyncError?
     var waiters: [UInt64: (SubscriptionStatus) -> Bool] = [:]
 
@@ -42,6 +47,13 @@ final class Interest {
         case .bootstrapping: SubscriptionStatus(state: .bootstrapping, progress: progress)
         case .pending, .failed: SubscriptionStatus(state: .pending)
         }
+    }
+
+    /// Forgets what was only known while a membership was being staged.
+    func endStaging() {
+        isCompared = false
+        linkTargets = []
+        departureReasons = [:]
     }
 
     /// Tells the waiters the status; those that return true have what they waited for.

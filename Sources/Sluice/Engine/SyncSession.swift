@@ -36,10 +36,24 @@ struct SyncSession {
     var inFlight: [(sequence: UInt64, size: UploadSize)] = []
     /// The highest sequence that the server has taken; the outbox keeps it until the server's state is here too.
     var acknowledged: UInt64 = 0
+    /// How many members digests may still be made of, so that opening a session costs little.
+    var digestObjectCountLeft = 0
+    /// What the server refused of the outbox's transactions, by sequence.
+    private(set) var refusals: [UInt64: ServerMessage.Refusal] = [:]
     /// Parts of a commit that goes on in the next frame.
     var parts: [ServerMessage] = []
 
     var isActive: Bool { phase == .active }
+
+    mutating func note(_ refusals: [ServerMessage.Refusal]) {
+        for refusal in refusals { self.refusals[refusal.sequence] = refusal }
+    }
+
+    /// Forgets the refusals of transactions that have left the outbox.
+    mutating func forgetRefusals(through sequence: UInt64) {
+        guard !refusals.isEmpty else { return }
+        refusals = refusals.filter { $0.key > sequence }
+    }
 
     /// Forgets what belonged to the last connection.
     mutating func reset(to phase: Phase) {

@@ -9,13 +9,16 @@ internal import Synchronization
 ///
 /// ``fetch()`` reads what is here now; observing keeps the query in sync with the server for as long as it lasts.
 public struct Results<Element: ResultElement>: Sendable {
-    package let core: StoreCore
+    /// Open at least as long as results of it, or their tokens, are about.
+    private let store: Store
     private let description: QueryDescription<Element>
 
-    package init(core: StoreCore, description: QueryDescription<Element>) {
-        self.core = core
+    init(store: Store, description: QueryDescription<Element>) {
+        self.store = store
         self.description = description
     }
+
+    package var core: StoreCore { store.core }
 
     /// The checked query.
     package func query() throws -> Query { try description.query(in: core.schema) }
@@ -29,19 +32,19 @@ public struct Results<Element: ResultElement>: Sendable {
 
     /// Only what also meets a condition in the query language, such as `"price < $0", 10_000`.
     public func filter(_ text: String, _ arguments: (any PropertyValue)?...) -> Results {
-        Results(core: core, description: description.filter(text, arguments: arguments))
+        Results(store: store, description: description.filter(text, arguments: arguments))
     }
 
     /// In the order of the property at a path such as `dealer.city`.
     public func sorted(by path: String, ascending: Bool = true) -> Results {
-        Results(core: core, description: description.sorted(by: path, ascending: ascending))
+        Results(store: store, description: description.sorted(by: path, ascending: ascending))
     }
 
     /// At most so many objects: the first in the query's order. Linked objects do not count.
-    public func limit(_ count: Int) -> Results { Results(core: core, description: description.limit(count)) }
+    public func limit(_ count: Int) -> Results { Results(store: store, description: description.limit(count)) }
 
     /// Without the property at a path, such as `owners` or `owners.friends`, and what only it leads to.
-    public func excluding(_ path: String) -> Results { Results(core: core, description: description.excluding(path)) }
+    public func excluding(_ path: String) -> Results { Results(store: store, description: description.excluding(path)) }
 
     // MARK: Reading
 
@@ -121,9 +124,9 @@ public struct Results<Element: ResultElement>: Sendable {
             return id
         }
         return NotificationToken(gate: gate, purgesWhenReleased: core.configuration.purgesWhenTokenIsReleased) {
-            ending in
-            // The store may be gone already; then so is the observation.
-            try? core.performAndWait { engine in
+            [store] ending in
+            // The store may be closed already; then so is the observation.
+            try? store.core.performAndWait { engine in
                 try engine.endObservation(id, keeping: !ending.stopSyncing, purging: ending.purgeLocal)
             }
         }
@@ -133,19 +136,19 @@ public struct Results<Element: ResultElement>: Sendable {
 extension Results where Element: Model {
     /// Only what also meets a condition, such as `{ $0.price < 10_000 && $0.name == "Toyota" }`.
     public func `where`(_ condition: (Column<Element>) -> PredicateSyntax) -> Results {
-        Results(core: core, description: description.where(condition))
+        Results(store: store, description: description.where(condition))
     }
 
     /// In the order of a property, such as `\.price`.
     public func sorted<Value: PropertyValue>(
         by path: KeyPath<Column<Element>, Column<Value>>, ascending: Bool = true
     ) -> Results {
-        Results(core: core, description: description.sorted(by: path, ascending: ascending))
+        Results(store: store, description: description.sorted(by: path, ascending: ascending))
     }
 
     /// Without a property, such as `\.owners`, and what only it leads to.
     public func excluding<Value: PropertyValue>(_ path: KeyPath<Column<Element>, Column<Value>>) -> Results {
-        Results(core: core, description: description.excluding(path))
+        Results(store: store, description: description.excluding(path))
     }
 }
 

@@ -6,7 +6,8 @@ internal import Synchronization
 /// A local store of objects, on disk or in memory, that syncs what is observed.
 ///
 /// Reading is synchronous and immediate, online or not. Writing is durable here at once and uploaded when the server is
-/// reached. Observing a query subscribes to it. Several stores on one path share everything.
+/// reached. Observing a query subscribes to it. Several stores on one path share everything. A store stays open until
+/// ``close()``, or until neither it nor results, tokens or sequences of it are about.
 public final class Store: Sendable {
     package let core: StoreCore
 
@@ -50,19 +51,19 @@ public final class Store: Sendable {
 
     /// All objects of a model's class; a query to be refined, observed or fetched. Costs nothing.
     public func objects<Element: Model>(_ type: Element.Type) -> Results<Element> {
-        Results(core: core, description: QueryDescription(type))
+        Results(store: self, description: QueryDescription(type))
     }
 
     /// All objects of a class, as records.
     public func records(ofClass className: String) -> Results<Record> {
-        Results(core: core, description: QueryDescription(className: className))
+        Results(store: self, description: QueryDescription(className: className))
     }
 
     /// The records of a query in the query language, such as `Car WHERE price < 9000 SORT(price ASC) LIMIT(20)`.
     ///
     /// - Throws: `QueryError` when the text cannot be parsed or names what the schema does not have.
     public func records(_ text: String) throws -> Results<Record> {
-        let results = Results<Record>(core: core, description: try QueryDescription(text: text))
+        let results = Results<Record>(store: self, description: try QueryDescription(text: text))
         _ = try results.query()
         return results
     }
@@ -99,7 +100,7 @@ public final class Store: Sendable {
 
     /// One object as results, to be observed: by its global id, whether or not it is here yet.
     public func results<Element: ResultElement>(_ type: Element.Type, id: ObjectID) -> Results<Element> {
-        Results(core: core, description: QueryDescription(object: id))
+        Results(store: self, description: QueryDescription(object: id))
     }
 
     // MARK: Writing
@@ -153,12 +154,13 @@ public final class Store: Sendable {
         try await core.perform { try $0.purgeUnsubscribed() }
     }
 
-    /// Calls back when the server has refused a write, after the objects show the server's state again.
-    public func onWriteRejected(_ body: @escaping @Sendable (WriteRejection) -> Void) async throws {
-        let core = core
-        try await core.perform { engine in
-            engine.onRejection = { rejection in core.callbacks.async { body(rejection) } }
-        }
+    /// Calls back whenever the server has refused a write, after the objects show the server's state again.
+    ///
+    /// The first handler also gets what was refused before it was there: the last thousand, at most. Handlers stay until
+    /// the store is closed.
+    /// - Parameter handler: called on the serial queue of the store's callbacks.
+    public func onWriteRejected(_ handler: @escaping @Sendable (WriteRejection) -> Void) {
+        core.rejections.add(handler)
     }
 
     /// What the server says about the database: JSON.

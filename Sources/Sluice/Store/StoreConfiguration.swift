@@ -69,11 +69,24 @@ public struct StoreConfiguration: Sendable {
 
 /// What a store syncs with, and how.
 public struct SyncConfiguration: Sendable, Hashable {
+    /// What a store may do with the server's objects.
+    public enum Access: Sendable, Hashable {
+        case readWrite
+        /// Writing throws, the server's schema is not added to, and the server keeps no record of this store.
+        case readOnly
+    }
+
     /// `ws://HOST:PORT/DATABASE` or `wss://…`.
     public var url: String
     public var credentials: Credentials
-    /// A file of certificate authorities to trust instead of the system's; for `wss`.
-    public var authorityFile: String?
+    /// What the store may do with the server's objects.
+    public var access = Access.readWrite
+    /// Whom to believe to be the server; for `wss`.
+    public var trust = ServerTrust.systemAuthorities
+    /// More header fields for the request that opens a connection, for gateways on the way.
+    public var headers: [String: String] = [:]
+    /// The network interface to go through, such as `eth0`; nil leaves it to the system.
+    public var networkInterface: String?
     /// How long one attempt to connect may take, in all.
     public var connectTimeout: Duration = .seconds(30)
     /// The wait before the second attempt to connect; it doubles from there, less up to a quarter at random.
@@ -83,11 +96,25 @@ public struct SyncConfiguration: Sendable, Hashable {
     /// How often an idle connection is probed.
     public var heartbeat: Duration = .seconds(60)
 
-    public init(url: String, credentials: Credentials = .anonymous, authorityFile: String? = nil) {
+    /// - Parameters:
+    ///   - url: `ws://HOST:PORT/DATABASE` or `wss://…`.
+    ///   - credentials: who this store's user is.
+    public init(url: String, credentials: Credentials = .anonymous) {
         self.url = url
         self.credentials = credentials
-        self.authorityFile = authorityFile
     }
+}
+
+/// Whom a store believes to be its server, over TLS.
+public enum ServerTrust: Sendable, Hashable {
+    /// A certificate for the URL's host, signed by an authority that the system trusts.
+    case systemAuthorities
+    /// A certificate for the URL's host, signed by an authority in one of these PEM files.
+    case authorities(files: [String])
+    /// Any chain that has, or is signed by, the certificate in this PEM file; host and dates do not matter.
+    case pinned(file: String)
+    /// Any self-signed certificate and no other: for development, since it does not keep impostors out.
+    case selfSignedOnly
 }
 
 /// How a client says who it is. More kinds come with the server's login methods.

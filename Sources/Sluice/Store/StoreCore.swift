@@ -16,6 +16,7 @@ package final class StoreCore: Sendable {
     package let storage: any ClientStorage
     package let configuration: StoreConfiguration
     let callbacks = DispatchQueue(label: "sluice.callbacks")
+    let rejections: RejectionCenter
     private let queue = DispatchQueue(label: "sluice.store")
     private let confined: Confined
     private let link: ServerLink?
@@ -35,6 +36,7 @@ package final class StoreCore: Sendable {
     init(storage: any ClientStorage, configuration: StoreConfiguration) throws {
         self.storage = storage
         self.configuration = configuration
+        rejections = RejectionCenter(queue: callbacks)
         let environment = configuration.environment
         link = try configuration.sync.map { try ServerLink($0, environment: environment) }
         var options = ClientEngine.Options()
@@ -43,6 +45,7 @@ package final class StoreCore: Sendable {
             options.credentials = sync.credentials.wire
             options.reconnectDelay = sync.reconnectDelay
             options.reconnectDelayMax = sync.reconnectDelayMax
+            options.isReadOnly = sync.access == .readOnly
         }
         confined = Confined(
             engine: try ClientEngine(
@@ -50,6 +53,7 @@ package final class StoreCore: Sendable {
                 log: configuration.log))
         published = Mutex(storage.schema)
         confined.engine.onSchemaGrowth = { [weak self] schema in self?.published.withLock { $0 = schema } }
+        confined.engine.onRejection = { [rejections] in rejections.report($0) }
         queue.setSpecific(key: isOnQueue, value: true)
     }
 

@@ -16,6 +16,8 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let objectExists = Code(description: "objectExists")
         /// An object to be changed is not here.
         public static let objectMissing = Code(description: "objectMissing")
+        /// The store syncs to read only.
+        public static let readOnly = Code(description: "readOnly")
         /// A transaction that syncs is too large to travel in one piece.
         public static let transactionTooLarge = Code(description: "transactionTooLarge")
         /// The file could not be opened, read or written.

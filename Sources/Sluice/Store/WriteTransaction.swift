@@ -75,6 +75,11 @@ public struct WriteTransaction: ~Copyable {
         try writer.delete(ObjectRef(classIndex, row.key))
     }
 
+    /// Deletes the object with a primary key, here and on the server.
+    public func delete<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) throws {
+        try delete(Identity(className: Element.className, key: try ObjectKey(primaryKey: key)))
+    }
+
     /// The object with a primary key as this transaction sees it.
     public func object<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) throws -> Element? {
         let binding = try core.cachedBinding(of: type, classIndex: try core.classIndex(of: Element.className))

@@ -61,7 +61,17 @@ final class ServerLink: Sendable {
         options.connection.openTimeout = configuration.connectTimeout
         options.connection.pingInterval = configuration.heartbeat
         options.connection.pongTimeout = configuration.heartbeat * 2
-        if let file = configuration.authorityFile { options.trust = .authorities(files: [file]) }
+        options.trust =
+            switch configuration.trust {
+            case .systemAuthorities: .systemAuthorities
+            case .authorities(let files): .authorities(files: files)
+            case .pinned(let file): .pinned(file: file)
+            case .selfSignedOnly: .selfSignedOnly
+            }
+        for (name, value) in configuration.headers.sorted(by: { $0.key < $1.key }) {
+            options.headers.append(name, value)
+        }
+        options.networkInterface = configuration.networkInterface
         return options
     }
 

@@ -61,9 +61,9 @@ struct ImportCommand: Command {
             Diagnostics.report("interrupted; at least \(count) rows were imported")
             _exit(EXIT_FAILURE)
         }
-        let store = try await access.open()
+        let store = try await access.open(.readWrite)
         let rejected = RejectedWrites()
-        try await rejected.observe(store)
+        rejected.observe(store)
         let plan = try ImportPlan(request, columns: try inferredColumns(), schema: store.schema)
         if plan.needsDeclaration {
             try await store.declare([plan.classSchema])

@@ -8,8 +8,8 @@ final class RejectedWrites: Sendable {
     private let state = Mutex<(count: Int, reports: [String])>((0, []))
 
     /// Begins to listen to a store.
-    func observe(_ store: Store) async throws {
-        try await store.onWriteRejected { [self] rejection in
+    func observe(_ store: Store) {
+        store.onWriteRejected { [self] rejection in
             let object = rejection.object.map { "\($0.className) \($0.key): " } ?? ""
             state.withLock { state in
                 state.count += 1

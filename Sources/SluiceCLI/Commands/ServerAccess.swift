@@ -24,9 +24,12 @@ struct ServerAccess: Sendable {
 
     /// A store in memory with an open session, and so the server's schema.
     ///
+    /// - Parameter access: whether the command writes.
     /// - Throws: ``CommandError`` when no session comes about in time; `SyncError` when the server refuses it.
-    func open() async throws -> Store {
-        var sync = SyncConfiguration(url: url.text, authorityFile: authorityFile)
+    func open(_ access: SyncConfiguration.Access = .readOnly) async throws -> Store {
+        var sync = SyncConfiguration(url: url.text)
+        if let authorityFile { sync.trust = .authorities(files: [authorityFile]) }
+        sync.access = access
         sync.reconnectDelay = .milliseconds(200)
         sync.reconnectDelayMax = .seconds(2)
         let store = try await Store.open(StoreConfiguration(sync: sync))

@@ -32,9 +32,9 @@ struct WriteCommand: Command {
             Diagnostics.report("interrupted; the last lines may not be written")
             _exit(EXIT_FAILURE)
         }
-        let store = try await access.open()
+        let store = try await access.open(.readWrite)
         let rejected = RejectedWrites()
-        try await rejected.observe(store)
+        rejected.observe(store)
         do {
             let input = StandardInput()
             var sincePurge = 0

@@ -34,8 +34,7 @@ package struct CommittedGroup: Sendable {
 
     package struct Rejection: Sendable {
         package var session: SessionID
-        package var sequence: UInt64
-        package var reason: ServerMessage.Rejected.Reason
+        package var refusal: ServerMessage.Refusal
     }
 }
 
@@ -111,23 +110,26 @@ private struct GroupCommit {
         guard changeset.sequence > taken else { return }
         progress[upload.clientID] = changeset.sequence
         guard changeset.operations.count <= operationCountMax else {
-            let reason = ServerMessage.Rejected.Reason(
+            let reason = ServerMessage.Refusal.Reason(
                 code: .limitExceeded,
                 message:
                     "\(changeset.operations.count) operations in one transaction; at most \(operationCountMax) are taken"
             )
-            rejections.append(.init(session: upload.session, sequence: changeset.sequence, reason: reason))
-            return
+            return try refuse(upload, reason)
         }
         for operation in changeset.operations {
             guard let problem = check.problem(with: operation) else { continue }
-            let reason = ServerMessage.Rejected.Reason(
+            let reason = ServerMessage.Refusal.Reason(
                 object: operation.object, code: .invalidOperation, message: problem)
-            rejections.append(
-                .init(session: upload.session, sequence: changeset.sequence, reason: reason))
-            return
+            return try refuse(upload, reason)
         }
         try apply(upload)
+    }
+
+    private mutating func refuse(_ upload: Upload, _ reason: ServerMessage.Refusal.Reason) throws {
+        let refusal = ServerMessage.Refusal(sequence: upload.changeset.sequence, reasons: [reason])
+        try storage.addRefusal(refusal, of: upload.clientID)
+        rejections.append(.init(session: upload.session, refusal: refusal))
     }
 
     private mutating func apply(_ upload: Upload) throws {

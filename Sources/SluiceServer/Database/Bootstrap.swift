@@ -1,5 +1,7 @@
 internal import SluiceModel
 internal import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
 
 /// What a subscription has still to be sent, and what changed behind the pages that were.
 struct Bootstrap {
@@ -20,6 +22,24 @@ struct Bootstrap {
     /// How many objects there are about to be sent, and how many were.
     var expectedCount: Int
     var sentCount = 0
+    /// What the client has, where it listed that; it is told the differences only.
+    var known: KnownMembers?
+    /// How many members the client announced to have.
+    var announcedCount = 0
+    /// The digest of what the client has in the end, while that can be told without a search.
+    var digest: ViewDigest?
+    /// What the client has and the view has not, as far as it is still to be sent, last first; nil before all members
+    /// were looked at.
+    var leaving: [(object: ObjectRef, isRoot: Bool)]?
+
+    /// Whether nothing is left but what commits touched.
+    var isSent: Bool {
+        guard case .done = roots, let leaving else { return false }
+        return leaving.isEmpty
+    }
+
+    /// Whether the pages change what the client has or build it anew.
+    var kind: ServerMessage.Complete.Kind { announcedCount > 0 ? .resumed : .bootstrap }
 
     /// The share of the pages that was sent, below 1.
     var progress: Double { min(0.99, Double(sentCount) / Double(max(1, expectedCount))) }

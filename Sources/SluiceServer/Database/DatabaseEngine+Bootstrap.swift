@@ -19,33 +19,43 @@ extension DatabaseEngine {
     /// Sends one page; with the last, what changed meanwhile, in more pages if need be, and that the subscription is complete.
     func sendPage(of subscription: ViewSubscription, now: Timestamp) throws {
         guard var bootstrap = subscription.bootstrap else { return }
+        // What the client has is long: it must not be copied.
+        subscription.bootstrap = nil
+        defer { if !bootstrap.isSent { subscription.bootstrap = bootstrap } }
         let live = subscription.view.live
         var builder = ViewBlockBuilder(rowCountMax: .max, byteCountMax: limits.pageByteCount)
         try addLinked(&bootstrap, live, to: &builder)
         if bootstrap.linked.isEmpty, !builder.isFull { try addRoots(&bootstrap, live, to: &builder) }
-        let isLast = if case .done = bootstrap.roots { true } else { false }
-        if isLast {
-            try addTouched(bootstrap, live, to: &builder)
-            subscription.bootstrap = nil
-        } else {
-            subscription.bootstrap = bootstrap
-        }
+        if case .done = bootstrap.roots { try addLeaving(&bootstrap, live, to: &builder) }
+        if bootstrap.isSent { try addTouched(bootstrap, live, to: &builder) }
+        send(builder.blocks, of: subscription, bootstrap, now: now)
+        if bootstrap.isSent { subscription.session.comparedMemberCount -= bootstrap.announcedCount }
+    }
+
+    private func send(
+        _ blocks: [ViewBlock], of subscription: ViewSubscription, _ bootstrap: Bootstrap, now: Timestamp
+    ) {
         let session = subscription.session.id.session
-        for (position, block) in builder.blocks.enumerated() {
-            let page = ServerMessage.Page(
-                session: session, subscriptions: [subscription.id], version: storage.version,
-                progress: isLast ? 1 : bootstrap.progress, content: block)
-            var messages: [ServerMessage] = [.page(page)]
-            if isLast, position == builder.blocks.count - 1 {
+        for (position, block) in blocks.enumerated() {
+            var messages: [ServerMessage] = []
+            // A page without content begins a membership, and says nothing of one that is there.
+            if bootstrap.kind == .bootstrap || !block.isEmpty {
+                let page = ServerMessage.Page(
+                    session: session, subscriptions: [subscription.id], version: storage.version,
+                    progress: bootstrap.isSent ? 1 : bootstrap.progress, kind: bootstrap.kind, content: block)
+                messages.append(.page(page))
+                statistics.sentPageCount += 1
+                subscription.session.pageCredit -= min(subscription.session.pageCredit, 1)
+            }
+            if bootstrap.isSent, position == blocks.count - 1 {
+                // What was touched counts as it was when it was looked at.
                 let complete = ServerMessage.Complete(
                     session: session, subscription: subscription.id, version: storage.version, acceptedAt: now,
-                    kind: .bootstrap)
+                    kind: bootstrap.kind, digest: bootstrap.touched.isEmpty ? bootstrap.digest?.digest : nil)
                 messages.append(.complete(complete))
             }
-            send(messages, to: subscription.session.id)
-            statistics.sentPageCount += 1
+            if !messages.isEmpty { send(messages, to: subscription.session.id) }
         }
-        subscription.session.pageCredit -= min(subscription.session.pageCredit, UInt64(builder.blocks.count))
     }
 
     private func addLinked(_ bootstrap: inout Bootstrap, _ live: LiveView, to builder: inout ViewBlockBuilder) throws {
@@ -56,8 +66,24 @@ extension DatabaseEngine {
             guard let member = try live.member(object, in: storage), member.role == .linked,
                 let row = try storage.row(object)
             else { continue }
-            builder.add(row, of: object.classIndex, properties: member.included, role: .linked)
+            add(row, of: object, member, &bootstrap, live, to: &builder)
         }
+    }
+
+    /// Adds a member, unless the client has it as it is.
+    private func add(
+        _ row: Row, of object: ObjectRef, _ member: ViewMember, _ bootstrap: inout Bootstrap, _ live: LiveView,
+        to builder: inout ViewBlockBuilder
+    ) {
+        let isRoot = member.role == .root
+        if let count = bootstrap.digest?.count, count < limits.digestObjectCountMax {
+            bootstrap.digest?.add(row, of: object.classIndex, isRoot: isRoot)
+        } else {
+            bootstrap.digest = nil
+        }
+        let isKnown = bootstrap.known?.take(object, isRoot: isRoot, version: row.version) ?? false
+        if isKnown, live.includesAlike(object.classIndex) { return }
+        builder.add(row, of: object.classIndex, properties: member.included, role: isRoot ? .root : .linked)
     }
 
     private func addRoots(_ bootstrap: inout Bootstrap, _ live: LiveView, to builder: inout ViewBlockBuilder) throws {
@@ -69,8 +95,9 @@ extension DatabaseEngine {
             let page = try storage.rows(
                 matching: live.query, after: cursor, limit: limits.pageRowCount, byteCountMax: limits.pageByteCount)
             for row in page.rows {
-                let included = live.includedOfRoot(ObjectRef(classIndex, row.key))
-                builder.add(row, of: classIndex, properties: included, role: .root)
+                let object = ObjectRef(classIndex, row.key)
+                let member = ViewMember(role: .root, included: live.includedOfRoot(object))
+                add(row, of: object, member, &bootstrap, live, to: &builder)
             }
             bootstrap.sentCount += page.rows.count
             bootstrap.roots = page.next.map { .scan(after: $0) } ?? .done
@@ -83,11 +110,26 @@ extension DatabaseEngine {
                 guard let member = try live.member(object, in: storage), member.role == .root,
                     let row = try storage.row(object)
                 else { continue }
-                builder.add(row, of: object.classIndex, properties: member.included, role: .root)
+                add(row, of: object, member, &bootstrap, live, to: &builder)
             }
             bootstrap.sentCount += next - start
             bootstrap.roots = next < roots.count ? .listed(roots, next: next) : .done
         }
+    }
+
+    /// The departure of what the client has and the view has not.
+    private func addLeaving(_ bootstrap: inout Bootstrap, _ live: LiveView, to builder: inout ViewBlockBuilder) throws {
+        var leaving = bootstrap.leaving ?? bootstrap.known?.takeRest().reversed() ?? []
+        bootstrap.leaving = []
+        var room = limits.pageRowCount
+        while room > 0, !builder.isFull, case (let object, let isRoot)? = leaving.popLast() {
+            room -= 1
+            // What came into the view behind the pages was touched.
+            guard try live.member(object, in: storage) == nil else { continue }
+            let reason = try live.reasonOfDeparture(object, wasRoot: isRoot, in: storage)
+            builder.add(object, role: .member, reason: DepartureReason(reason))
+        }
+        bootstrap.leaving = leaving
     }
 
     /// The state, or the departure, of everything that commits touched behind the pages.

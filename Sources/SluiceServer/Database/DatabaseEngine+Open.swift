@@ -7,25 +7,27 @@ internal import SluiceWire
 extension DatabaseEngine {
     func open(_ id: SessionID, _ open: ClientMessage.Open, user: User, now: Timestamp) {
         do {
-            try extendSchema(by: open.schema, user: user)
             let isReadOnly = open.options.contains(.readOnly)
-            let login = isReadOnly ? nil : try identify(open.identity, user: user, now: now)
+            try extendSchema(by: open.schema, mayAdd: user.mayExtendSchema && !isReadOnly)
+            let client =
+                isReadOnly
+                ? identifyReader(open.identity, now: now) : try identify(open, user: user, now: now)
             // A client whose old connection is not yet known to be dead comes back on a new one.
-            if let login, let stale = sessions.values.first(where: { $0.clientID == login.record.id }) {
+            if !isReadOnly, let stale = sessions.values.first(where: { $0.clientID == client.record.id }) {
                 end(stale, .protocolViolation, "the client has opened another session", action: .retry)
             }
             let session = ServerSession(
-                id: id, user: user, clientID: login?.record.id, openedAt: now,
-                pageCredit: limits.server.pageCreditMax, unconfirmedNonce: login?.offer,
-                receivedSequence: login?.record.sequence ?? 0)
+                id: id, user: user, clientID: isReadOnly ? nil : client.record.id, openedAt: now,
+                pageCredit: limits.server.pageCreditMax, unconfirmedNonce: isReadOnly ? nil : client.offer,
+                receivedSequence: client.record.sequence)
             add(session)
-            let identity = login.map {
-                ClientIdentity(
-                    databaseID: storage.databaseID, epoch: storage.epoch, clientID: $0.record.id, nonce: $0.offer)
-            }
+            let identity = ClientIdentity(
+                databaseID: storage.databaseID, epoch: storage.epoch, clientID: client.record.id, nonce: client.offer)
             let opened = ServerMessage.Opened(
-                session: id.session, identity: identity, outcome: login?.outcome ?? .created, version: storage.version,
-                acknowledged: login?.record.sequence ?? 0, userID: user.id, schema: storage.schema)
+                session: id.session, identity: identity, outcome: client.outcome, version: storage.version,
+                acknowledged: client.record.sequence,
+                refusals: client.outcome == .resumed && !isReadOnly ? try storage.refusals(of: client.record.id) : [],
+                userID: user.id, schema: storage.schema)
             send([.opened(opened)], to: id)
         } catch let error as SchemaError {
             let code: ErrorCode = error.code == .notAllowed ? .permissionDenied : .incompatibleSchema
@@ -47,18 +49,33 @@ extension DatabaseEngine {
         var outcome: ServerMessage.OpenOutcome
     }
 
-    private func identify(_ identity: ClientIdentity?, user: User, now: Timestamp) throws -> Identified {
+    /// A reader leaves no record; what it has is right as long as database and epoch are the ones that it knows.
+    private func identifyReader(_ identity: ClientIdentity?, now: Timestamp) -> Identified {
+        let outcome: ServerMessage.OpenOutcome =
+            switch identity {
+            case nil: .created
+            case let known? where known.databaseID == storage.databaseID && known.epoch == storage.epoch: .resumed
+            case _?: .reset
+            }
+        let nobody = ObjectID(high: 0, low: 0)
+        return Identified(
+            record: ClientRecord(id: 0, userID: nil, nonce: nobody, createdAt: now), offer: nobody, outcome: outcome)
+    }
+
+    private func identify(_ open: ClientMessage.Open, user: User, now: Timestamp) throws -> Identified {
         var outcome = ServerMessage.OpenOutcome.created
-        if let identity {
+        if let identity = open.identity {
             outcome = .reset
-            if identity.databaseID == storage.databaseID, identity.epoch == storage.epoch,
-                var record = try storage.client(identity.clientID)
-            {
+            let isOurs = identity.databaseID == storage.databaseID && identity.epoch == storage.epoch
+            // A reader that begins to write has the objects, and needs an identity.
+            if isOurs, identity.clientID == 0 { outcome = .copied }
+            if isOurs, var record = try storage.client(identity.clientID) {
                 outcome = .copied
                 if identity.nonce == record.nonce || identity.nonce == next(after: record.nonce, record.id) {
                     try transaction {
                         record.nonce = identity.nonce
                         try storage.update(record)
+                        try storage.dropRefusals(of: record.id, through: open.acknowledged)
                     }
                     let offer = next(after: record.nonce, record.id)
                     return Identified(record: record, offer: offer, outcome: .resumed)
@@ -91,7 +108,7 @@ extension DatabaseEngine {
     /// A client that learnt of new classes while connected.
     func declare(_ schema: Schema, session: ServerSession) {
         do {
-            try extendSchema(by: schema, user: session.user)
+            try extendSchema(by: schema, mayAdd: session.user.mayExtendSchema && session.clientID != nil)
             send([.schema(session: session.id.session, schema: storage.schema)], to: session.id)
         } catch let error as SchemaError {
             let code: ErrorCode = error.code == .notAllowed ? .permissionDenied : .incompatibleSchema
@@ -102,16 +119,18 @@ extension DatabaseEngine {
         }
     }
 
-    private func extendSchema(by schema: Schema, user: User) throws {
+    private func extendSchema(by schema: Schema, mayAdd: Bool) throws {
         var merged = storage.schema
         let additions = try merged.merge(schema, sides: ("the server", "this client"))
         guard !additions.isEmpty else { return }
-        guard user.mayExtendSchema else {
+        guard mayAdd else {
             let name = additions.classes.first.map { "the class '\(merged[$0].name)'" } ?? "new properties"
-            throw SchemaError(.notAllowed, "the server does not have \(name), and this user may not add to its schema")
+            throw SchemaError(
+                .notAllowed, "the server does not have \(name), and this session may not add to its schema")
         }
         try becomeDurable()
         _ = try transaction { try storage.merge(schema, sides: ("the server", "this client")) }
+        replays.removeAll()
         // Positions stay, but views must see the new properties.
         for view in views.values {
             let live = try makeView(view.query.rebound(to: storage.schema))

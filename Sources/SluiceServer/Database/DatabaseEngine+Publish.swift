@@ -9,10 +9,13 @@ extension DatabaseEngine {
     func publish(_ group: CommittedGroup) throws {
         var concerned: [SessionID: [SessionBlock]] = [:]
         let before = OldStateSource(group.delta, over: storage, schema: storage.schema)
-        for live in index.candidates(for: group.delta) {
+        let candidates = index.candidates(for: group.delta)
+        var encoded: [ViewBlock: EncodedParts]? = candidates.count > 1 ? [:] : nil
+        for live in candidates {
             guard let view = views[live.query.hash] else { continue }
             guard let delta = try live.apply(group.delta, in: storage, before: before) else { continue }
-            try distribute(delta, of: view, group: group, to: &concerned)
+            view.digest = nil
+            try distribute(delta, of: view, group: group, to: &concerned, sharing: &encoded)
         }
         send(concerned, acknowledging: group)
     }
@@ -23,7 +26,7 @@ extension DatabaseEngine {
         var parts: EncodedParts
     }
 
-    /// A view's change, encoded once, in parts of bounded size.
+    /// A view's change, encoded once, in parts of bounded size. Views that show the same of a group share one.
     private final class EncodedParts {
         let blocks: [(block: SharedBlock, size: Int)]
 
@@ -32,15 +35,16 @@ extension DatabaseEngine {
     }
 
     private func distribute(
-        _ delta: ViewDelta, of view: SharedView, group: CommittedGroup, to concerned: inout [SessionID: [SessionBlock]]
+        _ delta: ViewDelta, of view: SharedView, group: CommittedGroup,
+        to concerned: inout [SessionID: [SessionBlock]], sharing known: inout [ViewBlock: EncodedParts]?
     ) throws {
         var parts: EncodedParts?
         for subscription in view.subscriptions {
-            if subscription.bootstrap != nil {
+            guard subscription.isComplete else {
                 subscription.bootstrap?.touched.formUnion(delta.objects)
                 continue
             }
-            let encoded = try parts ?? EncodedParts(encode(delta, group: group))
+            let encoded = try parts ?? encode(delta, group: group, sharing: &known)
             parts = encoded
             let id = subscription.session.id
             if let position = concerned[id]?.firstIndex(where: { $0.parts === encoded }) {
@@ -51,7 +55,9 @@ extension DatabaseEngine {
         }
     }
 
-    private func encode(_ delta: ViewDelta, group: CommittedGroup) throws -> [(block: SharedBlock, size: Int)] {
+    private func encode(
+        _ delta: ViewDelta, group: CommittedGroup, sharing known: inout [ViewBlock: EncodedParts]?
+    ) throws -> EncodedParts {
         var builder = ViewBlockBuilder(
             rowCountMax: limits.pageRowCount, byteCountMax: limits.pageByteCount,
             authors: delta.authors.map { group.authors[$0] })
@@ -60,8 +66,14 @@ extension DatabaseEngine {
         for object in delta.updated + delta.linkedUpdated { try builder.add(object, role: .member, source: storage) }
         for departure in delta.left { builder.add(departure, role: .root) }
         for departure in delta.linkedLeft { builder.add(departure, role: .linked) }
+        let block = builder.blocks[0]
+        // A large block is more likely to be like no other, and costs more to find.
+        let isShareable = builder.blocks.count == 1 && block.objects.count + block.departures.count <= 64
+        if isShareable, let same = known?[block] { return same }
         statistics.sentBlockCount += 1
-        return builder.blocks.map { (SharedBlock($0), $0.estimatedSize) }
+        let parts = EncodedParts(builder.blocks.map { (SharedBlock($0), $0.estimatedSize) })
+        if isShareable { known?[block] = parts }
+        return parts
     }
 
     private func send(_ concerned: [SessionID: [SessionBlock]], acknowledging group: CommittedGroup) {
@@ -81,7 +93,9 @@ extension DatabaseEngine {
                 }
             }
         }
-        for (frame, connections) in shared.values { actions.append(.broadcast(frame, to: connections)) }
+        for (frame, connections) in shared.values.sorted(by: { $0.connections[0] < $1.connections[0] }) {
+            actions.append(.broadcast(frame, to: connections))
+        }
         for id in group.acknowledged.keys.sorted() where concerned[id] == nil && sessions[id] != nil {
             for frame in commitFrames(id, [], group, group.acknowledged[id]) {
                 actions.append(.send(frame, to: id.connection))
@@ -120,20 +134,11 @@ extension DatabaseEngine {
                 acknowledged: isLast ? acknowledged : nil, isContinued: !isLast)
             var frame = FrameBuilder()
             for rejection in rejections where isLast {
-                let rejected = ServerMessage.Rejected(
-                    session: id.session, sequence: rejection.sequence, reasons: [rejection.reason])
-                frame.append(ServerMessage.rejected(rejected))
+                frame.append(ServerMessage.rejected(.init(session: id.session, refusal: rejection.refusal)))
             }
             frame.appendCommit(header, blocks: parts)
             return frame.finish()
         }
-    }
-}
-
-extension ViewDelta {
-    /// Every object that the delta speaks of.
-    fileprivate var objects: [ObjectRef] {
-        (entered + updated + linkedEntered + linkedUpdated).map(\.object) + (left + linkedLeft).map(\.object)
     }
 }
 

@@ -5,43 +5,54 @@ internal import SluiceViews
 internal import SluiceWire
 
 extension DatabaseEngine {
-    /// What a client that stood at `version` missed of a view.
-    ///
-    /// Costs nothing where nothing that the view could show has changed. Otherwise the log is replayed through the view's
-    /// predicate; views whose members depend on more than the object itself (limits, links) start anew.
+    /// What a client that stood at `version` missed of a view, by the log: the view is brought back to that version and
+    /// compared with itself.
     ///
     /// - Parameter byteCountMax: the most bytes before compression that the answer may have, about.
-    /// - Returns: nil when the client has to start anew.
+    /// - Returns: nil where the log does not reach back, or tells of too much.
     func replay(_ live: LiveView, since version: UInt64, byteCountMax: Int) throws -> ViewBlock? {
         guard version <= storage.version, version >= storage.logStart else { return nil }
         guard version < storage.version else { return ViewBlock() }
-        let olds = try storage.oldImages(since: version).filter {
-            live.concernedProperties[$0.object.classIndex] != nil
+        let commit = try replays.commit(since: version, to: storage.version) { try changes(since: version) }
+        guard let commit else { return nil }
+        guard live.concerns(commit) else { return ViewBlock() }
+        let block = try replays.block(of: live.query.hash, since: version, to: storage.version) {
+            try content(of: live.differences(since: commit, in: storage))
         }
-        guard !olds.isEmpty else { return ViewBlock() }
-        guard !live.holdsMembers, live.query.object == nil, !live.query.usesLinkPaths,
-            olds.count <= limits.replayObjectCountMax
-        else { return nil }
-        var builder = ViewBlockBuilder(rowCountMax: .max, byteCountMax: byteCountMax)
-        let evaluator = Evaluator(live.query, schema: storage.schema)
-        for (object, old) in olds {
-            guard !builder.isFull else { return nil }
-            guard object.classIndex == live.query.classIndex else { continue }
-            let included = live.includedOfRoot(object)
+        return block.estimatedSize <= byteCountMax ? block : nil
+    }
+
+    /// Everything that changed after a version, as one commit; nil if that is too much to look at.
+    private func changes(since version: UInt64) throws -> CommitDelta? {
+        guard let olds = try storage.oldImages(since: version, countMax: limits.replayObjectCountMax) else {
+            return nil
+        }
+        let deltas = try olds.compactMap { object, old -> ObjectDelta? in
             let new = try storage.row(object)
-            let wasMember = try old.map { try evaluator.matches($0, in: storage) } ?? false
-            let isMember = try new.map { try evaluator.matches($0, in: storage) } ?? false
-            switch (wasMember, isMember) {
-            case (false, true):
-                if let new { builder.add(new, of: object.classIndex, properties: included, role: .root) }
-            case (true, false):
-                builder.add(object, role: .root, reason: new == nil ? .deleted : .filter)
-            case (true, true):
-                guard let old, let new else { continue }
-                let delta = ObjectDelta(object: object, old: old, new: new, authors: [])
-                let changed = delta.changed.intersection(included)
-                if !changed.isEmpty { builder.add(new, of: object.classIndex, properties: changed, role: .member) }
-            case (false, false): continue
+            return old == nil && new == nil ? nil : ObjectDelta(object: object, old: old, new: new, authors: [])
+        }
+        return CommitDelta(changes: deltas, version: storage.version)
+    }
+
+    private func content(of differences: [ViewDifference]) throws -> ViewBlock {
+        var builder = ViewBlockBuilder(rowCountMax: .max, byteCountMax: .max)
+        for difference in differences {
+            let object = difference.object
+            guard let now = difference.now, let row = try storage.row(object) else {
+                if difference.before != nil {
+                    builder.add(object, role: .member, reason: DepartureReason(difference.reason))
+                }
+                continue
+            }
+            let role: RowRole = now.role == .root ? .root : .linked
+            if difference.before?.role == now.role {
+                guard !difference.changed.isEmpty else { continue }
+                builder.add(row, of: object.classIndex, properties: difference.changed, role: .member)
+            } else {
+                if difference.before?.role == .root {
+                    builder.add(object, role: .root, reason: DepartureReason(difference.reason))
+                }
+                builder.add(row, of: object.classIndex, properties: difference.changed, role: role)
             }
         }
         return builder.blocks[0]

@@ -51,6 +51,16 @@ extension DatabaseEngine {
             ("supersededOperations", .number(statistics.supersededOperationCount)),
             ("rejectedTransactions", .number(statistics.rejectedChangesetCount)),
             ("pagesSent", .number(statistics.sentPageCount)),
+            (
+                "subscriptionsStarted",
+                .object([
+                    ("current", .number(statistics.starts[.current])),
+                    ("replayed", .number(statistics.starts[.replayed])),
+                    ("equal", .number(statistics.starts[.equal])),
+                    ("compared", .number(statistics.starts[.compared])),
+                    ("anew", .number(statistics.starts[.anew])),
+                ])
+            ),
         ])
     }
 
@@ -71,7 +81,7 @@ extension DatabaseEngine {
                     ("query", .string(view.query.canonicalText)),
                     ("hash", .string(view.query.hash.description)),
                     ("subscribers", .number(UInt64(view.subscriptions.count))),
-                    ("bootstrapping", .number(UInt64(view.subscriptions.count { $0.bootstrap != nil }))),
+                    ("bootstrapping", .number(UInt64(view.subscriptions.count { !$0.isComplete }))),
                 ])
             })
     }

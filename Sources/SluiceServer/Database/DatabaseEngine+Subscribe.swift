@@ -7,6 +7,8 @@ internal import SluiceWire
 /// What brings the subscriptions of a returning client up to date, all in one frame.
 struct Resumption {
     var messages: [ServerMessage] = []
+    /// What is asked of the client, after the messages.
+    var inquiries: [ServerMessage] = []
     /// What there is still room for, in bytes before compression.
     var byteCountLeft: Int
 
@@ -44,14 +46,43 @@ extension DatabaseEngine {
         session.subscriptions[request.subscription] = subscription
         view.add(subscription)
         if let resume = request.resume, resume.queryHash == query.hash,
-            let content = try replay(view.live, since: resume.version, byteCountMax: resumed.byteCountLeft)
+            try self.resume(subscription, resume, with: &resumed, now: now)
         {
-            resumed.byteCountLeft -= content.estimatedSize
-            resumed.messages += resumeMessages(subscription, content: content, now: now)
             return
         }
+        statistics.starts[.anew] += 1
         subscription.bootstrap = try makeBootstrap(of: view.live)
         bootstrapping.append(subscription)
+    }
+
+    /// Brings a subscription up to date from what the client has.
+    ///
+    /// - Returns: whether that is possible.
+    private func resume(
+        _ subscription: ViewSubscription, _ resume: ClientMessage.Resume, with resumed: inout Resumption, now: Timestamp
+    ) throws -> Bool {
+        let live = subscription.view.live
+        if resume.isWhole,
+            let content = try replay(live, since: resume.version, byteCountMax: resumed.byteCountLeft)
+        {
+            statistics.starts[content.isEmpty ? .current : .replayed] += 1
+            resumed.byteCountLeft -= content.estimatedSize
+            resumed.messages += try resumeMessages(subscription, content: content, now: now)
+            return true
+        }
+        if let digest = resume.digest, try digest == self.digest(of: subscription.view) {
+            statistics.starts[.equal] += 1
+            resumed.messages += try resumeMessages(subscription, content: ViewBlock(), now: now)
+            return true
+        }
+        guard canCompare(resume, session: subscription.session) else { return false }
+        statistics.starts[.compared] += 1
+        let count = Int(resume.memberCount)
+        subscription.session.comparedMemberCount += count
+        subscription.comparison = Comparison(announcedCount: count)
+        resumed.inquiries.append(
+            .listMembers(session: subscription.session.id.session, subscription: subscription.id))
+        return true
     }
 
     private func refuse(
@@ -66,11 +97,12 @@ extension DatabaseEngine {
 
     private func resumeMessages(
         _ subscription: ViewSubscription, content: ViewBlock, now: Timestamp
-    ) -> [ServerMessage] {
+    ) throws -> [ServerMessage] {
         let session = subscription.session.id.session
         let complete = ServerMessage.Complete(
-            session: session, subscription: subscription.id, version: storage.version, acceptedAt: now, kind: .resumed)
-        guard !content.objects.isEmpty || !content.departures.isEmpty else { return [.complete(complete)] }
+            session: session, subscription: subscription.id, version: storage.version, acceptedAt: now, kind: .resumed,
+            digest: try digest(of: subscription.view))
+        guard !content.isEmpty else { return [.complete(complete)] }
         let page = ServerMessage.Page(
             session: session, subscriptions: [subscription.id], version: storage.version, progress: 1, kind: .resumed,
             content: content)
@@ -97,6 +129,8 @@ extension DatabaseEngine {
         let view = subscription.view
         view.remove(subscription)
         bootstrapping.removeAll { $0 === subscription }
+        let announced = subscription.comparison?.announcedCount ?? subscription.bootstrap?.announcedCount ?? 0
+        subscription.session.comparedMemberCount -= announced
         guard view.subscriptions.isEmpty else { return }
         views[view.query.hash] = nil
         index.remove(view.live)

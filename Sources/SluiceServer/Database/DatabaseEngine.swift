@@ -21,6 +21,10 @@ package final class DatabaseEngine {
         package var frameByteCount = 3 << 20
         /// The most changed objects that a returning client is told one by one; beyond that it starts anew.
         package var replayObjectCountMax = 20_000
+        /// The most members that a client lists in one session at a time; with more it starts anew.
+        package var comparedMemberCountMax = 500_000
+        /// The most members of a view whose digest is made, for clients that come back to check themselves by.
+        package var digestObjectCountMax = 1_000
         /// Versions and bytes of log that are kept for returning clients.
         package var logVersionCount: UInt64 = 1_000_000
         package var logByteCount = 256 << 20
@@ -45,6 +49,7 @@ package final class DatabaseEngine {
     var automaticIndexes: AutomaticIndexes
     var hasFoundIndexes = false
     var bootstrapping: [ViewSubscription] = []
+    var replays: ReplayCache
     private var uploads: [Upload] = []
     private var uploadOperationCount = 0
     var actions: [DatabaseAction] = []
@@ -64,6 +69,7 @@ package final class DatabaseEngine {
         self.random = random
         self.workerID = workerID
         automaticIndexes = AutomaticIndexes(limits: limits.automaticIndexes)
+        replays = ReplayCache(objectCountMax: 2 * limits.replayObjectCountMax)
     }
 
     /// Handles a batch of events; uploads in it are committed together.
@@ -180,6 +186,8 @@ package final class DatabaseEngine {
                 if let ended = session.subscriptions.removeValue(forKey: subscription) { remove(ended) }
             case .credit(_, let pages):
                 session.pageCredit += min(pages, limits.server.pageCreditMax - session.pageCredit)
+            case .members(let members):
+                guardingStorage(session) { try take(members, session: session) }
             case .reportRequest(let request):
                 report(request, session: session, now: now)
             case .close:
@@ -191,7 +199,9 @@ package final class DatabaseEngine {
             }
         }
         // One frame, so that the client steps to the new version once, with everything it resumed.
-        if !resumed.messages.isEmpty, sessions[id] != nil { send(resumed.messages, to: id) }
+        guard sessions[id] != nil else { return }
+        if !resumed.messages.isEmpty { send(resumed.messages, to: id) }
+        if !resumed.inquiries.isEmpty { send(resumed.inquiries, to: id) }
     }
 
     private func take(_ changesets: [Changeset], from session: ServerSession, now: Timestamp) {

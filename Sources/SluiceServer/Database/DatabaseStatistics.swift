@@ -9,6 +9,7 @@ package struct DatabaseStatistics: Sendable, Hashable {
     package var rejectedChangesetCount: UInt64 = 0
     package var sentPageCount: UInt64 = 0
     package var sentBlockCount: UInt64 = 0
+    package var starts = StartCounts()
 
     mutating func note(_ group: CommittedGroup) {
         groupCount += 1
@@ -16,5 +17,38 @@ package struct DatabaseStatistics: Sendable, Hashable {
         changedObjectCount += UInt64(group.delta.changes.count)
         supersededOperationCount += UInt64(group.supersededCount)
         rejectedChangesetCount += UInt64(group.rejections.count)
+    }
+}
+
+/// How subscriptions were started, by how often.
+package struct StartCounts: Sendable, Hashable {
+    package enum Path: Int, Sendable, CaseIterable {
+        /// What the client had was right still.
+        case current
+        /// The log told what the client had missed.
+        case replayed
+        /// The log did not reach back, and the client's digest was that of the view.
+        case equal
+        /// The client listed what it had.
+        case compared
+        /// Everything was sent.
+        case anew
+    }
+
+    private var counts = [UInt64](repeating: 0, count: Path.allCases.count)
+
+    package init() {}
+
+    package static func + (left: StartCounts, right: StartCounts) -> StartCounts {
+        var sum = left
+        for path in Path.allCases { sum[path] += right[path] }
+        return sum
+    }
+
+    package static func += (left: inout StartCounts, right: StartCounts) { left = left + right }
+
+    package internal(set) subscript(path: Path) -> UInt64 {
+        get { counts[path.rawValue] }
+        set { counts[path.rawValue] = newValue }
     }
 }

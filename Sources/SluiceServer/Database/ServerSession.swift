@@ -11,6 +11,8 @@ final class ServerSession {
     var subscriptions: [UInt64: ViewSubscription] = [:]
     /// How many more pages may travel before the client has applied earlier ones.
     var pageCredit: UInt64
+    /// How many members the client has listed, or was asked to list, for subscriptions that are not complete yet.
+    var comparedMemberCount = 0
     /// The nonce that the client must have stored, since it was part of its last opening; nil once the server stored it too.
     var unconfirmedNonce: ObjectID?
     /// The highest sequence received, so that gaps are noticed.
@@ -37,6 +39,10 @@ final class ViewSubscription {
     let view: SharedView
     /// What is still to be sent before the subscription is complete; nil once it is.
     var bootstrap: Bootstrap?
+    /// Set while the client lists its members.
+    var comparison: Comparison?
+
+    var isComplete: Bool { bootstrap == nil && comparison == nil }
 
     init(id: UInt64, session: ServerSession, view: SharedView, bootstrap: Bootstrap?) {
         self.id = id

@@ -7,12 +7,18 @@ final class SharedView {
     private(set) var live: LiveView
     private(set) var subscriptions: [ViewSubscription] = []
 
+    /// The digest of what the view holds, nil within where it has none; nil while nobody asked since the last change.
+    var digest: ObjectID??
+
     init(_ live: LiveView) { self.live = live }
 
     var query: Query { live.query }
 
     /// Puts a view of the same query, made for a grown schema, in the place of the old one.
-    func replace(by live: LiveView) { self.live = live }
+    func replace(by live: LiveView) {
+        self.live = live
+        digest = nil
+    }
 
     func add(_ subscription: ViewSubscription) { subscriptions.append(subscription) }
 

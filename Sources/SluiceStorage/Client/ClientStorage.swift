@@ -114,6 +114,8 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
 
     /// Starts the membership of a bootstrap beside the current one, or starts it again from nothing.
     func beginStaging(_ subscription: UInt64) throws
+    /// Starts the membership of a bootstrap as a copy of the current one.
+    func beginStagingCopy(_ subscription: UInt64) throws
     /// Whether a bootstrap's membership is being staged. Survives reopening.
     func isStaging(_ subscription: UInt64) -> Bool
     /// Adds to or removes from the staged membership.

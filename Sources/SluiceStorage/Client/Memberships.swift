@@ -83,6 +83,16 @@ struct Memberships: Sendable {
         bitmaps[subscription] = replaced.isEmpty ? nil : replaced
     }
 
+    /// Puts copies of the bitmaps in the place of the staged ones. Everything must be stored already; the caller does the
+    /// same to what is stored.
+    mutating func copyToStaged(_ subscription: UInt64) {
+        for (place, bitmap) in bitmaps[subscription] ?? [:] where !place.isStaged {
+            var place = place
+            place.isStaged = true
+            bitmaps[subscription]?[place] = bitmap
+        }
+    }
+
     /// What must be stored; the next call knows nothing of it.
     mutating func takeChanged() -> Set<ChunkPlace> {
         defer { changed = [] }

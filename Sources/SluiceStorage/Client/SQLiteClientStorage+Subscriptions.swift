@@ -69,6 +69,17 @@ extension SQLiteClientStorage {
         try setStaging(true, subscription)
     }
 
+    package func beginStagingCopy(_ subscription: UInt64) throws {
+        try beginStaging(subscription)
+        try storeMembers()
+        state.members.copyToStaged(subscription)
+        let sql = """
+            INSERT INTO _members (subscription, staged, class, role, chunk, rows) \
+            SELECT subscription, 1, class, role, chunk, rows FROM _members WHERE subscription = ?
+            """
+        try run(sql, subscription)
+    }
+
     package func discardStaging(_ subscription: UInt64) throws {
         try requireTransaction()
         _ = try requireSubscription(subscription)

@@ -2,7 +2,7 @@ package import SluiceModel
 
 extension SQLiteServerStorage {
     /// Walks the log forward: what a change replaced first is what the object had. The rest is as it is now.
-    package func oldImages(since version: UInt64) throws -> [(object: ObjectRef, row: Row?)] {
+    package func oldImages(since version: UInt64, countMax: Int) throws -> [(object: ObjectRef, row: Row?)]? {
         var order: [ObjectRef] = []
         var images: [ObjectRef: OldImage] = [:]
         try forEachLogEntry(after: version) { entry in
@@ -10,8 +10,9 @@ extension SQLiteServerStorage {
                 if images[change.object] == nil { order.append(change.object) }
                 images[change.object, default: OldImage(before: change)].note(change)
             }
-            return true
+            return order.count <= countMax
         }
+        guard order.count <= countMax else { return nil }
         return try order.map { object in
             switch images[object] {
             case .partial(let version, let known)?:

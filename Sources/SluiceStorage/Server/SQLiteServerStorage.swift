@@ -62,6 +62,11 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
             CREATE TABLE _clients (id INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT, nonce BLOB NOT NULL, \
             sequence INTEGER NOT NULL, version INTEGER NOT NULL, created INTEGER NOT NULL)
             """)
+        try connection.execute(
+            """
+            CREATE TABLE _refusals (client INTEGER NOT NULL, sequence INTEGER NOT NULL, refusal BLOB NOT NULL, \
+            PRIMARY KEY (client, sequence)) WITHOUT ROWID
+            """)
         let meta = MetaTable(connection)
         try meta.set("databaseID", SQLBinding.bytes(of: databaseID))
         try meta.set("epoch", 1)

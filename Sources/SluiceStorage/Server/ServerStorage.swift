@@ -1,5 +1,6 @@
 package import SluiceModel
 package import SluiceViews
+package import SluiceWire
 
 /// One database of a server: objects, the log of accepted uploads, and the clients.
 ///
@@ -37,8 +38,10 @@ package protocol ServerStorage: ObjectWriting {
     /// Every object touched after a version, with its image at that version (nil if it did not exist), in the order in
     /// which they were first touched.
     ///
+    /// - Parameter countMax: the most objects wanted; no more of the log is read once there are more.
+    /// - Returns: nil if there are more objects.
     /// - Throws: ``StorageError/Code/logTrimmed`` if the log does not reach back to `version`.
-    func oldImages(since version: UInt64) throws -> [(object: ObjectRef, row: Row?)]
+    func oldImages(since version: UInt64, countMax: Int) throws -> [(object: ObjectRef, row: Row?)]?
 
     /// Drops the oldest entries beyond what is to be kept, and the tombstones that only they explained. Its own small
     /// transaction.
@@ -62,6 +65,18 @@ package protocol ServerStorage: ObjectWriting {
 
     /// Notes the last upload accepted from a client.
     func setClientProgress(_ id: UInt64, sequence: UInt64) throws
+
+    /// Keeps what was refused of a client's until the client has heard of it. Of the most recent ones,
+    /// ``refusalCountMax`` are kept.
+    func addRefusal(_ refusal: ServerMessage.Refusal, of client: UInt64) throws
+
+    /// What was refused of a client's and is still kept, ascending by sequence.
+    func refusals(of client: UInt64) throws -> [ServerMessage.Refusal]
+
+    /// Drops what a client has heard of.
+    ///
+    /// - Parameter sequence: the highest of them.
+    func dropRefusals(of client: UInt64, through sequence: UInt64) throws
 
     /// Changes the epoch, after a restore from a backup.
     func setEpoch(_ epoch: UInt64) throws
@@ -89,4 +104,11 @@ package protocol ServerStorage: ObjectWriting {
 
     /// Writes a copy of the database to a new file, which appears whole or not at all. Between transactions only.
     func copy(toFile path: String) throws
+}
+
+extension ServerStorage {
+    /// Every object touched after a version, with its image at that version, however many there are.
+    package func oldImages(since version: UInt64) throws -> [(object: ObjectRef, row: Row?)] {
+        try oldImages(since: version, countMax: .max) ?? []
+    }
 }

@@ -56,7 +56,7 @@ public final class EventRecorder<Element: ResultElement>: Sendable {
     /// - Throws: ``TimedOut``.
     @discardableResult
     public func event(
-        from index: Int = 0, timeout: Duration = .seconds(20),
+        from index: Int = 0, timeout: Duration = .seconds(120),
         where condition: @escaping @Sendable (Change<Element>) -> Bool
     ) async throws -> Change<Element> {
         try await withCheckedThrowingContinuation { continuation in
@@ -87,7 +87,7 @@ public final class EventRecorder<Element: ResultElement>: Sendable {
     ///
     /// - Throws: ``TimedOut``.
     @discardableResult
-    public func complete(from index: Int = 0, timeout: Duration = .seconds(20)) async throws -> Change<Element> {
+    public func complete(from index: Int = 0, timeout: Duration = .seconds(120)) async throws -> Change<Element> {
         try await event(from: index, timeout: timeout) { $0.state == .complete }
     }
 }

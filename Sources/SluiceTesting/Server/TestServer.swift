@@ -138,7 +138,7 @@ public final class TestServer: Sendable {
     /// Gives a store its network back; it connects at once, whatever the clock says.
     public func restore(_ store: Store) {
         link(of: store)?.restore()
-        store.core.performLater { $0.handle(.reconnect) }
+        Self.reconnect(store.core)
     }
 
     private func link(of store: Store) -> ClientLink? {
@@ -147,7 +147,18 @@ public final class TestServer: Sendable {
 
     private func reconnect() {
         for client in state.withLock({ Array($0.clients.values) }) {
-            client.core?.performLater { $0.handle(.reconnect) }
+            if let core = client.core { Self.reconnect(core) }
+        }
+    }
+
+    /// Has a store connect now. An attempt that is under way, and may have met the network as it was, ends first.
+    private static func reconnect(_ core: StoreCore) {
+        core.performLater { [weak core] engine in
+            if engine.isConnecting {
+                if let core { reconnect(core) }
+            } else {
+                engine.handle(.reconnect)
+            }
         }
     }
 }

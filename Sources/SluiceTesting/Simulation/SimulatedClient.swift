@@ -9,6 +9,8 @@ final class SimulatedClient {
     struct Write {
         let sequence: UInt64
         let timestamp: HybridTimestamp
+        /// Whether the server refuses it.
+        let isRefused: Bool
     }
 
     struct Hold {
@@ -28,6 +30,8 @@ final class SimulatedClient {
     /// Queries that were left syncing without an observer.
     var kept: [Query] = []
     var ledger: [Write] = []
+    /// How often a refusal was reported.
+    private(set) var refusalCount = 0
     /// The number that the server gave this client.
     private(set) var clientID: UInt64?
     var connection: UInt64?
@@ -71,9 +75,11 @@ final class SimulatedClient {
         }
         var engineOptions = ClientEngine.Options()
         engineOptions.databaseName = "simulation"
+        engineOptions.listedMemberCountMax = options.listedMemberCountMax
         let engine = try ClientEngine(
             storage: storage, options: engineOptions, now: clock, random: random,
             log: problems.sink("client \(index)"))
+        engine.onRejection = { [unowned self] _ in refusalCount += 1 }
         opened = (storage, engine)
     }
 
@@ -118,12 +124,15 @@ final class SimulatedClient {
     /// Runs a transaction and remembers it if it was queued for the server.
     func write(_ body: (LocalWriter) throws -> Void) throws {
         let before = storage.lastSequence
-        defer {
-            if storage.lastSequence > before {
-                ledger.append(Write(sequence: storage.lastSequence, timestamp: storage.clock))
-            }
+        let outcome = Result { try engine.write(body) }
+        try storage.forEachOutboxChangeset(after: before) { changeset in
+            ledger.append(
+                Write(
+                    sequence: changeset.sequence, timestamp: changeset.timestamp,
+                    isRefused: changeset.operations.count > options.operationCountMax))
+            return true
         }
-        try engine.write(body)
+        try outcome.get()
     }
 
     /// The client's number at the server, which must never change.

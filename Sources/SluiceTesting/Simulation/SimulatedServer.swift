@@ -13,6 +13,10 @@ final class SimulatedServer {
     private var engine: DatabaseEngine
     private var protocols: [UInt64: ConnectionProtocol] = [:]
     let history: ServerHistory
+    private var startsOfEarlierLives = StartCounts()
+
+    /// How subscriptions were started, over all lives.
+    var starts: StartCounts { startsOfEarlierLives + engine.statistics.starts }
 
     /// What the server wants of the network.
     enum Output {
@@ -43,7 +47,9 @@ final class SimulatedServer {
         limits.pageRowCount = options.pageRowCount
         limits.groupOperationCountMax = options.groupOperationCountMax
         limits.replayObjectCountMax = options.replayObjectCountMax
+        limits.comparedMemberCountMax = options.comparedMemberCountMax
         limits.server.pageCreditMax = 2
+        limits.server.operationCountMax = options.operationCountMax
         return DatabaseEngine(
             name: "simulation", storage: storage, workerID: "worker", limits: limits, log: problems.sink("server"),
             random: random)
@@ -110,6 +116,7 @@ final class SimulatedServer {
             storage.close()
             storage = try Self.open(path)
         }
+        startsOfEarlierLives += engine.statistics.starts
         engine = Self.engine(storage, options, problems, random)
         try history.record(storage)
     }

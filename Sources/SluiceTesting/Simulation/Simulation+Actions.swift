@@ -33,6 +33,8 @@ extension Simulation {
             try handle(.stop, of: client)
         case .deliver:
             for _ in 0..<(1 + generator.below(6)) { guard try deliver(&generator) else { break } }
+        case .deliverMuch:
+            for _ in 0..<generator.below(80) { guard try deliver(&generator) else { break } }
         case .crashServerAfterHandling: _ = try deliver(&generator, crashingServer: true)
         case .crashClientAfterHandling: _ = try deliver(&generator, crashingClient: true)
         case .advance: _ = try advance()

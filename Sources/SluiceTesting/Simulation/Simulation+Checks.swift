@@ -94,11 +94,10 @@ extension Simulation {
             throw SimulationFailure("client \(client.index) counts \(client.storage.outboxCount) of \(waiting.count)")
         }
         for write in client.ledger where !waiting.contains(write.sequence) {
-            guard let clientID = client.clientID,
-                server.history.accepted[.init(clientID: clientID, timestamp: write.timestamp)] == 1
-            else {
+            guard server.history.has(write, of: client) else {
                 throw SimulationFailure(
-                    "client \(client.index) dropped transaction \(write.sequence), which the server does not have")
+                    "client \(client.index) dropped transaction \(write.sequence), which the server should \(write.isRefused ? "not " : "")have"
+                )
             }
         }
     }
@@ -194,9 +193,15 @@ extension Simulation {
             throw SimulationFailure("client \(client.index) has pending objects and an empty outbox")
         }
         for write in client.ledger {
-            guard let clientID = client.clientID,
-                server.history.accepted[.init(clientID: clientID, timestamp: write.timestamp)] == 1
-            else { throw SimulationFailure("client \(client.index): transaction \(write.sequence) never arrived") }
+            guard server.history.has(write, of: client) else {
+                throw SimulationFailure("client \(client.index): transaction \(write.sequence) never arrived")
+            }
+        }
+        let refused = client.ledger.count { $0.isRefused }
+        // Reports of one life may be lost with it, between the commit and the call.
+        guard client.refusalCount == refused || (client.life > 0 && client.refusalCount < refused) else {
+            throw SimulationFailure(
+                "client \(client.index) heard of \(client.refusalCount) refusals of \(refused)")
         }
         for record in storage.subscriptions where !record.isDormant {
             guard record.state == .complete else {
@@ -208,5 +213,14 @@ extension Simulation {
         try client.engine.purgeUnsubscribed()
         try settle(client)
         try checkNothingUnheld(client)
+    }
+}
+
+extension ServerHistory {
+    /// Whether the server took a client's transaction once, or never if it had to refuse it.
+    fileprivate func has(_ write: SimulatedClient.Write, of client: SimulatedClient) -> Bool {
+        guard let clientID = client.clientID else { return false }
+        let count = accepted[.init(clientID: clientID, timestamp: write.timestamp)]
+        return count == (write.isRefused ? nil : 1)
     }
 }

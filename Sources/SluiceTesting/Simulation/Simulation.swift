@@ -2,7 +2,7 @@ internal import FoundationEssentials
 import Sluice
 import SluiceModel
 import SluiceQuery
-import SluiceServer
+package import SluiceServer
 import SluiceStorage
 import SluiceWire
 
@@ -63,6 +63,9 @@ package final class Simulation {
     deinit {
         if let folder { try? FileManager.default.removeItem(atPath: folder) }
     }
+
+    /// How the server started subscriptions so far.
+    package var starts: StartCounts { server.starts }
 
     var now: Timestamp { Timestamp(microseconds: clock.now) }
 

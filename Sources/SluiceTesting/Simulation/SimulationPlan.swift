@@ -15,6 +15,8 @@ package struct SimulationAction: Sendable, CustomStringConvertible {
         case startSync, stopSync
         /// Some steps of the network and the server.
         case deliver
+        /// Many of them.
+        case deliverMuch
         /// The next timer fires.
         case advance
         /// The client's connection breaks; frames under way are lost.
@@ -39,8 +41,17 @@ package struct SimulationAction: Sendable, CustomStringConvertible {
     static let weights: [(Kind, Int)] = [
         (.write, 60), (.abandonWrite, 2), (.observe, 16), (.stopToken, 12), (.stopSyncing, 3), (.hold, 3),
         (.releaseHold, 3), (.lag, 4), (.catchUp, 4), (.purgeUnsubscribed, 3), (.startSync, 3), (.stopSync, 2),
-        (.deliver, 120), (.advance, 14), (.cut, 6), (.unplug, 3), (.plugIn, 4), (.crashClient, 3), (.crashServer, 2),
-        (.crashServerAfterHandling, 2), (.crashClientAfterHandling, 2), (.trimLog, 1),
+        (.deliver, 120), (.deliverMuch, 2), (.advance, 14), (.cut, 6), (.unplug, 3), (.plugIn, 4), (.crashClient, 3),
+        (.crashServer, 2),
+        (.crashServerAfterHandling, 2), (.crashClientAfterHandling, 2), (.trimLog, 3),
+    ]
+
+    /// Clients that keep what they observe, go and come back while others write.
+    static let returningWeights: [(Kind, Int)] = [
+        (.write, 50), (.abandonWrite, 1), (.observe, 16), (.stopToken, 3), (.stopSyncing, 1), (.hold, 1),
+        (.releaseHold, 1), (.lag, 2), (.catchUp, 3), (.purgeUnsubscribed, 1), (.startSync, 10), (.stopSync, 8),
+        (.deliver, 10), (.deliverMuch, 50), (.advance, 20), (.cut, 12), (.unplug, 6), (.plugIn, 16), (.crashClient, 3),
+        (.crashServer, 2), (.crashServerAfterHandling, 1), (.crashClientAfterHandling, 1), (.trimLog, 3),
     ]
 }
 
@@ -52,6 +63,10 @@ package struct SimulationOptions: Sendable {
     package var pageRowCount = 3
     package var groupOperationCountMax = 20_000
     package var replayObjectCountMax = 20_000
+    /// The most operations of a transaction that the server takes; larger ones it refuses.
+    package var operationCountMax: UInt64 = 100_000
+    package var comparedMemberCountMax = 500_000
+    package var listedMemberCountMax = 10_000
     /// How far the clients' clocks may be off, in microseconds.
     package var clockSkewMax: Int64 = 0
     /// Whether the last client declares no classes and learns them from the server.
@@ -77,16 +92,22 @@ package struct SimulationPlan: Sendable {
         options.usesFiles = generator.chance(15)
         options.pageRowCount = generator.pick([1, 2, 3, 5, 100])
         options.groupOperationCountMax = generator.pick([1, 5, 20_000])
-        options.replayObjectCountMax = generator.pick([0, 3, 20_000])
+        options.replayObjectCountMax = generator.pick([0, 3, 20_000, 20_000])
+        options.comparedMemberCountMax = generator.pick([4, 500_000, 500_000])
+        options.listedMemberCountMax = generator.pick([1, 2, 10_000])
         options.clockSkewMax = generator.pick([0, 0, 5_000, 50_000_000])
         options.lastClientLearnsSchema = options.clientCount > 1 && generator.chance(20)
         options.queryCount = generator.pick([2, 4, 8, 12])
+        options.operationCountMax = generator.pick([100_000, 100_000, 100_000, 2])
+        let isReturning = generator.chance(50)
+        let weights = isReturning ? SimulationAction.returningWeights : SimulationAction.weights
+        if isReturning { options.queryCount = generator.pick([2, 3, 5]) }
         self.options = options
         var actions: [SimulationAction] = []
         for _ in 0..<actionCount {
             actions.append(
                 SimulationAction(
-                    kind: generator.pick(weighted: SimulationAction.weights),
+                    kind: generator.pick(weighted: weights),
                     client: generator.below(options.clientCount), seed: generator.next()))
         }
         self.actions = actions

@@ -38,6 +38,9 @@ package struct ClosurePlan: Sendable {
     /// The states of linked objects of each class.
     private(set) var linkedStates: [Int: [Int]] = [:]
 
+    /// The classes of whose objects the view includes now this and now that, as they are reached.
+    private(set) var mixedClasses: Set<Int> = []
+
     /// - Parameters:
     ///   - rootClasses: the classes that results may be of.
     ///   - schema: the schema that the exclusion tree's positions belong to.
@@ -74,6 +77,9 @@ package struct ClosurePlan: Sendable {
                 states[target].arrivals.append(Arrival(source: index, sourceClass: classIndex, property: property))
             }
             index += 1
+        }
+        for state in states where state.included != includable(ofClass: state.classIndex) {
+            mixedClasses.insert(state.classIndex)
         }
     }
 

@@ -1,10 +1,10 @@
 package import SluiceModel
 
-/// A digest of a set of objects and their visible values: the sum, modulo 2^128, of a hash of each.
+/// A digest of the members of a view with their visible values: the sum, modulo 2^128, of a hash of each.
 ///
 /// The order of adding does not matter, and what was added can be taken away again, so the digest of a live view is kept
-/// in constant time per change. The hash is the first 128 bits of SHA-256 over the object's global id and, for each
-/// visible property, its name and its value with type and length before it.
+/// in constant time per change. The hash is the first 128 bits of SHA-256 over the object's global id, its role and, for
+/// each visible property, its name and its value with type and length before it. PROTOCOL.md has it to the byte.
 package struct DigestAccumulator: Sendable, Hashable {
     private var sum: UInt128 = 0
 
@@ -16,18 +16,21 @@ package struct DigestAccumulator: Sendable, Hashable {
     }
 
     /// Adds an object with the values of the given properties.
-    package mutating func add(_ row: Row, of classSchema: ClassSchema, properties: PropertySet) {
-        sum &+= Self.hash(row, of: classSchema, properties: properties)
+    package mutating func add(_ row: Row, of classSchema: ClassSchema, properties: PropertySet, isRoot: Bool) {
+        sum &+= Self.hash(row, of: classSchema, properties: properties, isRoot: isRoot)
     }
 
     /// Takes away what was added with the same arguments.
-    package mutating func subtract(_ row: Row, of classSchema: ClassSchema, properties: PropertySet) {
-        sum &-= Self.hash(row, of: classSchema, properties: properties)
+    package mutating func subtract(_ row: Row, of classSchema: ClassSchema, properties: PropertySet, isRoot: Bool) {
+        sum &-= Self.hash(row, of: classSchema, properties: properties, isRoot: isRoot)
     }
 
-    private static func hash(_ row: Row, of classSchema: ClassSchema, properties: PropertySet) -> UInt128 {
+    private static func hash(
+        _ row: Row, of classSchema: ClassSchema, properties: PropertySet, isRoot: Bool
+    ) -> UInt128 {
         var encoder = DigestEncoder()
         encoder.append(Identity(className: classSchema.name, key: row.key).objectID)
+        encoder.append(isRoot: isRoot)
         let names = properties.map { (name: classSchema.properties[$0].name, position: $0) }
         for (name, position) in names.sorted(by: { UTF8Order.less($0.name, $1.name) }) {
             encoder.append(name)

@@ -10,6 +10,8 @@ struct DigestEncoder {
         append(id.low)
     }
 
+    mutating func append(isRoot: Bool) { bytes.append(isRoot ? 0 : 1) }
+
     mutating func append(_ text: String) { append(Array(text.utf8)) }
 
     mutating func append(_ value: Value) {

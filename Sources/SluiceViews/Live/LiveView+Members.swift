@@ -5,6 +5,11 @@ package import SluiceQuery
 package struct ViewMember: Sendable, Hashable {
     package let role: ViewRole
     package let included: PropertySet
+
+    package init(role: ViewRole, included: PropertySet) {
+        self.role = role
+        self.included = included
+    }
 }
 
 extension LiveView {
@@ -25,6 +30,12 @@ extension LiveView {
     package func includedOfRoot(_ object: ObjectRef) -> PropertySet {
         plan.rootProperties(ofClass: object.classIndex).union(closure?.included(object) ?? [])
     }
+
+    /// Whether the view includes the same of every object of a class, whatever leads to it.
+    package func includesAlike(_ classIndex: Int) -> Bool { !plan.mixedClasses.contains(classIndex) }
+
+    /// How many linked objects there are, at most: one that is reached in several ways may count several times.
+    package var linkedCount: Int { closure?.entries.count ?? 0 }
 
     /// Calls `body` with every linked object that is not a root, and with what the view includes of it; in no
     /// particular order.

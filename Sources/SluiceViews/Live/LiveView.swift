@@ -45,6 +45,21 @@ package final class LiveView {
         concernedProperties = properties
     }
 
+    /// A view of the same query in the same state, to be moved elsewhere without the other.
+    init(copying other: LiveView) {
+        query = other.query
+        schema = other.schema
+        plan = other.plan
+        evaluator = other.evaluator
+        dependents = other.dependents
+        concernedProperties = other.concernedProperties
+        isActive = other.isActive
+        overscan = other.overscan
+        window = other.window
+        closure = other.closure
+        resolved = other.resolved
+    }
+
     /// Whether the view keeps anything in memory: a window or linked objects.
     package var holdsMembers: Bool { query.limit != nil || plan.followsLinks }
 

@@ -38,7 +38,7 @@ package struct ObjectBlock: Hashable, Sendable {
         groups[index].append(key: row.object.key, version: row.version, values: row.values)
     }
 
-    /// Adds a key without values, as in the members that a resume lists.
+    /// Adds a key without values, as in the members that a client lists.
     package mutating func append(_ object: ObjectRef, version: UInt64, role: RowRole) {
         let index = group(classIndex: object.classIndex, role: role, properties: [])
         groups[index].append(key: object.key, version: version, values: [])

@@ -15,6 +15,9 @@ package struct ViewBlock: Hashable, Sendable {
         self.departures = departures
     }
 
+    /// Whether nothing enters, changes or leaves.
+    package var isEmpty: Bool { objects.isEmpty && departures.isEmpty }
+
     package struct Departure: Hashable, Sendable {
         package var object: ObjectRef
         /// What it no longer is; ``RowRole/member`` for all it was.

@@ -12,6 +12,7 @@ extension ClientMessage: WireMessage {
         static let reportRequest: UInt8 = 0x08
         static let close: UInt8 = 0x09
         static let declare: UInt8 = 0x0A
+        static let members: UInt8 = 0x0B
     }
 
     package var type: UInt8 {
@@ -26,6 +27,7 @@ extension ClientMessage: WireMessage {
         case .reportRequest: Code.reportRequest
         case .close: Code.close
         case .declare: Code.declare
+        case .members: Code.members
         }
     }
 
@@ -35,6 +37,7 @@ extension ClientMessage: WireMessage {
         case .open(let open): open.session
         case .subscribe(let subscribe): subscribe.session
         case .reportRequest(let request): request.session
+        case .members(let members): members.session
         case .authenticate(let session, _), .unsubscribe(let session, _), .upload(let session, _),
             .credit(let session, _), .close(let session), .declare(let session, _):
             session
@@ -56,6 +59,10 @@ extension ClientMessage: WireMessage {
             writer.string(request.argument)
         case .close: break
         case .declare(_, let schema): schema.encode(into: &writer)
+        case .members(let members):
+            writer.varint(members.subscription)
+            writer.bool(members.isContinued)
+            members.content.encode(into: &writer)
         }
     }
 
@@ -87,6 +94,11 @@ extension ClientMessage: WireMessage {
                     argument: try reader.string()))
         case Code.close: .close(session: session)
         case Code.declare: .declare(session: session, schema: try Schema(from: &reader))
+        case Code.members:
+            .members(
+                Members(
+                    session: session, subscription: try reader.varint(), isContinued: try reader.bool(),
+                    content: try ObjectBlock(from: &reader)))
         default: nil
         }
     }
@@ -113,6 +125,7 @@ extension ClientMessage.Open {
         writer.array(credentials) { $1.encode(into: &$0) }
         writer.optional(identity) { $1.encode(into: &$0) }
         writer.varint(version)
+        writer.varint(acknowledged)
         writer.varint(options.rawValue)
         variables.encode(into: &writer)
         schema.encode(into: &writer)
@@ -125,8 +138,9 @@ extension ClientMessage.Open {
                 try Credentials(from: &reader)
             },
             identity: try reader.optional { reader throws(WireError) in try ClientIdentity(from: &reader) },
-            version: try reader.varint(), options: Options(rawValue: try reader.varint()),
-            variables: try ValueMap(from: &reader), schema: try Schema(from: &reader))
+            version: try reader.varint(), acknowledged: try reader.varint(),
+            options: Options(rawValue: try reader.varint()), variables: try ValueMap(from: &reader),
+            schema: try Schema(from: &reader))
     }
 }
 
@@ -148,15 +162,16 @@ extension ClientMessage.Resume: WireCodable {
     package func encode(into writer: inout ByteWriter) {
         writer.varint(version)
         queryHash.encode(into: &writer)
+        writer.varint(memberCount)
+        writer.bool(isWhole)
         writer.optional(digest) { $1.encode(into: &$0) }
-        writer.optional(members) { $1.encode(into: &$0) }
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
         self.init(
-            version: try reader.varint(), queryHash: try ObjectID(from: &reader),
-            digest: try reader.optional { reader throws(WireError) in try ObjectID(from: &reader) },
-            members: try reader.optional { reader throws(WireError) in try ObjectBlock(from: &reader) })
+            version: try reader.varint(), queryHash: try ObjectID(from: &reader), memberCount: try reader.varint(),
+            isWhole: try reader.bool(),
+            digest: try reader.optional { reader throws(WireError) in try ObjectID(from: &reader) })
     }
 }
 

@@ -16,6 +16,8 @@ package enum ClientMessage: Hashable, Sendable {
     case upload(session: UInt64, changesets: [Changeset])
     /// Says that pages were applied, so that as many more may come.
     case credit(session: UInt64, pages: UInt64)
+    /// Lists the members of a subscription that the server asked for, ``ServerMessage/listMembers(session:subscription:)``.
+    case members(Members)
     /// Asks what the server is doing, for tools.
     case reportRequest(ReportRequest)
     /// Adds classes and properties to the schema, in an open session; the server answers ``ServerMessage/schema(session:schema:)``.
@@ -56,6 +58,8 @@ extension ClientMessage {
         package var identity: ClientIdentity?
         /// The server version that the client stands at; 0 without one.
         package var version: UInt64
+        /// The highest sequence that the client knows to be taken or refused, and has dropped; 0 if none.
+        package var acknowledged: UInt64
         package var options: Options
         /// String values that the server's permission rules may read.
         package var variables: ValueMap
@@ -64,13 +68,15 @@ extension ClientMessage {
 
         package init(
             session: UInt64, path: String, credentials: [Credentials] = [], identity: ClientIdentity? = nil,
-            version: UInt64 = 0, options: Options = [], variables: ValueMap = ValueMap(), schema: Schema
+            version: UInt64 = 0, acknowledged: UInt64 = 0, options: Options = [], variables: ValueMap = ValueMap(),
+            schema: Schema
         ) {
             self.session = session
             self.path = path
             self.credentials = credentials
             self.identity = identity
             self.version = version
+            self.acknowledged = acknowledged
             self.options = options
             self.variables = variables
             self.schema = schema
@@ -81,7 +87,7 @@ extension ClientMessage {
 
             package init(rawValue: UInt64) { self.rawValue = rawValue }
 
-            /// The session will not upload, and the server keeps no identity for it.
+            /// The session will not upload, and the server keeps no record of the client.
             package static let readOnly = Options(rawValue: 1 << 0)
         }
     }
@@ -109,16 +115,38 @@ extension ClientMessage {
         package var version: UInt64
         /// The hash of the canonical query that they belong to.
         package var queryHash: ObjectID
-        /// The digest of the contents, where the client kept one.
+        /// How many members there are.
+        package var memberCount: UInt64
+        /// Whether nothing of the membership of that version is missing.
+        package var isWhole: Bool
+        /// The digest of the contents, where the client made one.
         package var digest: ObjectID?
-        /// The members: keys, versions and roles, without values; nil when the client does not list them.
-        package var members: ObjectBlock?
 
-        package init(version: UInt64, queryHash: ObjectID, digest: ObjectID? = nil, members: ObjectBlock? = nil) {
+        package init(
+            version: UInt64, queryHash: ObjectID, memberCount: UInt64, isWhole: Bool = true, digest: ObjectID? = nil
+        ) {
             self.version = version
             self.queryHash = queryHash
+            self.memberCount = memberCount
+            self.isWhole = isWhole
             self.digest = digest
-            self.members = members
+        }
+    }
+
+    /// A part of the members of a subscription.
+    package struct Members: Hashable, Sendable {
+        package var session: UInt64
+        package var subscription: UInt64
+        /// Whether more parts follow.
+        package var isContinued: Bool
+        /// Keys, versions and roles, without values. A version says that of every later one the client may lack something.
+        package var content: ObjectBlock
+
+        package init(session: UInt64, subscription: UInt64, isContinued: Bool, content: ObjectBlock) {
+            self.session = session
+            self.subscription = subscription
+            self.isContinued = isContinued
+            self.content = content
         }
     }
 

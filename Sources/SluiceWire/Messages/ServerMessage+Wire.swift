@@ -12,6 +12,7 @@ extension ServerMessage: WireMessage {
         static let rejected: UInt8 = 0x88
         static let error: UInt8 = 0x89
         static let report: UInt8 = 0x8A
+        static let listMembers: UInt8 = 0x8B
     }
 
     package var type: UInt8 {
@@ -26,6 +27,7 @@ extension ServerMessage: WireMessage {
         case .rejected: Code.rejected
         case .error: Code.error
         case .report: Code.report
+        case .listMembers: Code.listMembers
         }
     }
 
@@ -39,7 +41,7 @@ extension ServerMessage: WireMessage {
         case .subscriptionError(let error): error.session
         case .rejected(let rejected): rejected.session
         case .error(let failure): failure.session
-        case .schema(let session, _), .report(let session, _, _): session
+        case .schema(let session, _), .report(let session, _, _), .listMembers(let session, _): session
         }
     }
 
@@ -52,11 +54,12 @@ extension ServerMessage: WireMessage {
         case .commit(let commit): commit.encodeFields(into: &writer)
         case .complete(let complete): complete.encodeFields(into: &writer)
         case .subscriptionError(let error): error.encodeFields(into: &writer)
-        case .rejected(let rejected): rejected.encodeFields(into: &writer)
+        case .rejected(let rejected): rejected.refusal.encode(into: &writer)
         case .error(let failure): failure.encodeFields(into: &writer)
         case .report(_, let request, let json):
             writer.varint(request)
             writer.data(json)
+        case .listMembers(_, let subscription): writer.varint(subscription)
         }
     }
 
@@ -71,9 +74,10 @@ extension ServerMessage: WireMessage {
         case Code.commit: .commit(try Commit(session: session, from: &reader))
         case Code.complete: .complete(try Complete(session: session, from: &reader))
         case Code.subscriptionError: .subscriptionError(try SubscriptionError(session: session, from: &reader))
-        case Code.rejected: .rejected(try Rejected(session: session, from: &reader))
+        case Code.rejected: .rejected(Rejected(session: session, refusal: try Refusal(from: &reader)))
         case Code.error: .error(try Failure(session: session, from: &reader))
         case Code.report: .report(session: session, request: try reader.varint(), json: try reader.data())
+        case Code.listMembers: .listMembers(session: session, subscription: try reader.varint())
         default: nil
         }
     }
@@ -98,16 +102,17 @@ extension ServerMessage.HelloReply {
 
 extension ServerMessage.Opened {
     func encodeFields(into writer: inout ByteWriter) {
-        writer.optional(identity) { $1.encode(into: &$0) }
+        identity.encode(into: &writer)
         writer.byte(outcome.rawValue)
         writer.varint(version)
         writer.varint(acknowledged)
+        writer.array(refusals) { $1.encode(into: &$0) }
         writer.optional(userID) { $0.string($1) }
         schema.encode(into: &writer)
     }
 
     init(session: UInt64, from reader: inout ByteReader) throws(WireError) {
-        let identity = try reader.optional { reader throws(WireError) in try ClientIdentity(from: &reader) }
+        let identity = try ClientIdentity(from: &reader)
         let code = try reader.byte()
         guard let outcome = ServerMessage.OpenOutcome(rawValue: code) else {
             throw reader.malformed("\(code) is no outcome of an open")
@@ -115,6 +120,9 @@ extension ServerMessage.Opened {
         self.init(
             session: session, identity: identity, outcome: outcome, version: try reader.varint(),
             acknowledged: try reader.varint(),
+            refusals: try reader.array(minimumSize: 2) { reader throws(WireError) in
+                try ServerMessage.Refusal(from: &reader)
+            },
             userID: try reader.optional { reader throws(WireError) in try reader.string() },
             schema: try Schema(from: &reader))
     }
@@ -156,8 +164,8 @@ extension ServerMessage.SubscriptionError {
     }
 }
 
-extension ServerMessage.Rejected {
-    func encodeFields(into writer: inout ByteWriter) {
+extension ServerMessage.Refusal: WireCodable {
+    package func encode(into writer: inout ByteWriter) {
         writer.varint(sequence)
         writer.array(reasons) {
             $0.optional($1.object) { $1.encode(into: &$0) }
@@ -166,9 +174,9 @@ extension ServerMessage.Rejected {
         }
     }
 
-    init(session: UInt64, from reader: inout ByteReader) throws(WireError) {
+    package init(from reader: inout ByteReader) throws(WireError) {
         self.init(
-            session: session, sequence: try reader.varint(),
+            sequence: try reader.varint(),
             reasons: try reader.array(minimumSize: 3) { reader throws(WireError) in
                 Reason(
                     object: try reader.optional { reader throws(WireError) in try ObjectRef(from: &reader) },

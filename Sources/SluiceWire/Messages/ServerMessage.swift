@@ -14,6 +14,8 @@ package enum ServerMessage: Hashable, Sendable {
     case commit(Commit)
     /// A bootstrap or catch-up is over.
     case complete(Complete)
+    /// Asks for the members of a subscription that the client wants to resume: ``ClientMessage/members(_:)``.
+    case listMembers(session: UInt64, subscription: UInt64)
     /// A subscription was refused or ended by the server.
     case subscriptionError(SubscriptionError)
     /// An uploaded transaction was refused, whole or in parts.
@@ -48,28 +50,32 @@ extension ServerMessage {
 
     package struct Opened: Hashable, Sendable {
         package var session: UInt64
-        /// The client's identity from now on, with a new nonce; nil in a read-only session.
-        package var identity: ClientIdentity?
+        /// The client's identity from now on, with a new nonce; in a read-only session that of the database, with client
+        /// 0 and nonce 0.
+        package var identity: ClientIdentity
         /// How the identity relates to the one presented.
         package var outcome: OpenOutcome
         /// The server's version.
         package var version: UInt64
         /// The highest sequence that the server has taken from this client; 0 if none.
         package var acknowledged: UInt64
+        /// What the server has refused of this client's since what the client knew to be acknowledged; ascending.
+        package var refusals: [Refusal]
         /// The authenticated user; nil for the anonymous one.
         package var userID: String?
         /// The server's schema, whole, with what the client's added.
         package var schema: Schema
 
         package init(
-            session: UInt64, identity: ClientIdentity?, outcome: OpenOutcome, version: UInt64,
-            acknowledged: UInt64 = 0, userID: String? = nil, schema: Schema
+            session: UInt64, identity: ClientIdentity, outcome: OpenOutcome, version: UInt64,
+            acknowledged: UInt64 = 0, refusals: [Refusal] = [], userID: String? = nil, schema: Schema
         ) {
             self.session = session
             self.identity = identity
             self.outcome = outcome
             self.version = version
             self.acknowledged = acknowledged
+            self.refusals = refusals
             self.userID = userID
             self.schema = schema
         }
@@ -185,12 +191,21 @@ extension ServerMessage {
 
     package struct Rejected: Hashable, Sendable {
         package var session: UInt64
+        package var refusal: Refusal
+
+        package init(session: UInt64, refusal: Refusal) {
+            self.session = session
+            self.refusal = refusal
+        }
+    }
+
+    /// A transaction that the server did not take.
+    package struct Refusal: Hashable, Sendable {
         /// The transaction's sequence. It counts as acknowledged: the client drops it and shows the server's state.
         package var sequence: UInt64
         package var reasons: [Reason]
 
-        package init(session: UInt64, sequence: UInt64, reasons: [Reason]) {
-            self.session = session
+        package init(sequence: UInt64, reasons: [Reason]) {
             self.sequence = sequence
             self.reasons = reasons
         }

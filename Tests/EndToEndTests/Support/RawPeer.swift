@@ -2,7 +2,7 @@ import Glibc
 import SluiceModel
 import SluiceWire
 
-/// A TCP client that says exactly what a test wants, well-formed or not. It blocks, ten seconds at most.
+/// A TCP client that says exactly what a test wants, well-formed or not. It blocks, a minute at most.
 final class RawPeer {
     /// The server ended the connection.
     struct Closed: Error {
@@ -22,7 +22,7 @@ final class RawPeer {
         if var receiveBufferSize {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBufferSize, socklen_t(MemoryLayout<Int32>.size))
         }
-        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        var limit = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         guard Self.withAddress(port: port, { connect(descriptor, $0, $1) }) == 0 else {
@@ -78,7 +78,7 @@ final class RawPeer {
         var filled = 0
         while filled < count {
             let got = bytes.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress! + filled, count - filled, 0) }
-            if got < 0, errno == EAGAIN { throw Failure("the server said nothing for ten seconds") }
+            if got < 0, errno == EAGAIN { throw Failure("the server said nothing for a minute") }
             guard got > 0 else { throw Closed(code: nil, reason: "") }
             filled += got
         }

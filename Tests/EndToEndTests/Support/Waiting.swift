@@ -9,7 +9,7 @@ struct Failure: Error, CustomStringConvertible {
 }
 
 /// The longest that any one wait takes.
-let waitMax: Duration = .seconds(30)
+let waitMax: Duration = .seconds(120)
 
 /// Runs what blocks away from the threads that run tests.
 func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {

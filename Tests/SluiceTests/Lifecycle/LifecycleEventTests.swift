@@ -4,7 +4,7 @@ import Testing
 
 #if SLUICE_MACROS
     /// What observers are told, and about whom (decisions 2 and 9, rows P14 to P23, P35 to P38).
-    @Suite(.timeLimit(.minutes(2))) struct LifecycleEventTests {
+    @Suite(.timeLimit(.minutes(10))) struct LifecycleEventTests {
         private let server: TestServer
         private let alice: Store
         private let bob: Store
@@ -52,6 +52,18 @@ import Testing
             let complete = try await recorder.complete()
             #expect(complete.subscription.progress == 1 && complete.vins == ["a"])
             #expect(recorder.events.filter(\.isInitial).count == 1)
+        }
+
+        @Test func aBootstrapOfManyPagesSaysHowFarItIs_andItsFirstPageIsOnScreenEarly() async throws {
+            try await alice.upload((0..<30_000).map { Vehicle(vin: "v\($0)", price: Double($0), plate: "") })
+            let recorder = try EventRecorder(bob.objects(Vehicle.self).sorted(by: \.price))
+            try await recorder.complete()
+            let underWay = recorder.events.filter { $0.state == .bootstrapping }
+            let progress = underWay.map(\.subscription.progress)
+            #expect(progress == progress.sorted() && progress.contains { $0 > 0 && $0 < 1 }, "\(progress)")
+            let early = underWay.first { !$0.insertions.isEmpty }
+            #expect(try early?.results[0].price == 0)
+            #expect(recorder.events.last?.results.count == 30_000)
         }
 
         @Test func bootstrapCountsAsRemoteCreation() async throws {

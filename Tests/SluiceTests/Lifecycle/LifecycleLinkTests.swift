@@ -4,7 +4,7 @@ import Testing
 
 #if SLUICE_MACROS
     /// What comes along with a query's objects, and what is left out (decisions 3, 10 to 12, rows P30 to P34, P39 to P46).
-    @Suite(.timeLimit(.minutes(2))) struct LifecycleLinkTests {
+    @Suite(.timeLimit(.minutes(10))) struct LifecycleLinkTests {
         private let server: TestServer
         private let alice: Store
         private let bob: Store

@@ -5,7 +5,7 @@ import Testing
 
 #if SLUICE_MACROS
     /// Writing, waiting, stopping and coming back (decision 4, rows P8, P9, P64, S15 to S18).
-    @Suite(.timeLimit(.minutes(2))) struct LifecycleWriteTests {
+    @Suite(.timeLimit(.minutes(10))) struct LifecycleWriteTests {
         private let server: TestServer
         private let alice: Store
 

@@ -41,7 +41,7 @@ final class Observed<Value: Sendable>: Sendable {
     /// Returns as soon as the value satisfies the predicate; throws after 30 s.
     @discardableResult
     func wait(
-        for what: String, timeout: Duration = .seconds(30), until predicate: @escaping @Sendable (Value) -> Bool
+        for what: String, timeout: Duration = .seconds(120), until predicate: @escaping @Sendable (Value) -> Bool
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             let (id, value): (Int?, Value) = state.withLock { state in

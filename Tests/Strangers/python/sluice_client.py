@@ -476,6 +476,14 @@ def read_identity(reader):
     }
 
 
+def read_refusal(reader):
+    def read_reason():
+        target = reader.optional(lambda: (reader.varint(), read_key(reader)))
+        return (target, reader.string(), reader.string())
+
+    return {"sequence": reader.varint(), "reasons": reader.array(read_reason)}
+
+
 def read_message(reader):
     code = reader.byte()
     message = {"session": reader.varint()}
@@ -485,8 +493,9 @@ def read_message(reader):
         message |= {"limits": dict(reader.array(lambda: (reader.varint(), reader.varint())))}
         message |= {"agent": reader.string()}
     elif code == 0x82:
-        message |= {"type": "opened", "identity": reader.optional(lambda: read_identity(reader))}
+        message |= {"type": "opened", "identity": read_identity(reader)}
         message |= {"outcome": reader.byte(), "version": reader.varint(), "acknowledged": reader.varint()}
+        message |= {"refusals": reader.array(lambda: read_refusal(reader))}
         message |= {"user": reader.optional(reader.string), "schema": read_schema(reader)}
     elif code == 0x83:
         message |= {"type": "schema", "schema": read_schema(reader)}
@@ -506,17 +515,14 @@ def read_message(reader):
         message |= {"type": "subscriptionError", "subscription": reader.varint(), "code": reader.string()}
         message |= {"message": reader.string(), "position": reader.optional(reader.varint)}
     elif code == 0x88:
-
-        def read_reason():
-            target = reader.optional(lambda: (reader.varint(), read_key(reader)))
-            return (target, reader.string(), reader.string())
-
-        message |= {"type": "rejected", "sequence": reader.varint(), "reasons": reader.array(read_reason)}
+        message |= {"type": "rejected", "refusal": read_refusal(reader)}
     elif code == 0x89:
         message |= {"type": "error", "code": reader.string(), "message": reader.string()}
         message |= {"action": reader.byte(), "retryAfter": reader.varint()}
     elif code == 0x8A:
         message |= {"type": "report", "request": reader.varint(), "json": reader.bytes()}
+    elif code == 0x8B:
+        message |= {"type": "listMembers", "subscription": reader.varint()}
     elif code & 0x40:
         reader.offset = len(reader.data)
         return None
@@ -563,6 +569,7 @@ def open_frame(session, database):
     fields.varint(0)  # no credentials: anonymous
     fields.byte(0)  # no identity
     fields.varint(0)  # no version
+    fields.varint(0)  # nothing acknowledged
     fields.varint(1)  # read-only
     fields.varint(0)  # no variables
     fields.varint(0)  # no classes of our own
@@ -742,6 +749,8 @@ def render_message(message):
         return f"{text} {message['version']} {message['acceptedAt']} {acknowledged} {blocks}"
     if kind == "complete":
         return f"{text} {message['subscription']} {message['version']} {message['acceptedAt']} {message['kind']}"
+    if kind == "listMembers":
+        return f"{text} {message['subscription']}"
     if kind in ("opened", "schema"):
         classes = ",".join(
             f"{c['name']}/{c['primaryKey']}(" + ",".join(f"{p['name']}:{p['type']}" for p in c["properties"]) + ")"

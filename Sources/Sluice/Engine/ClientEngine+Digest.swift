@@ -1,0 +1,74 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
+
+extension ClientEngine {
+    /// The digest of what a subscription holds as the server should have it: without what is pending here.
+    ///
+    /// - Returns: nil where there is none, or where not all of it is here.
+    func digest(of interest: Interest) throws -> ObjectID? {
+        guard let map = session.map, let query = try? interest.query.rebound(to: session.serverSchema),
+            var digest = ViewDigest(query, schema: session.serverSchema)
+        else { return nil }
+        for role in MemberRole.allCases {
+            var isHere = true
+            try storage.forEachMember(of: interest.record.id, role: role) { object in
+                guard let reference = map.toServer(object), let row = try serverImage(of: object),
+                    let translated = translate(
+                        row, to: reference, digest.properties(ofClass: reference.classIndex), map)
+                else {
+                    isHere = false
+                    return false
+                }
+                digest.add(translated, of: reference.classIndex, isRoot: role == .root)
+                return true
+            }
+            guard isHere else { return nil }
+        }
+        return digest.digest
+    }
+
+    private func serverImage(of object: ObjectRef) throws -> Row? {
+        guard try unconfirmed.contains(object) || storage.hasPending(object) else { return try storage.row(object) }
+        return if case .row(let row)? = try storage.baseImage(of: object) { row } else { nil }
+    }
+
+    /// The given properties of a row, in the server's places; nil if one is not here.
+    private func translate(
+        _ row: Row, to reference: ObjectRef, _ properties: PropertySet, _ map: SchemaMap
+    ) -> Row? {
+        guard let positions = map.properties(fromServer: properties, ofClass: reference.classIndex) else { return nil }
+        let count = session.serverSchema[reference.classIndex].properties.count
+        var translated = Row(key: row.key, values: [Value](repeating: .null, count: count))
+        for (property, position) in zip(properties, positions) {
+            guard !row.absent.contains(position) else { return nil }
+            translated.values[property] = row.values[position]
+        }
+        return translated
+    }
+
+    /// Compares what has just been completed with the server's digests of it. What differs is fetched anew.
+    func check(_ messages: [ServerMessage]) throws {
+        for case .complete(let complete) in messages {
+            guard let expected = complete.digest,
+                let interest = interests.values.first(where: { $0.wireID == complete.subscription }),
+                interest.isComplete, storage.syncState?.version == complete.version,
+                let actual = try digest(of: interest), actual != expected
+            else { continue }
+            mismatchCount += 1
+            log?(
+                .warning, "a subscription differs from the server's and is fetched anew",
+                [("query", interest.query.hash.description), ("version", "\(complete.version)")])
+            try fetchAnew(interest, complete.subscription)
+        }
+    }
+
+    private func fetchAnew(_ interest: Interest, _ subscription: UInt64) throws {
+        try demote(interest, to: .pending)
+        interest.record.version = 0
+        let message = try subscribeMessage(interest)
+        send([.unsubscribe(session: SyncSession.number, subscription: subscription), message])
+        interest.notifyWaiters()
+    }
+}

@@ -1,0 +1,65 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
+
+/// A subscription whose members the client is listing.
+struct Comparison {
+    /// How many members the client announced.
+    let announcedCount: Int
+    var known = KnownMembers()
+}
+
+extension DatabaseEngine {
+    /// Whether to have a client list its members rather than send everything.
+    func canCompare(_ resume: ClientMessage.Resume, session: ServerSession) -> Bool {
+        resume.version > 0 && resume.version <= storage.version && resume.memberCount > 0
+            && resume.memberCount <= UInt64(limits.comparedMemberCountMax - session.comparedMemberCount)
+    }
+
+    /// Takes a part of the list; after the last, what differs is sent in pages.
+    func take(_ members: ClientMessage.Members, session: ServerSession) throws {
+        guard let subscription = session.subscriptions[members.subscription] else { return }
+        guard var comparison = subscription.comparison else {
+            return end(session, .protocolViolation, "members that the server did not ask for", action: .retry)
+        }
+        // The list is long: it must not be copied.
+        subscription.comparison = nil
+        if let problem = problem(with: members.content) {
+            return end(session, .protocolViolation, problem, action: .retry)
+        }
+        comparison.known.add(members.content)
+        guard comparison.known.count <= comparison.announcedCount else {
+            return end(
+                session, .protocolViolation, "more members than the \(comparison.announcedCount) announced",
+                action: .retry)
+        }
+        guard !members.isContinued else {
+            subscription.comparison = comparison
+            return
+        }
+        var bootstrap = try makeBootstrap(of: subscription.view.live)
+        bootstrap.known = comparison.known
+        bootstrap.announcedCount = comparison.announcedCount
+        bootstrap.digest = ViewDigest(subscription.view.live)
+        subscription.bootstrap = bootstrap
+        bootstrapping.append(subscription)
+    }
+
+    private func problem(with members: ObjectBlock) -> String? {
+        for group in members.groups {
+            guard storage.schema.classes.indices.contains(group.classIndex) else {
+                return "there is no class \(group.classIndex); the schema has \(storage.schema.classes.count)"
+            }
+            guard group.role != .member, group.width == 0 else {
+                return "members are listed as roots or linked objects, without properties"
+            }
+            let declared = storage.schema[group.classIndex]
+            guard group.keys.allSatisfy(declared.accepts) else {
+                return
+                    "\(declared.name) names its objects by \(declared.keyType.rawValue), not by the kind of key given"
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,52 @@
+internal import SluiceModel
+internal import SluiceViews
+internal import SluiceWire
+
+/// What returning clients missed, kept for others who stood at the same version, until the next commit.
+struct ReplayCache {
+    private struct Key: Hashable {
+        var since: UInt64
+        var queryHash: ObjectID
+    }
+
+    /// The version that the answers lead to.
+    private var version: UInt64 = 0
+    private var commits: [UInt64: CommitDelta] = [:]
+    private var blocks: [Key: ViewBlock] = [:]
+    private var objectCount = 0
+    private let objectCountMax: Int
+
+    /// - Parameter objectCountMax: the most changed objects, and changes of views, that are kept.
+    init(objectCountMax: Int) { self.objectCountMax = objectCountMax }
+
+    mutating func removeAll() { self = ReplayCache(objectCountMax: objectCountMax) }
+
+    private mutating func makeRoom(for count: Int, version: UInt64) {
+        if version != self.version || objectCount + count > objectCountMax { removeAll() }
+        self.version = version
+        objectCount += count
+    }
+
+    /// What changed between two versions, found by `find` unless it is known.
+    mutating func commit(
+        since: UInt64, to version: UInt64, _ find: () throws -> CommitDelta?
+    ) rethrows -> CommitDelta? {
+        if version == self.version, let known = commits[since] { return known }
+        guard let commit = try find() else { return nil }
+        makeRoom(for: commit.changes.count, version: version)
+        commits[since] = commit
+        return commit
+    }
+
+    /// A view's part of what changed, made by `make` unless it is known.
+    mutating func block(
+        of queryHash: ObjectID, since: UInt64, to version: UInt64, _ make: () throws -> ViewBlock
+    ) rethrows -> ViewBlock {
+        let key = Key(since: since, queryHash: queryHash)
+        if version == self.version, let known = blocks[key] { return known }
+        let block = try make()
+        makeRoom(for: 1 + block.objects.count + block.departures.count, version: version)
+        blocks[key] = block
+        return block
+    }
+}

@@ -1,0 +1,39 @@
+import Foundation
+import Testing
+
+/// What a person sees: the commands on a terminal that the test makes with `script`.
+@Suite struct TerminalTests {
+    /// What the tool writes on a terminal, lines and diagnostics together; nil where there is no `script`.
+    private func onTerminal(_ arguments: String...) async throws -> String? {
+        let command = ([Tool.path] + arguments.map { "'\($0)'" }).joined(separator: " ")
+        guard let exit = try await run("script", ["-qec", command, "/dev/null"]) else {
+            print("skipped: there is no script command to make a terminal with")
+            return nil
+        }
+        #expect(exit.code == 0, "\(exit)")
+        return exit.lines.joined(separator: "\n") + exit.diagnostics
+    }
+
+    @Test func anImportShowsItsProgress_andAQueryIsATable() async throws {
+        try await withFolder { folder in
+            try await withServer { server in
+                let file = folder + "/planes.csv"
+                let rows = (1...20_000).map { "N\($0),\($0 % 300)" }
+                try (["tail,seats"] + rows).joined(separator: "\n").write(
+                    toFile: file, atomically: true, encoding: .utf8)
+                guard let imported = try await onTerminal("import", server.url(), "Plane", file, "--key=tail") else {
+                    return
+                }
+                // The bar is drawn over itself.
+                #expect(imported.contains("\r") && imported.contains("100 %"), "\(imported)")
+                #expect(imported.contains("20,000 rows"))
+                let query = "Plane WHERE seats == 299 SORT(tail ASC) LIMIT(2)"
+                let table = try #require(try await onTerminal("query", server.url(), query))
+                #expect(table.contains("tail") && table.contains("seats"), "\(table)")
+                #expect(!table.contains("{"), "\(table)")
+                let piped = try await Tool.run("query", server.url(), query)
+                #expect(piped.lines.allSatisfy { $0.hasPrefix("{") } && piped.lines.count == 2)
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import Sluice
+import SluiceTesting
+import Testing
+
+#if SLUICE_MACROS
+    /// What a store is before it has a server, while it only reads, and for how long it stays open.
+    @Suite(.timeLimit(.minutes(10))) struct LifecycleStoreTests {
+        private let server: TestServer
+
+        init() throws { server = try TestServer() }
+
+        private func withPath(_ body: (String) async throws -> Void) async throws {
+            let folder = FileManager.default.temporaryDirectory.path + "/sluice-store-\(UUID().uuidString)"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            try await body(folder + "/store.sluice")
+        }
+
+        @Test func whatWasWrittenBeforeThereWasAServerIsUploadedOnceThereIs() async throws {
+            try await withPath { path in
+                let local = try await Store.open(StoreConfiguration(path: path, models: lifecycleModels))
+                try await local.write { tx in
+                    try tx.insert(Person(name: "Ann", age: 40))
+                    try tx.insert(Vehicle(vin: "a", plate: "P", owners: [Link(key: "Ann")]))
+                    try tx.insert(Vehicle(vin: "gone", plate: "P"))
+                }
+                try await local.write { try $0.delete(Vehicle.self, key: "gone") }
+                await local.close()
+                let synced = try await server.open(lifecycleModels, path: path)
+                try await synced.uploaded()
+                let bob = try await server.open()
+                let vehicles = try await bob.objects(Vehicle.self).synced()
+                #expect(vehicles.map(\.vin) == ["a"])
+                #expect(try vehicles.first?.owners.map { try $0.fetch()?.age } == [40])
+                await synced.close()
+                // Once only: a later start has nothing to upload.
+                let again = try await server.open(lifecycleModels, path: path)
+                try await bob.write { try $0.delete(Vehicle.self, key: "a") }
+                try await bob.uploaded()
+                try await again.uploaded()
+                #expect(try await again.objects(Vehicle.self).synced().isEmpty)
+                #expect(try await server.open().objects(Vehicle.self).synced().isEmpty)
+            }
+        }
+
+        @Test func whatIsWrittenWhileAStoreIsOpenWithoutItsServerIsUploadedLater() async throws {
+            try await withPath { path in
+                let first = try await server.open(lifecycleModels, path: path)
+                try await first.upload(vins: "a")
+                await first.close()
+                let local = try await Store.open(StoreConfiguration(path: path, models: lifecycleModels))
+                try await local.write { try $0.insert(Vehicle(vin: "b", plate: "P")) }
+                await local.close()
+                let second = try await server.open(lifecycleModels, path: path)
+                try await second.uploaded()
+                let vehicles = try await server.open().objects(Vehicle.self).synced()
+                #expect(Set(vehicles.map(\.vin)) == ["a", "b"])
+            }
+        }
+
+        @Test func aReaderSyncsAndCannotWrite() async throws {
+            let alice = try await server.open()
+            try await alice.upload(vins: "a")
+            let reader = try await server.open(lifecycleModels) { $0.sync?.access = .readOnly }
+            let recorder = try EventRecorder(reader.objects(Vehicle.self))
+            #expect(try await recorder.complete().vins == ["a"])
+            let error = await #expect(throws: StoreError.self) {
+                try await reader.write { try $0.insert(Vehicle(vin: "b", plate: "P")) }
+            }
+            #expect(error?.code == .readOnly)
+            // It comes back with what it has, although the server keeps no record of it.
+            server.cut(reader)
+            try await alice.upload(vins: "c")
+            server.restore(reader)
+            let change = try await recorder.event { Set($0.vins) == ["a", "c"] }
+            #expect(change.insertions.count == 1 && change.deletions.isEmpty)
+        }
+
+        @Test func aStoreStaysOpenAsLongAsResultsOrTokensOfItAreAbout() async throws {
+            var store: Store? = try await server.open()
+            let alice = try await server.open()
+            var results = store?.objects(Vehicle.self)
+            store = nil
+            #expect(try results?.count() == 0)
+            let vins = AsyncStream.makeStream(of: [String].self)
+            let token = try results?.observe { vins.continuation.yield($0.vins) }
+            results = nil
+            try await alice.upload(vins: "a")
+            for await seen in vins.stream where seen == ["a"] { break }
+            token?.stop()
+        }
+
+        @Test func observersHearThatTheServerRefusesTheirStore() async throws {
+            let stranger = try await server.open(lifecycleModels, database: "no.such.name")
+            let recorder = try EventRecorder(stranger.objects(Vehicle.self))
+            let change = try await recorder.event { $0.state == .error }
+            #expect(change.remote == nil && change.insertions.isEmpty)
+        }
+    }
+
+    /// Refused writes reach whoever listens, also who listens late.
+    @Suite struct RejectionCenterTests {
+        private func rejection(_ number: Int64) -> WriteRejection {
+            WriteRejection(object: nil, reason: .init(.writeRejected, "no"), refusedValues: ["n": .int(number)])
+        }
+
+        @Test func theFirstHandlerGetsWhatCameBeforeIt_upToALimit() {
+            let queue = DispatchQueue(label: "test")
+            let center = RejectionCenter(queue: queue)
+            for number in 1...1_005 { center.report(rejection(Int64(number))) }
+            nonisolated(unsafe) var first: [Value?] = []
+            nonisolated(unsafe) var second: [Value?] = []
+            center.add { first.append($0.refusedValues["n"]) }
+            center.add { second.append($0.refusedValues["n"]) }
+            center.report(rejection(2_000))
+            queue.sync {}
+            #expect(first == (6...1_005).map { .int($0) } + [.int(2_000)])
+            #expect(second == [.int(2_000)])
+        }
+    }
+#endif

@@ -1,0 +1,110 @@
+import SluiceModel
+import SluiceQuery
+import Testing
+
+@testable import SluiceViews
+
+@Suite struct LiveViewReplayTests {
+    /// A state that was, and what happened since, each object's image of then first.
+    private struct Past {
+        let source = MemorySource()
+        var olds: [ObjectRef: Row?] = [:]
+
+        init(_ present: MemorySource) {
+            for (classIndex, rows) in present.rows.enumerated() {
+                for (key, row) in rows { source.set(ObjectRef(classIndex, key), row) }
+            }
+        }
+
+        mutating func note(_ commit: CommitDelta) {
+            for change in commit.changes where olds[change.object] == nil {
+                olds.updateValue(change.old, forKey: change.object)
+            }
+        }
+
+        func commit(to present: MemorySource) -> CommitDelta {
+            let changes = olds.keys.sorted().compactMap { object -> ObjectDelta? in
+                let (old, new) = (olds[object] ?? nil, present.row(object))
+                return old == nil && new == nil ? nil : ObjectDelta(object: object, old: old, new: new, authors: [])
+            }
+            return CommitDelta(changes: changes, version: 1)
+        }
+    }
+
+    /// Whoever knows a view as it was, and is told the differences, knows it as it is. A failure names the seed, the step
+    /// and the query.
+    @Test(arguments: Array(UInt64(1)...24))
+    func aFollowerOfThePastWithTheDifferences_equalsTheOracle(seed: UInt64) throws {
+        var world =
+            seed % 4 == 3
+            ? RandomWorld(seed: seed, keyCount: 80, classes: [TestSchema.user])
+            : RandomWorld(seed: seed, keyCount: [5, 12, 40][Int(seed % 4)])
+        let source = MemorySource()
+        for _ in 0..<100 {
+            let object = world.object()
+            source.set(object, world.row(for: object))
+        }
+        var views: [LiveView] = []
+        while views.count < 8 {
+            let isOfObject = world.generator.chance(10)
+            let object = world.object()
+            let name = TestSchema.schema[object.classIndex].name
+            let text =
+                isOfObject
+                ? "OBJECT(\(Identity(className: name, key: object.key).objectID))" : world.queryText()
+            guard let query = try? TestSchema.query(text) else { continue }
+            let view = LiveView(query, schema: source.schema, overscan: world.generator.pick([nil, 0, 1, 3]))
+            try view.activate(in: source)
+            views.append(view)
+        }
+        var pasts: [Past] = []
+        for step in 0..<40 {
+            pasts.append(Past(source))
+            if pasts.count > 6 { pasts.removeFirst() }
+            let (commit, before) = source.commit(world.edits(in: source))
+            for index in pasts.indices { pasts[index].note(commit) }
+            for view in views {
+                _ = try view.apply(commit, in: source, before: before)
+                let past = world.generator.pick(pasts)
+                let context = "seed \(seed), step \(step): \(view.query)"
+                try check(view, past, source, context)
+                let roots = try ViewSnapshot(of: view.query, schema: source.schema, in: source).roots
+                view.closure?.checkInvariants(roots: roots, in: source, context: context)
+            }
+        }
+    }
+
+    private func check(_ view: LiveView, _ past: Past, _ source: MemorySource, _ context: String) throws {
+        let then = try ViewSnapshot(of: view.query, schema: source.schema, in: past.source)
+        let now = try ViewSnapshot(of: view.query, schema: source.schema, in: source)
+        var roots = Set(then.roots)
+        var contents = then.included.reduce(into: [ObjectRef: [Int: Value]]()) { contents, entry in
+            contents[entry.key] = Self.values(entry.value, of: past.source.row(entry.key))
+        }
+        for difference in try view.differences(since: past.commit(to: source), in: source) {
+            let object = difference.object
+            let included = then.included[object]
+            #expect(difference.before?.included == included, "\(context): \(difference)")
+            #expect(difference.before.map { $0.role == .root } == included.map { _ in roots.contains(object) })
+            guard let member = difference.now else {
+                roots.remove(object)
+                contents[object] = nil
+                let isDeleted = source.row(object) == nil
+                #expect((difference.reason == .deleted) == isDeleted, "\(context): \(difference)")
+                continue
+            }
+            if member.role == .root { roots.insert(object) } else { roots.remove(object) }
+            contents[object, default: [:]].merge(Self.values(difference.changed, of: source.row(object))) { $1 }
+            contents[object] = contents[object]?.filter { member.included.contains($0.key) }
+        }
+        #expect(roots == Set(now.roots), "\(context)")
+        for (object, included) in now.included {
+            #expect(contents[object] == Self.values(included, of: source.row(object)), "\(context): \(object)")
+        }
+        #expect(contents.count == now.included.count, "\(context)")
+    }
+
+    private static func values(_ properties: PropertySet, of row: Row?) -> [Int: Value] {
+        properties.reduce(into: [:]) { values, property in values[property] = row?.values[property] }
+    }
+}
