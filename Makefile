@@ -45,6 +45,11 @@ SEEDS ?= 1000
 soak: deps
 	SLUICE_SOAK_SEEDS=$(SEEDS) $(SWIFT) test $(STRICT) --filter Soak
 
+# libFuzzer on everything that takes bytes from strangers: make fuzz SECONDS=600 TARGETS="query http"
+SECONDS ?= 60
+fuzz: deps
+	SWIFT="$(SWIFT)" Tools/fuzz $(SECONDS) $(TARGETS)
+
 bench: release
 	$(SWIFT) run -c release --skip-build Benchmarks $(ARGS)
 

@@ -24,7 +24,9 @@ let syntaxModules: String? = {
     let module = folder + "/SwiftCompilerPluginMessageHandling.swiftmodule"
     return FileManager.default.fileExists(atPath: String(module)) ? String(folder) : nil
 }()
-let hasMacros = syntaxModules != nil
+/// Whether `Tools/fuzz` builds for the fuzzer: its driver, and nothing that runs in the compiler.
+let isFuzzing = Context.environment["SLUICE_FUZZING"] != nil
+let hasMacros = syntaxModules != nil && !isFuzzing
 let macroSettings: [SwiftSetting] = hasMacros ? [.define("SLUICE_MACROS")] : []
 let syntaxSettings: [SwiftSetting] = syntaxModules.map { [.unsafeFlags(["-I", $0])] } ?? []
 let syntaxLinking: [LinkerSetting] =
@@ -91,9 +93,11 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "Sluice", "SluiceServer", "SluiceModel", "SluiceWire", "SluiceTransport", "SluiceStorage", "CSQLite",
-                "CEpoll",
-            ], path: "Benchmarks", swiftSettings: settings),
+                "Sluice", "SluiceServer", "SluiceModel", "SluiceQuery", "SluiceWire", "SluiceTransport",
+                "SluiceStorage", "CSQLite", "CEpoll",
+            ], path: "Benchmarks", swiftSettings: settings,
+            // Counts allocations: see AllocationCounter.
+            linkerSettings: [.unsafeFlags(["-Xlinker", "--defsym=malloc=sluice_counting_malloc"])]),
 
         tests("SluiceModel"),
         tests("SluiceQuery", ["SluiceModel", "CSQLite"]),
@@ -109,12 +113,28 @@ let package = Package(
             ["SluiceModel", "SluiceQuery", "SluiceStorage", "SluiceTesting", "SluiceViews", "SluiceWire"]),
         tests("SluiceTesting"),
         tests("SluiceCLI"),
+        // What `make fuzz` feeds, and the inputs that every test run feeds again.
+        .target(
+            name: "FuzzTargets",
+            dependencies: [
+                "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "SluiceTransport", "SluiceStorage",
+                "SluiceCLI",
+            ], path: "Tests/Fuzz/Targets", swiftSettings: settings),
+        .testTarget(
+            name: "FuzzReplayTests", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Replay", swiftSettings: settings),
         // Real processes and sockets: the built `sluice`, and clients that behave or do not.
         .testTarget(
             name: "EndToEndTests", dependencies: ["Sluice", "SluiceModel", "SluiceStorage", "SluiceWire"],
             swiftSettings: settings),
     ]
 )
+
+if isFuzzing {
+    package.targets.append(
+        .target(
+            name: "FuzzDriver", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Driver", swiftSettings: settings))
+    package.products.append(.library(name: "FuzzDriver", type: .static, targets: ["FuzzDriver"]))
+}
 
 if hasMacros {
     package.targets += [

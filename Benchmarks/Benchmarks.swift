@@ -37,6 +37,7 @@ enum Row: String, CaseIterable {
     case commits = "R4"
     case fanOut = "R8"
     case localStore = "R14"
+    case evaluation = "E1"
 
     var title: String {
         switch self {
@@ -46,6 +47,7 @@ enum Row: String, CaseIterable {
         case .commits: "one-property commits until B has all"
         case .fanOut: "one view's commit to many connections"
         case .localStore: "local inserts and fetches"
+        case .evaluation: "a predicate on a row"
         }
     }
 
@@ -57,6 +59,7 @@ enum Row: String, CaseIterable {
         case .commits: try await CommitsRow(workbench).measure()
         case .fanOut: try await FanOutRow(workbench).measure()
         case .localStore: try await LocalStoreRow(workbench).measure()
+        case .evaluation: try EvaluationRow(workbench).measure()
         }
     }
 }

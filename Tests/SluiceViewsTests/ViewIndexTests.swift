@@ -25,7 +25,7 @@ import Testing
         var index = ViewIndex()
         for view in [own, path, linked, other] { index.insert(view) }
         let plane = TestSchema.object(1, ofClass: TestSchema.plane)
-        let found = candidates(index, plane, ["seats": .int(1)], ["seats": .int(2)])
+        let found = candidates(index, plane, ["seats": .int(1)], ["seats": .int(5)])
         #expect(found == [own, path, linked].map(\.query.canonicalText).sorted())
     }
 
@@ -47,5 +47,76 @@ import Testing
         #expect(index.count == 1)
         let flight = TestSchema.object(1, ofClass: TestSchema.flight)
         #expect(candidates(index, flight, ["delay": .int(1)], ["delay": .int(2)]) == [second.query.canonicalText])
+    }
+
+    @Test(arguments: [
+        ("Flight WHERE carrier == 'a' AND delay > 1 EXCLUDE(plane, origin)", ["carrier": Value.string("a")], true),
+        ("Flight WHERE carrier == 'a' EXCLUDE(plane, origin)", ["carrier": .string("b")], false),
+        ("Flight WHERE carrier IN {'a', 'b'} EXCLUDE(plane, origin)", ["carrier": .string("b")], true),
+        ("Flight WHERE carrier IN {'a', 'b'} EXCLUDE(plane, origin)", ["carrier": .string("c")], false),
+        ("Flight WHERE carrier BEGINSWITH 'ab' EXCLUDE(plane, origin)", ["carrier": .string("abc")], true),
+        ("Flight WHERE carrier BEGINSWITH 'ab' EXCLUDE(plane, origin)", ["carrier": .string("a")], false),
+        ("Flight WHERE delay BETWEEN {3, 5} EXCLUDE(plane, origin)", ["delay": .int(5)], true),
+        ("Flight WHERE delay BETWEEN {3, 5} EXCLUDE(plane, origin)", ["delay": .int(6)], false),
+        ("Flight WHERE delay > 3 EXCLUDE(plane, origin)", ["delay": .int(3)], false),
+        ("Flight WHERE delay == NULL EXCLUDE(plane, origin)", ["delay": .null], true),
+        ("Flight WHERE delay < 3 EXCLUDE(plane, origin)", ["delay": .int(7)], false),
+        ("Flight WHERE delay != 3 EXCLUDE(plane, origin)", ["delay": .int(3)], true),
+        ("Flight WHERE delay == 1 OR carrier == 'a' EXCLUDE(plane, origin)", ["delay": .int(3)], true),
+        ("Flight WHERE delay > 3 SORT(delay ASC) LIMIT(2) EXCLUDE(plane, origin)", ["delay": .int(3)], false),
+        ("User WHERE age == 3", ["age": .int(4)], true),
+        ("User WHERE age == 3 EXCLUDE(friends, best)", ["age": .int(4)], false),
+    ])
+    func changesFindAViewByTheConditionItIsFiledUnder(text: String, values: [String: Value], isFound: Bool) throws {
+        let view = try view(text)
+        let object = TestSchema.object(1, ofClass: view.query.classIndex)
+        var index = ViewIndex()
+        index.insert(view)
+        func finds(_ old: Row?, _ new: Row?) -> Bool {
+            let change = ObjectDelta(object: object, old: old, new: new, authors: [0])
+            return !index.candidates(for: CommitDelta(changes: [change], version: 1)).isEmpty
+        }
+        let row = TestSchema.row(object, values)
+        #expect(finds(nil, row) == isFound)
+        #expect(finds(row, nil) == isFound)
+        index.remove(view)
+        #expect(!finds(nil, row))
+    }
+
+    @Test func aChangeFindsWhatItLeavesAndWhatItEnters() throws {
+        var index = ViewIndex()
+        for carrier in ["a", "b", "c"] {
+            index.insert(try view("Flight WHERE carrier == '\(carrier)' EXCLUDE(plane, origin)"))
+        }
+        let flight = TestSchema.object(1, ofClass: TestSchema.flight)
+        let found = candidates(index, flight, ["carrier": .string("a")], ["carrier": .string("c")])
+        #expect(found.count == 2 && found[0].contains("\"a\"") && found[1].contains("\"c\""), "\(found)")
+    }
+
+    @Test(arguments: UInt64(1)...5) func theIntervalTableFindsWhatAScanFinds(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        var table = IntervalTable()
+        var all: [UInt64: ValueRange] = [:]
+        func bound() -> ValueRange.Bound? {
+            generator.chance(10)
+                ? nil : .init(.int(Int64.random(in: 0..<300, using: &generator)), isIncluded: generator.chance(50))
+        }
+        for number in UInt64(0)..<3_000 {
+            if generator.chance(25), let (old, range) = all.min(by: { $0.key < $1.key }) {
+                table.remove(range, old)
+                all[old] = nil
+            }
+            let range = ValueRange(from: bound(), to: bound())
+            table.insert(range, number)
+            all[number] = range
+        }
+        for value in Int64(-1)...301 {
+            var found: [UInt64] = []
+            table.forEach(holding: .int(value)) { found.append($0) }
+            let expected = all.filter { $0.value.contains(.int(value)) }.map(\.key)
+            #expect(found.sorted() == expected.sorted(), "seed \(seed), value \(value)")
+        }
+        for (number, range) in all { table.remove(range, number) }
+        #expect(table.isEmpty)
     }
 }

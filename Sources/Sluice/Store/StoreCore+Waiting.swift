@@ -122,7 +122,7 @@ extension StoreCore {
     func report(_ topic: ReportTopic, timeout: Duration?) async throws -> String {
         let arrival = Arrival<String>()
         try await perform { engine in
-            engine.requestReport(topic.wire) { result in
+            engine.requestReport(topic.wire, argument: topic.argument) { result in
                 arrival.finish(result.map { String(decoding: $0, as: UTF8.self) }.mapError { $0 as any Error })
             }
         }

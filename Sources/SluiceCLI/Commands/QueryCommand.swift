@@ -5,10 +5,7 @@ internal import SluiceViews
 struct QueryCommand: Command {
     static let description = CommandDescription(
         "query", "Print the objects that a query asks for, once or as they change.",
-        arguments: [
-            ServerAccess.argument,
-            ArgumentDescription("QUERY", "CLASS [WHERE …] [SORT(…)] [LIMIT(…)] [EXCLUDE(…)], or OBJECT(ID)"),
-        ],
+        arguments: [ServerAccess.argument, queryArgument],
         options: [
             .flag("once", "print the results when they are complete, and end; what happens unless told otherwise"),
             .flag("watch", "print every change until stopped"), OutputFormat.option,
@@ -23,6 +20,9 @@ struct QueryCommand: Command {
             "sluice query ws://127.0.0.1:9080/nyc \"Flight LIMIT(3)\" --expand=tailnum,dest --format=jsonl",
             "sluice query ws://127.0.0.1:9080/cars \"Car WHERE price < 9000\" --watch",
         ])
+
+    static let queryArgument = ArgumentDescription(
+        "QUERY", "CLASS [WHERE …] [SORT(…)] [LIMIT(…)] [EXCLUDE(…)], or OBJECT(ID)")
 
     private let access: ServerAccess
     private let text: String

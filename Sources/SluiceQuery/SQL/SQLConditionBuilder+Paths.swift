@@ -122,7 +122,9 @@ extension SQLConditionBuilder {
                 guard case .id(let id) = key else { return "(NULL, NULL)" }
                 return "(\(.integer(TableLayout.word(id.high))), \(.integer(TableLayout.word(id.low))))"
             }
-            return "(\(sql: alias)._hi, \(sql: alias)._lo) IN (VALUES \(.joined(pairs, by: ", ")))"
+            // An index serves two columns against a plain SELECT, and not against VALUES with several rows.
+            let values: SQLStatement = "SELECT column1, column2 FROM (VALUES \(.joined(pairs, by: ", ")))"
+            return "(\(sql: alias)._hi, \(sql: alias)._lo) IN (\(values))"
         }
         let values = keys.map { key -> SQLStatement in "\(SQLBinding(key.value) ?? .null)" }
         return "\(sql: alias).\(sql: layout.column(primaryKey)) IN (\(.joined(values, by: ", ")))"

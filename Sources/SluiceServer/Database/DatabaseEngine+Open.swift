@@ -138,6 +138,7 @@ extension DatabaseEngine {
             index.insert(live)
             view.replace(by: live)
         }
+        automaticIndexes.replace(views.values.lazy.map(\.query), schema: storage.schema)
         for session in sessions.values {
             send([.schema(session: session.id.session, schema: storage.schema)], to: session.id)
         }

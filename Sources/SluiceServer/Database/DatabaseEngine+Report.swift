@@ -1,6 +1,7 @@
 internal import SluiceModel
 internal import SluiceQuery
 internal import SluiceStorage
+internal import SluiceViews
 internal import SluiceWire
 
 extension DatabaseEngine {
@@ -11,6 +12,7 @@ extension DatabaseEngine {
             switch request.topic {
             case .status: json = try status()
             case .subscriptions: json = subscriptionList()
+            case .explain: return try explain(request, to: session)
             default:
                 let failure = ServerMessage.Failure(
                     session: request.session, code: .invalidOperation,
@@ -39,6 +41,7 @@ extension DatabaseEngine {
                         ])
                     })
             ),
+            ("indexes", .array(try storage.indexes().map(Self.index))),
             ("sessions", .number(UInt64(sessions.count))),
             ("views", .number(UInt64(views.count))),
             ("subscriptions", .number(UInt64(sessions.values.reduce(0) { $0 + $1.subscriptions.count }))),
@@ -58,6 +61,15 @@ extension DatabaseEngine {
                     ("anew", .number(statistics.starts[.anew])),
                 ])
             ),
+        ])
+    }
+
+    private static func index(_ index: QueryExplanation.Index) -> JSONText {
+        .object([
+            ("class", .string(index.className)),
+            ("properties", .string(index.properties.joined(separator: ", "))),
+            ("origin", .string(index.origin.rawValue)),
+            ("name", .string(index.name)),
         ])
     }
 

@@ -114,6 +114,7 @@ extension DatabaseEngine {
         let view = SharedView(try makeView(query))
         views[query.hash] = view
         index.insert(view.live)
+        automaticIndexes.add(query, schema: storage.schema)
         return view
     }
 
@@ -133,5 +134,6 @@ extension DatabaseEngine {
         guard view.subscriptions.isEmpty else { return }
         views[view.query.hash] = nil
         index.remove(view.live)
+        automaticIndexes.remove(view.query, schema: storage.schema)
     }
 }

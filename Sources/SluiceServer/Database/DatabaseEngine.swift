@@ -29,6 +29,7 @@ package final class DatabaseEngine {
         package var logVersionCount: UInt64 = 1_000_000
         package var logByteCount = 256 << 20
         package var server = ServerLimits()
+        package var automaticIndexes = AutomaticIndexes.Limits()
 
         package init() {}
     }
@@ -45,6 +46,8 @@ package final class DatabaseEngine {
     private(set) var sessions: [SessionID: ServerSession] = [:]
     var views: [ObjectID: SharedView] = [:]
     var index = ViewIndex()
+    var automaticIndexes: AutomaticIndexes
+    var hasFoundIndexes = false
     var bootstrapping: [ViewSubscription] = []
     var replays: ReplayCache
     private var uploads: [Upload] = []
@@ -65,6 +68,7 @@ package final class DatabaseEngine {
         self.log = log
         self.random = random
         self.workerID = workerID
+        automaticIndexes = AutomaticIndexes(limits: limits.automaticIndexes)
         replays = ReplayCache(objectCountMax: 2 * limits.replayObjectCountMax)
     }
 
@@ -98,8 +102,10 @@ package final class DatabaseEngine {
         return takeActions()
     }
 
-    /// Does a bounded amount of what can wait: drops log entries beyond what is kept for returning clients.
-    package func keepHouse() {
+    /// Does a bounded amount of what can wait: makes or drops an index, and drops log entries beyond what is kept for
+    /// returning clients.
+    package func keepHouse(now: Timestamp) {
+        keepIndexes(now: now)
         guard storage.version >= lastTrimmedVersion + 10_000 else { return }
         lastTrimmedVersion = storage.version
         do {

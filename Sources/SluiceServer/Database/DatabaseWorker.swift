@@ -71,7 +71,7 @@ final class DatabaseWorker: Sendable {
         let engine = confined.engine
         if !events.isEmpty { carryOut(engine.handle(events, now: now())) }
         if engine.hasWork { carryOut(engine.step(now: now())) }
-        engine.keepHouse()
+        engine.keepHouse(now: now())
         let goesOn = mailbox.withLock { mailbox in
             mailbox.isScheduled = !mailbox.events.isEmpty || engine.hasWork
             return mailbox.isScheduled

@@ -43,13 +43,13 @@ package protocol ObjectReading: ViewSource {
 
     /// The number of results of a query, at most its limit.
     func count(matching query: Query) throws -> Int
+
+    /// The statement that a query becomes, and how SQLite runs it; nil for one object by its id. Runs nothing.
+    ///
+    /// - Parameter inOrder: whether results are to come in the query's order and up to its limit, else as they are stored.
+    func plan(of query: Query, inOrder: Bool) throws -> QueryExplanation.Plan?
 }
 
 extension ObjectReading {
     package func object(withID id: ObjectID) throws -> ObjectRef? { try findObject(id) }
-}
-
-/// A place in the order of storage. It stays good while objects come and go, for as long as the store is open.
-package struct RowCursor: Hashable, Sendable {
-    let row: Int64
 }

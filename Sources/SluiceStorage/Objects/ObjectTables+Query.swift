@@ -23,30 +23,6 @@ extension ObjectTables {
         }
     }
 
-    /// See ``ObjectReading/rows(matching:after:limit:)``.
-    func rows(
-        matching query: Query, after cursor: RowCursor?, limit: Int, byteCountMax: Int
-    ) throws -> (rows: [Row], next: RowCursor?) {
-        var rows: [Row] = []
-        guard query.object == nil else {
-            try forObject(of: query) { rows.append($1) }
-            return (rows, nil)
-        }
-        let table = try table(query.classIndex)
-        let output = SQLCompiler.Output.columns(table.rowColumns(alias: SQLCompiler.rootAlias))
-        var last: Int64 = 0
-        var byteCount = 0
-        try run(query, output, order: .row(after: cursor?.row ?? 0), limit: limit) { statement in
-            while byteCount < byteCountMax, try statement.step() {
-                last = statement.int(0)
-                let row = try readRow(statement, table)
-                rows.append(row)
-                byteCount += row.values.reduce(10) { $0 + $1.estimatedSize }
-            }
-        }
-        return (rows, rows.count < limit && byteCount < byteCountMax ? nil : RowCursor(row: last))
-    }
-
     /// See `ViewSource`. The part of the order before a position is cut off by the first sort key, if that is a plain
     /// property, and skipped beyond that.
     func rows(
@@ -107,13 +83,13 @@ extension ObjectTables {
         return count
     }
 
-    private func forObject(of query: Query, _ body: (ObjectRef, Row) throws -> Void) throws {
+    func forObject(of query: Query, _ body: (ObjectRef, Row) throws -> Void) throws {
         guard let id = query.object, let object = try findObject(id, isIndexing: false), let row = try row(object)
         else { return }
         try body(object, row)
     }
 
-    private func run(
+    func run(
         _ query: Query, _ output: SQLCompiler.Output, order: SQLCompiler.Order,
         restrictedTo restriction: SQLStatement? = nil, limit: Int? = nil, _ body: (Statement) throws -> Void
     ) throws {

@@ -54,4 +54,8 @@ package class SQLiteObjectStore: ObjectReading {
     package func refs(matching query: Query) throws -> [ObjectRef] { try tables.refs(matching: query, in: self) }
 
     package func count(matching query: Query) throws -> Int { try tables.count(matching: query, in: self) }
+
+    package func plan(of query: Query, inOrder: Bool) throws -> QueryExplanation.Plan? {
+        try tables.plan(of: query, inOrder: inOrder)
+    }
 }

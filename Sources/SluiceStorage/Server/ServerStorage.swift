@@ -1,4 +1,5 @@
 package import SluiceModel
+package import SluiceViews
 package import SluiceWire
 
 /// One database of a server: objects, the log of accepted uploads, and the clients.
@@ -79,6 +80,21 @@ package protocol ServerStorage: ObjectWriting {
 
     /// Changes the epoch, after a restore from a backup.
     func setEpoch(_ epoch: UInt64) throws
+
+    /// Every index of objects, but for those of keys.
+    func indexes() throws -> [QueryExplanation.Index]
+
+    /// The indexes that ``make(_:)`` made, in whatever run of the server.
+    func automaticIndexes() throws -> [TableIndex]
+
+    /// Makes an index. Its own transaction, O(n log n) in the rows of the class.
+    func make(_ index: TableIndex) throws
+
+    /// Drops an index that ``make(_:)`` made. Its own transaction.
+    func drop(_ index: TableIndex) throws
+
+    /// At most how many rows a class's table has, in O(1).
+    func rowCountMax(ofClass classIndex: Int) throws -> Int
 
     /// Moves committed pages from the write-ahead log into the database file, as far as no reader prevents it. Between
     /// transactions only.

@@ -1,0 +1,135 @@
+package import SluiceModel
+
+/// A condition on one single property of the queried object that every result of a query meets.
+///
+/// This is what indexes can serve, those of tables and that of live views: the part of a predicate that speaks of one
+/// value and of constants of that value's type. What else the predicate demands is for the evaluator.
+package struct RootCondition: Sendable, Hashable {
+    package enum Test: Sendable, Hashable {
+        case equal(Value)
+        /// At least two values, sorted.
+        case isIn([Value])
+        /// Text or data that begins with this.
+        case prefix(Value)
+        case range(ValueRange)
+    }
+
+    /// The position of the property in the queried class.
+    package let property: Int
+    package let test: Test
+
+    package init(property: Int, _ test: Test) {
+        self.property = property
+        self.test = test
+    }
+
+    /// How many of a class's objects are likely to meet the condition: the lower, the fewer. A property that takes few
+    /// values, such as a bool, comes last.
+    package var breadth: Int {
+        switch test {
+        case .equal(.bool): 5
+        case .equal: 0
+        case .isIn(let values): if case .bool = values.first { 5 } else { 1 }
+        case .prefix: 2
+        case .range(let range): range.isClosed ? 3 : 4
+        }
+    }
+}
+
+extension Query {
+    /// The conditions that every result meets by itself, the most selective first; ranges of one property are one.
+    ///
+    /// - Parameter schema: the schema that the query was checked against.
+    package func rootConditions(schema: Schema) -> [RootCondition] {
+        guard object == nil else { return [] }
+        let operands: [Predicate] = if case .and(let operands) = predicate { operands } else { [predicate] }
+        var conditions: [RootCondition] = []
+        var ranges: [Int: ValueRange] = [:]
+        for case .comparison(let comparison) in operands {
+            guard let condition = RootCondition(comparison) else { continue }
+            if case .range(let range) = condition.test {
+                ranges[condition.property] = ranges[condition.property]?.intersection(range) ?? range
+            } else {
+                conditions.append(condition)
+            }
+        }
+        conditions += ranges.sorted { $0.key < $1.key }.map { RootCondition(property: $0.key, .range($0.value)) }
+        let key = schema[classIndex].primaryKeyIndex
+        func rank(_ condition: RootCondition) -> Int {
+            condition.breadth * 2 + (condition.property == key ? 0 : 1)
+        }
+        return conditions.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }
+            .map(\.element)
+    }
+}
+
+extension RootCondition {
+    /// Nil if the comparison reads anything but one single property of the object itself, or constants of other types.
+    fileprivate init?(_ comparison: Query.Comparison) {
+        guard case .path(let path) = comparison.left, path.steps.isEmpty, !comparison.ignoresCase else { return nil }
+        let property: Int
+        switch path.leaf {
+        case .value(let position), .link(let position): property = position
+        default: return nil
+        }
+        switch (comparison.comparison, comparison.right) {
+        case (.isIn, .list(let values)) where !values.isEmpty && values.allSatisfy { path.type.isType(of: $0) }:
+            self.init(property: property, values.count == 1 ? .equal(values[0]) : .isIn(values))
+        case (.equal, .constant(.null)):
+            // A link to what is not here is null too.
+            guard case .scalar = path.type else { return nil }
+            self.init(property: property, .equal(.null))
+        case (let comparison, .constant(let value)):
+            guard path.type.isType(of: value), let test = Test(comparison, value) else { return nil }
+            self.init(property: property, test)
+        default: return nil
+        }
+    }
+}
+
+extension RootCondition.Test {
+    fileprivate init?(_ comparison: ComparisonOperator, _ value: Value) {
+        switch comparison {
+        case .equal: self = .equal(value)
+        case .less: self = .range(ValueRange(to: .init(value, isIncluded: false)))
+        case .lessOrEqual: self = .range(ValueRange(to: .init(value, isIncluded: true)))
+        case .greater: self = .range(ValueRange(from: .init(value, isIncluded: false)))
+        case .greaterOrEqual: self = .range(ValueRange(from: .init(value, isIncluded: true)))
+        case .beginsWith: self = .prefix(value)
+        default: return nil
+        }
+    }
+}
+
+extension Query.Path.ValueType {
+    /// Whether a value, not null, is of this type and no other.
+    fileprivate func isType(of value: Value) -> Bool {
+        switch (self, value) {
+        case (.link, .link), (.scalar(.bool), .bool), (.scalar(.int), .int), (.scalar(.float), .float),
+            (.scalar(.double), .double), (.scalar(.string), .string), (.scalar(.data), .data), (.scalar(.date), .date),
+            (.scalar(.uuid), .uuid), (.scalar(.objectID), .objectID), (.scalar(.decimal), .decimal):
+            true
+        default: false
+        }
+    }
+}
+
+extension RootCondition {
+    /// The condition in the query language.
+    ///
+    /// - Parameter declared: the queried class.
+    package func text(in declared: ClassSchema) -> String {
+        let name = CanonicalText.name(declared.properties[property].name)
+        switch test {
+        case .equal(let value): return "\(name) == \(CanonicalText.literal(value))"
+        case .isIn(let values): return "\(name) IN {\(values.map(CanonicalText.literal).joined(separator: ", "))}"
+        case .prefix(let value): return "\(name) BEGINSWITH \(CanonicalText.literal(value))"
+        case .range(let range):
+            let ends = [
+                range.lower.map { "\(name) \($0.isIncluded ? ">=" : ">") \(CanonicalText.literal($0.value))" },
+                range.upper.map { "\(name) \($0.isIncluded ? "<=" : "<") \(CanonicalText.literal($0.value))" },
+            ]
+            return ends.compactMap { $0 }.joined(separator: " AND ")
+        }
+    }
+}

@@ -1,0 +1,60 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
+
+extension DatabaseEngine {
+    /// Makes or drops one index, if that is due.
+    func keepIndexes(now: Timestamp) {
+        // A database in memory only has nothing in it.
+        guard materialize == nil, automaticIndexes.isDue(version: storage.version) else { return }
+        var step: AutomaticIndexes.Step?
+        do {
+            if !hasFoundIndexes {
+                automaticIndexes.open(try storage.automaticIndexes())
+                hasFoundIndexes = true
+            }
+            step = try automaticIndexes.next(now: now, version: storage.version) {
+                try storage.rowCountMax(ofClass: $0)
+            }
+            switch step {
+            case .make(let index):
+                try storage.make(index)
+                log?(.info, "made an index", [("database", name), ("index", index.name(in: storage.schema))])
+            case .drop(let index):
+                try storage.drop(index)
+                log?(.info, "dropped an index", [("database", name), ("index", index.name(in: storage.schema))])
+            case nil: return
+            }
+            if let step { automaticIndexes.done(step) }
+        } catch {
+            if let step { automaticIndexes.failed(step) }
+            log?(.error, "an index could not be made or dropped", [("database", name), ("error", "\(error)")])
+        }
+    }
+
+    /// Tells what a query means here and costs. Makes no subscription and keeps nothing.
+    func explanation(of query: Query) throws -> QueryExplanation {
+        let schema = storage.schema
+        // Without sort and limit the live view is sent in the order of storage.
+        let plan = try storage.plan(of: query, inOrder: query.limit != nil || !query.sort.isEmpty)
+        let wanted = IndexPolicy.index(for: query, schema: schema)
+        return QueryExplanation(
+            query, schema: schema, plan: plan, wantedIndexes: wanted.map { [$0.description(in: schema)] } ?? [])
+    }
+
+    func explain(_ request: ClientMessage.ReportRequest, to session: ServerSession) throws {
+        do {
+            let query = try Query.parse(request.argument, schema: storage.schema)
+            let json = Array(try explanation(of: query).json.utf8)
+            send([.report(session: request.session, request: request.request, json: json)], to: session.id)
+        } catch let error as QueryError {
+            let isUnknown = error.code == .unknownClass || error.code == .unknownProperty
+            let failure = ServerMessage.Failure(
+                session: request.session, code: isUnknown ? .unknownName : .invalidQuery, message: error.message,
+                action: .report)
+            send([.error(failure)], to: session.id)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceViews
+internal import SluiceWire
+
+/// Results in pages, in the order of storage.
+extension ObjectTables {
+    /// See ``ObjectReading/rows(matching:after:limit:byteCountMax:)``.
+    ///
+    /// Where an index finds the rows in another order than that of storage, each page would find and sort them all. Their
+    /// row ids are then listed once, eight bytes each, and every page looks at its own.
+    func rows(
+        matching query: Query, after cursor: RowCursor?, limit: Int, byteCountMax: Int
+    ) throws -> (rows: [Row], next: RowCursor?) {
+        var rows: [Row] = []
+        guard query.object == nil else {
+            try forObject(of: query) { rows.append($1) }
+            return (rows, nil)
+        }
+        let table = try table(query.classIndex)
+        let output = SQLCompiler.Output.columns(table.rowColumns(alias: SQLCompiler.rootAlias))
+        let place = try cursor?.place ?? firstPlace(of: query, output, limit: limit)
+        var restriction: SQLStatement?
+        var end = 0
+        var after: Int64 = 0
+        switch place {
+        case .behind(let row): after = row
+        case .listed(let list, let next):
+            end = next + min(limit, list.count - next)
+            restriction = Self.isAmong(list[next..<end])
+        }
+        var last: Int64 = 0
+        var byteCount = 0
+        try run(query, output, order: .row(after: after), restrictedTo: restriction, limit: limit) { statement in
+            while byteCount < byteCountMax, try statement.step() {
+                last = statement.int(0)
+                let row = try readRow(statement, table)
+                rows.append(row)
+                byteCount += row.values.reduce(10) { $0 + $1.estimatedSize }
+            }
+        }
+        let isFull = byteCount >= byteCountMax
+        switch place {
+        case .behind: return (rows, rows.count < limit && !isFull ? nil : RowCursor(place: .behind(last)))
+        case .listed(let list, let next):
+            if isFull { end = list[next..<end].firstIndex { $0 > last } ?? end }
+            return (rows, end < list.count ? RowCursor(place: .listed(list, next: end)) : nil)
+        }
+    }
+
+    /// - Parameter limit: the size of a page.
+    private func firstPlace(
+        of query: Query, _ output: SQLCompiler.Output, limit: Int
+    ) throws -> RowCursor.Place {
+        let compiled = SQLCompiler(schema: schema).select(query, output, order: .row(after: 0), limit: limit)
+        guard try plan(of: compiled).sorts else { return .behind(0) }
+        var list: [Int64] = []
+        try run(query, .rows, order: .row(after: 0)) { statement in
+            while try statement.step() { list.append(statement.int(0)) }
+        }
+        return .listed(list, next: 0)
+    }
+
+    /// Restricts to rows by their ids, with one parameter for any number of them.
+    private static func isAmong(_ rows: ArraySlice<Int64>) -> SQLStatement {
+        let list = "[" + rows.map(String.init).joined(separator: ",") + "]"
+        return "\(sql: SQLCompiler.rootAlias)._row IN (SELECT value FROM json_each(\(.text(list))))"
+    }
+}

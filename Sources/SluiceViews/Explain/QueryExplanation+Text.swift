@@ -1,0 +1,92 @@
+internal import FoundationEssentials
+
+extension QueryExplanation: CustomStringConvertible {
+    /// The explanation for people, on several lines.
+    public var description: String {
+        var lines = ["query    \(query)", "hash     \(hash)"]
+        if let plan {
+            lines.append("sql      \(plan.sql)")
+            for (number, value) in plan.parameters.enumerated() { lines.append("         ?\(number + 1) = \(value)") }
+            lines += Self.block("plan", plan.steps)
+            lines += Self.block("indexes", plan.indexes.map(Self.line))
+        } else {
+            lines.append("plan     a lookup by the object's id")
+        }
+        if !wantedIndexes.isEmpty { lines += Self.block("wanted", wantedIndexes.map(Self.line)) }
+        lines += Self.block("view", view.lines)
+        let width = writes.map { $0.title.count }.max() ?? 0
+        lines += Self.block(
+            "writes",
+            writes.map { write in
+                let effects = write.effects.isEmpty ? "nothing" : write.effects.map(\.phrase).joined(separator: ", ")
+                return write.title + String(repeating: " ", count: width - write.title.count + 2) + effects
+            })
+        return lines.joined(separator: "\n")
+    }
+
+    /// The explanation as one line of JSON, with its members in alphabetical order.
+    public var json: String {
+        get throws {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return String(decoding: try encoder.encode(self), as: UTF8.self)
+        }
+    }
+
+    /// Reads what ``json`` wrote.
+    package init(json: some Sequence<UInt8>) throws {
+        self = try JSONDecoder().decode(QueryExplanation.self, from: Data(json))
+    }
+
+    private static func block(_ title: String, _ lines: [String]) -> [String] {
+        let lines = lines.isEmpty ? ["none"] : lines
+        return lines.enumerated().map { number, line in
+            let margin = number == 0 ? title : ""
+            return margin + String(repeating: " ", count: 9 - margin.count) + line
+        }
+    }
+
+    private static func line(_ index: Index) -> String {
+        "\(index.className)(\(index.properties.joined(separator: ", ")))  \(index.origin.rawValue)  \(index.name)"
+    }
+}
+
+extension QueryExplanation.WriteCost {
+    fileprivate var title: String { className + "." + property }
+}
+
+extension QueryExplanation.Effect {
+    fileprivate var phrase: String {
+        switch self {
+        case .evaluatesPredicate: "evaluates the predicate"
+        case .movesInWindow: "moves in the window"
+        case .findsRoots: "finds results through links"
+        case .walksLinks: "walks links"
+        case .sendsValue: "sends the value"
+        }
+    }
+}
+
+extension QueryExplanation.View {
+    fileprivate var lines: [String] {
+        var lines: [String] = []
+        if let condition {
+            let how =
+                switch method {
+                case .equality: "by value"
+                case .list: "by one of several values"
+                case .prefix: "by prefix"
+                case .range: "by range"
+                case .scan: "by class"
+                }
+            lines.append("found \(how): \(condition)")
+        } else {
+            lines.append("found by class: every change of it is looked at")
+        }
+        if !otherClasses.isEmpty { lines.append("and by every change of \(otherClasses.joined(separator: ", "))") }
+        if let windowCapacity { lines.append("holds a window of at most \(windowCapacity) rows") }
+        if !linkedClasses.isEmpty { lines.append("holds linked objects of \(linkedClasses.joined(separator: ", "))") }
+        if !holdsMembers { lines.append("holds nothing: membership follows from the predicate") }
+        return lines
+    }
+}

@@ -1,0 +1,117 @@
+/// What a query means and what it costs: its canonical form, the SQL it becomes and how SQLite runs that, how the live
+/// view is found and what it holds, and what a write to each property costs.
+///
+/// ``description`` is for people, ``json`` for programs.
+public struct QueryExplanation: Sendable, Hashable, Codable {
+    /// A statement and how SQLite runs it.
+    public struct Plan: Sendable, Hashable, Codable {
+        /// With the placeholders `?1`, `?2` … for constants.
+        public let sql: String
+        /// The values of the placeholders, as SQL literals; long ones cut.
+        public let parameters: [String]
+        /// SQLite's steps, each indented by two spaces for each step that it belongs to.
+        public let steps: [String]
+        /// The indexes that serve the statement, each once.
+        public let indexes: [Index]
+
+        package init(sql: String, parameters: [String], steps: [String], indexes: [Index]) {
+            self.sql = sql
+            self.parameters = parameters
+            self.steps = steps
+            self.indexes = indexes
+        }
+
+        /// Whether all results are found before the first comes, to be sorted.
+        package var sorts: Bool { steps.contains("USE TEMP B-TREE FOR ORDER BY") }
+    }
+
+    /// An index of a table.
+    public struct Index: Sendable, Hashable, Codable {
+        public enum Origin: String, Sendable, Hashable, Codable {
+            /// Of a primary key or an object's id.
+            case key
+            /// Of a link, for ways back.
+            case link
+            /// Declared in the schema.
+            case declared
+            /// Made by the server for queries that clients observe.
+            case automatic
+        }
+
+        public let name: String
+        public let className: String
+        /// The properties, in the order of the index; a descending one ends with ` DESC`.
+        public let properties: [String]
+        public let origin: Origin
+
+        package init(name: String, className: String, properties: [String], origin: Origin) {
+            self.name = name
+            self.className = className
+            self.properties = properties
+            self.origin = origin
+        }
+    }
+
+    /// What the live view is, and how changes find it.
+    public struct View: Sendable, Hashable, Codable {
+        public enum Method: String, Sendable, Hashable, Codable {
+            /// By the value of a property, or one of several values.
+            case equality, list
+            /// By the beginning of a property's value.
+            case prefix
+            /// By a range that a property's value lies in.
+            case range
+            /// By the class alone: every change of the class finds the view.
+            case scan
+        }
+
+        /// How changes of the queried class find the view.
+        public let method: Method
+        /// The property of the condition that the view is filed under; nil for `scan`.
+        public let property: String?
+        /// The condition that the view is filed under, in the query language; nil for `scan`.
+        public let condition: String?
+        /// Further classes whose changes all find the view.
+        public let otherClasses: [String]
+        /// Whether the view keeps anything in memory: a window, or linked objects.
+        public let holdsMembers: Bool
+        /// How many rows a window holds at most, those beyond the limit included; nil without a limit.
+        public let windowCapacity: Int?
+        /// The classes that objects linked from results are of.
+        public let linkedClasses: [String]
+    }
+
+    /// What a write to a property makes the view do.
+    public enum Effect: String, Sendable, Hashable, Codable {
+        /// Evaluates the predicate on the object.
+        case evaluatesPredicate
+        /// Moves the object within the window, in it or out of it.
+        case movesInWindow
+        /// Finds the results that read the property through links, by the ways back, and evaluates the predicate on them.
+        case findsRoots
+        /// Walks the links, since the linked objects may change.
+        case walksLinks
+        /// Sends the new value, if the object is in the view.
+        case sendsValue
+    }
+
+    /// What a write to one property costs.
+    public struct WriteCost: Sendable, Hashable, Codable {
+        public let className: String
+        public let property: String
+        /// Empty if the write costs nothing.
+        public let effects: [Effect]
+    }
+
+    /// The query in canonical form.
+    public let query: String
+    /// The first 128 bits of SHA-256 over it, in hexadecimal digits.
+    public let hash: String
+    /// Nil for a query of one object by its id, which is a lookup and no statement.
+    public let plan: Plan?
+    public let view: View
+    /// Each property of each class that concerns the query.
+    public let writes: [WriteCost]
+    /// The indexes that a server would make for the query if clients observed it and the class were large.
+    public let wantedIndexes: [Index]
+}

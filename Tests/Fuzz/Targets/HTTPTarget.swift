@@ -1,0 +1,34 @@
+import SluiceTransport
+
+/// The head of a request, as a server's port receives it: in pieces of the size that the first byte tells.
+enum HTTPTarget {
+    static func run(_ bytes: [UInt8]) {
+        guard let first = bytes.first else { return }
+        let whole = outcome(bytes.dropFirst(), pieceSize: .max)
+        let pieces = outcome(bytes.dropFirst(), pieceSize: Int(first) + 1)
+        precondition(whole == pieces, "'\(whole)' in pieces is '\(pieces)'")
+    }
+
+    private static func outcome(_ bytes: ArraySlice<UInt8>, pieceSize: Int) -> String {
+        var handshake = ServerHandshake(subprotocols: ["sluice.1"])
+        var rest = bytes
+        while !rest.isEmpty {
+            var piece = rest.prefix(pieceSize)
+            rest = rest.dropFirst(pieceSize)
+            while !piece.isEmpty {
+                let (consumed, step) = piece.withUnsafeBytes { handshake.receive($0) }
+                switch step {
+                case .wait:
+                    precondition(consumed > 0, "the handshake waits without taking anything")
+                    piece = piece.dropFirst(consumed)
+                case .page(let request): return "page \(request.target)"
+                case .upgrade(let request, let subprotocol):
+                    return "upgrade \(request.target) \(subprotocol ?? "")"
+                // A long head is refused for its length before its first byte is looked at, unless that came before.
+                case .refuse: return "refused"
+                }
+            }
+        }
+        return "incomplete"
+    }
+}

@@ -1,0 +1,21 @@
+import SluiceWire
+
+/// Frames of messages. What decodes can be encoded, and then decodes to the same.
+enum MessageTarget {
+    /// Small, so that what is out of proportion shows.
+    static let limits = WireLimits(
+        frameLengthMax: 1 << 20, expandedLengthMax: 4 << 20, elementCountMax: 1 << 20, nestingDepthMax: 8)
+
+    static func runClient(_ bytes: [UInt8]) { run(bytes, as: ClientMessage.self) }
+
+    static func runServer(_ bytes: [UInt8]) { run(bytes, as: ServerMessage.self) }
+
+    private static func run<Message: WireMessage & Equatable>(_ bytes: [UInt8], as type: Message.Type) {
+        guard let messages = try? Frame.decode(bytes, as: type, limits: limits), !messages.isEmpty else { return }
+        var frame = FrameBuilder()
+        for message in messages { frame.append(message) }
+        let encoded = frame.finish()
+        let again = try? Frame.decode(encoded, as: type)
+        precondition(again == messages, "\(messages) became \(String(describing: again))")
+    }
+}
