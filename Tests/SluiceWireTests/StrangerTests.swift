@@ -51,6 +51,10 @@ import Testing
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = ["python3"] + arguments
         let pipe = Pipe()
+        // Else a program that another test starts meanwhile could keep the pipe open.
+        for end in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
+            _ = fcntl(end.fileDescriptor, F_SETFD, FD_CLOEXEC)
+        }
         process.standardOutput = pipe
         process.standardError = pipe
         try process.run()

@@ -21,7 +21,11 @@ final class FileLock {
         }
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        // A child process that is just being started may hold a copy of the descriptor, and with it the lock.
+        _ = flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 }
 
 extension StorageError {

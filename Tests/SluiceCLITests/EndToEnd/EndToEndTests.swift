@@ -251,6 +251,10 @@ struct EndToEndTests {
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = ["timeout", "60", "bash", "-c", script]
         let pipe = Pipe()
+        // Else a program that another test starts meanwhile could keep the pipe open.
+        for end in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
+            _ = fcntl(end.fileDescriptor, F_SETFD, FD_CLOEXEC)
+        }
         process.standardOutput = pipe
         process.standardInput = FileHandle.nullDevice
         try process.run()
