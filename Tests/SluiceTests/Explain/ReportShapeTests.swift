@@ -1,0 +1,117 @@
+import Foundation
+import Sluice
+import SluiceModel
+import SluiceTesting
+import Testing
+
+/// The members of the reports, by section 9.8 of PROTOCOL.md and as they are sent.
+@Suite(.timeLimit(.minutes(10))) struct ReportShapeTests {
+    private let server: TestServer
+    private let store: Store
+
+    init() async throws {
+        server = try TestServer()
+        let schema = try Schema([
+            ClassSchema(
+                "Car", primaryKey: "vin",
+                properties: [
+                    Property("vin", .scalar(.string)), Property("price", .scalar(.double), isIndexed: true),
+                    Property("year", .scalar(.int)), Property("dealer", .link("Dealer")),
+                ]),
+            ClassSchema("Dealer", properties: [Property("city", .scalar(.string))]),
+        ])
+        store = try await server.open(schema: schema)
+        try await store.connected()
+    }
+
+    /// The documented members, and the type of each.
+    private func documented(_ report: String) throws -> [String: String] {
+        let document = try String(
+            contentsOf: URL(filePath: #filePath).deletingLastPathComponent()
+                .appending(path: "../../../PROTOCOL.md").standardizedFileURL, encoding: .utf8)
+        let start = try #require(document.range(of: ", **\(report)**:"), "PROTOCOL.md has no report \(report)")
+        let lines = document[start.upperBound...].split(separator: "\n", omittingEmptySubsequences: false)
+        let table = lines.drop { !$0.hasPrefix("|---") }.dropFirst().prefix { $0.hasPrefix("|") }
+        var members: [String: String] = [:]
+        for line in table {
+            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            let types = cells[1].components(separatedBy: ", ")
+            for (number, name) in cells[0].components(separatedBy: ", ").enumerated() {
+                let path = name.trimmingCharacters(in: ["`"])
+                #expect(members[path] == nil, "\(path) is there twice")
+                members[path] = types[min(number, types.count - 1)]
+            }
+        }
+        return members
+    }
+
+    /// The members that reports have between them, and the type of each.
+    private func sent(_ reports: [String]) throws -> [String: String] {
+        var members: [String: String] = [:]
+        for report in reports {
+            try JSONDecoder().decode(JSONTree.self, from: Data(report.utf8)).collect(into: &members)
+        }
+        return members
+    }
+
+    @Test func theStatusHasTheDocumentedMembers() async throws {
+        #expect(try sent([try await store.serverStatus()]) == documented("status"))
+    }
+
+    @Test func theSubscriptionsHaveTheDocumentedMembers() async throws {
+        let recorder = try EventRecorder(store.records("Car WHERE price > 3"))
+        try await recorder.complete()
+        #expect(try sent([try await store.serverSubscriptions()]) == documented("subscriptions"))
+    }
+
+    @Test func anExplanationHasTheDocumentedMembers() async throws {
+        var reports: [String] = []
+        for query in [
+            "Car WHERE price > 3 AND year == 4 SORT(price ASC) LIMIT(3)", "Car WHERE dealer.city CONTAINS 'U'",
+        ] {
+            reports.append(try await store.records(query).explainOnServer().json)
+        }
+        #expect(try sent(reports) == documented("explain"))
+    }
+
+    @Test func whatIsOptionalIsLeftOut() async throws {
+        let id = String(repeating: "0", count: 31) + "1"
+        let members = try sent([try await store.records("OBJECT(\(id))").explainOnServer().json])
+        #expect(members["query"] == "string")
+        #expect(!members.keys.contains { $0.hasPrefix("plan") })
+        for member in ["view.property", "view.condition", "view.windowCapacity"] { #expect(members[member] == nil) }
+    }
+}
+
+/// JSON of any shape.
+private indirect enum JSONTree: Decodable {
+    case scalar(String)
+    case array([JSONTree])
+    case object([String: JSONTree])
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if (try? container.decode(Bool.self)) != nil {
+            self = .scalar("bool")
+        } else if (try? container.decode(UInt64.self)) != nil {
+            self = .scalar("number")
+        } else if (try? container.decode(String.self)) != nil {
+            self = .scalar("string")
+        } else if let elements = try? container.decode([JSONTree].self) {
+            self = .array(elements)
+        } else {
+            self = .object(try container.decode([String: JSONTree].self))
+        }
+    }
+
+    func collect(at path: String = "", into members: inout [String: String]) {
+        switch self {
+        case .scalar(let type): members[path] = type
+        case .array(let elements): for element in elements { element.collect(at: path + "[]", into: &members) }
+        case .object(let object):
+            for (name, member) in object {
+                member.collect(at: path.isEmpty ? name : "\(path).\(name)", into: &members)
+            }
+        }
+    }
+}
