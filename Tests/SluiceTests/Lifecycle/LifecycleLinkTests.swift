@@ -124,7 +124,10 @@ import Testing
             server.cut(bob)
             let waiting = Task { try await link.resolve(timeout: .seconds(30)) }
             // Two timers: that of the wait, and that of reconnecting.
-            while server.clock.timerCount < 2 { await Task.yield() }
+            while server.clock.timerCount < 2 {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
             server.clock.advance(by: .seconds(31))
             let error = await #expect(throws: SyncError.self) { try await waiting.value }
             #expect(error?.code == .timedOut)
