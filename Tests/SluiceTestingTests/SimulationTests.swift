@@ -8,7 +8,14 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
     let plan = SimulationPlan(seed: seed, actionCount: actionCount)
     guard let failure = SimulationShrinker.failure(of: plan) else { return }
     let shrunk = SimulationShrinker.shrink(plan, failure: failure)
-    Issue.record("\(failure.message)\nsmallest: \(shrunk.failure)\noptions: \(shrunk.plan.options)")
+    let replay = "SWIFT_DETERMINISTIC_HASHING=1 SLUICE_SEED=\(seed) SLUICE_ACTIONS=\(actionCount)"
+    Issue.record(
+        """
+        \(failure.message)
+        smallest: \(shrunk.failure)
+        options: \(shrunk.plan.options)
+        replay: \(replay) swift test --filter whateverHappens
+        """)
 }
 
 /// The whole system on one thread, checked against the oracle after every step.
@@ -18,8 +25,10 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
         return Array(1...48)
     }
 
+    private static let actionCount = ProcessInfo.processInfo.environment["SLUICE_ACTIONS"].flatMap { Int($0) } ?? 150
+
     @Test(arguments: seeds) func whateverHappensEveryClientShowsWhatTheServerHolds(seed: UInt64) {
-        simulate(seed: seed)
+        simulate(seed: seed, actionCount: Self.actionCount)
     }
 }
 

@@ -139,9 +139,11 @@ extension ClientEngine {
                 let owner = ObjectRef(classIndex, key)
                 // A link that was made here says nothing.
                 guard try !storage.hasPending(owner) else { return true }
-                for interest in complete where try storage.isMember(owner, of: interest.record.id, role: nil) {
-                    // Without exclusions every link of a member is followed.
-                    isMissed = isMissed || interest.query.exclusions.isEmpty
+                for interest in complete {
+                    for role in MemberRole.allCases
+                    where interest.plan.alwaysFollows(property, ofClass: classIndex, isRoot: role == .root) {
+                        isMissed = try isMissed || storage.isMember(owner, of: interest.record.id, role: role)
+                    }
                 }
                 return !isMissed
             }

@@ -14,7 +14,7 @@ final class FrameApplier {
     private var departed: [(object: ObjectRef, reason: RemovalReason)] = []
     private var bootstrapped: [Interest] = []
     private var completed: [Interest] = []
-    /// What objects of commits link to: the server has sent it, or has it not.
+    /// What objects of commits, and of what is caught up like one, link to: the server has sent it, or has it not.
     private var linkTargets: Set<ObjectRef> = []
 
     init(_ engine: ClientEngine, map: SchemaMap, _ transaction: StoreTransaction) {
@@ -81,8 +81,11 @@ final class FrameApplier {
         for interest in interests {
             concerned.insert(interest.record.id)
             if page.kind == .bootstrap { try bootstrap(interest) }
-            // What is caught up in one frame goes on as it is.
-            guard storage.isStaging(interest.record.id) else { continue }
+            // What is caught up in one frame is like a commit.
+            guard storage.isStaging(interest.record.id) else {
+                try forEachLinkTarget(page.content) { linkTargets.insert($0) }
+                continue
+            }
             interest.progress = page.progress
             try forEachLinkTarget(page.content) { interest.linkTargets.insert($0) }
         }

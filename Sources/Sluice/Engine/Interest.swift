@@ -7,6 +7,8 @@ internal import SluiceViews
 final class Interest {
     private(set) var query: Query
     private(set) var evaluator: Evaluator
+    /// Which links the query follows.
+    private(set) var plan: ClosurePlan
     /// The subscription as stored.
     var record: SubscriptionRecord
     /// Observers and waiters.
@@ -30,12 +32,14 @@ final class Interest {
         self.query = query
         self.record = record
         evaluator = Evaluator(query, schema: schema)
+        plan = ClosurePlan(query, schema: schema)
     }
 
     /// Adjusts to a schema that has grown.
     func rebind(_ query: Query, schema: Schema) {
         self.query = query
         evaluator = Evaluator(query, schema: schema)
+        plan = ClosurePlan(query, schema: schema)
     }
 
     var isComplete: Bool { record.state == .complete }

@@ -41,12 +41,13 @@ struct ResultReader {
         }
         guard object.classIndex == query.classIndex else { return false }
         if isComplete, try !reader.hasPending(object) { return try isNamed(object) }
-        // Without a subscription the query is over everything on disk, whatever links to it elsewhere.
-        let trustsBacklinks = subscription == nil || isAlone
-        guard try evaluator.isJudgeable(row, in: reader, trustsBacklinks: trustsBacklinks) else {
-            return try isNamed(object)
-        }
+        guard try isJudgeable(row) else { return try isNamed(object) }
         return try evaluator.matches(row, in: reader)
+    }
+
+    private func isJudgeable(_ row: Row) throws -> Bool {
+        // Without a subscription the query is over everything on disk, whatever links to it elsewhere.
+        try evaluator.isJudgeable(row, in: reader, trustsBacklinks: subscription == nil || isAlone)
     }
 
     private func isNamed(_ object: ObjectRef) throws -> Bool {
@@ -80,7 +81,8 @@ struct ResultReader {
         var seen: Set<ObjectRef> = []
         try reader.forEachRow(matching: query) { row in
             let object = ObjectRef(query.classIndex, row.key)
-            guard try includes(row, object) else { return true }
+            // That it matches, the statement says.
+            guard try isJudgeable(row) || isNamed(object) else { return true }
             if subscription != nil { seen.insert(object) }
             try body(object, row)
             return true
@@ -127,13 +129,28 @@ struct ResultReader {
         return entries
     }
 
-    func entry(_ object: ObjectRef, _ row: Row) throws -> ResultEntry {
-        let id: ObjectID
-        if case .id(let own) = object.key {
-            id = own
-        } else {
-            id = Identity(className: className(of: object), key: object.key).objectID
+    /// All results of a query that neither sorts nor cuts, as values, by object id.
+    func elements<Element: ResultElement>(_ type: Element.Type, _ binding: ElementBinding) throws -> [Element] {
+        var elements: [Element] = []
+        var ids: [ObjectID] = []
+        var isInOrder = true
+        try forEachResult { object, row in
+            let id = id(of: object)
+            if let last = ids.last, id < last { isInOrder = false }
+            ids.append(id)
+            elements.append(try Element.decode(row, binding))
         }
+        if isInOrder { return elements }
+        return ids.indices.sorted { ids[$0] < ids[$1] }.map { elements[$0] }
+    }
+
+    private func id(of object: ObjectRef) -> ObjectID {
+        if case .id(let own) = object.key { return own }
+        return Identity(className: className(of: object), key: object.key).objectID
+    }
+
+    func entry(_ object: ObjectRef, _ row: Row) throws -> ResultEntry {
+        let id = id(of: object)
         let values = query.positionPaths.isEmpty ? [] : try evaluator.sortValues(of: row, in: reader)
         let position = SortPosition(values: values, id: id)
         return ResultEntry(object: object, position: position, row: row)

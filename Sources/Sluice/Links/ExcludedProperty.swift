@@ -23,9 +23,9 @@ public final class ExcludedProperty: Sendable {
     }
 
     /// Brings the object without the exclusion and returns the property's value.
-    func resolve() async throws -> Value {
+    func resolve(timeout: Duration?) async throws -> Value {
         guard let links = binding.links else { throw ModelError.detached(object.className) }
-        let row = try await links.resolver.resolve(object)
+        let row = try await links.resolver.resolve(object, timeout: timeout)
         guard let position = binding.classSchema.index(of: name), !row.absent.contains(position) else {
             throw ModelError(.excluded, "\(object.className).\(name) did not come with its object")
         }

@@ -75,16 +75,17 @@ public struct Link<Target: Model>: Sendable {
 
     /// The target, brought from the server when it is not here, or when a query excluded the link.
     ///
+    /// - Parameter timeout: the longest wait without progress; nil waits for ever.
     /// - Throws: ``ModelError`` when there is no target, the server has no such object for this user, or the link was
-    ///   made by hand; and what stops a connection.
-    public func resolve() async throws -> Target {
+    ///   made by hand; ``SyncError`` when nothing comes in time, and what stops a connection.
+    public func resolve(timeout: Duration? = nil) async throws -> Target {
         if let target = try fetch() { return target }
         if case .excluded(let property) = state {
-            guard case .link(let key) = try await property.resolve() else { throw Self.withoutTarget }
-            return try await Link(key, links: property.binding.links).resolve()
+            guard case .link(let key) = try await property.resolve(timeout: timeout) else { throw Self.withoutTarget }
+            return try await Link(key, links: property.binding.links).resolve(timeout: timeout)
         }
         guard let key, let links else { throw Self.withoutTarget }
-        return try await links.resolve(key, as: Target.self)
+        return try await links.resolve(key, as: Target.self, timeout: timeout)
     }
 
     private static var withoutTarget: ModelError {

@@ -21,8 +21,9 @@ package protocol LinkResolving: AnyObject, Sendable {
 
     /// Brings the object from the server, whole, and returns its row.
     ///
+    /// - Parameter timeout: the longest wait without progress; nil waits for ever.
     /// - Throws: ``ModelError`` with `notFound` when there is no such object for this user.
-    func resolve(_ object: Identity) async throws -> Row
+    func resolve(_ object: Identity, timeout: Duration?) async throws -> Row
 }
 
 /// A resolver in one word, which every link of a store shares.
@@ -41,8 +42,10 @@ extension LinkSource {
         return try decode(row)
     }
 
-    func resolve<Target: Model>(_ key: ObjectKey, as type: Target.Type) async throws -> Target {
-        try decode(await resolver.resolve(Identity(className: Target.className, key: key)))
+    func resolve<Target: Model>(
+        _ key: ObjectKey, as type: Target.Type, timeout: Duration?
+    ) async throws -> Target {
+        try decode(await resolver.resolve(Identity(className: Target.className, key: key), timeout: timeout))
     }
 
     func backlinks<Source: Model>(to object: Identity, property: String, as type: Source.Type) throws -> [Source] {

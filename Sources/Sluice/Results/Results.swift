@@ -57,7 +57,13 @@ public struct Results<Element: ResultElement>: Sendable {
     ///
     /// - Throws: `QueryError`, or ``ModelError`` when an object misses what a query excluded and nothing stands for it.
     public func fetch() throws -> [Element] {
-        try core.decode(Element.self, read { try $0.sortedEntries() })
+        let query = try query()
+        guard query.object == nil, !query.isPartial, query.sort.isEmpty else {
+            return try core.decode(Element.self, read { try $0.sortedEntries() })
+        }
+        // What nobody sorts or cuts becomes values as it is read.
+        let binding = try core.cachedBinding(of: Element.self, classIndex: query.classIndex)
+        return try read { try $0.elements(Element.self, binding) }
     }
 
     /// The results that are here now, decoded only as they are read.

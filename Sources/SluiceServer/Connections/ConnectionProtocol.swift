@@ -19,6 +19,7 @@ package struct ConnectionProtocol: Sendable {
     private let login: any Login
     private var isGreeted = false
     private var databases: [UInt64: String] = [:]
+    private var lastSession: UInt64 = 0
 
     package init(limits: ServerLimits, login: any Login) {
         self.limits = limits
@@ -92,9 +93,11 @@ package struct ConnectionProtocol: Sendable {
 
     private mutating func open(_ open: ClientMessage.Open) -> [Action] {
         guard isGreeted else { return violation("the first message of a connection is hello") }
-        guard open.session > 0, databases[open.session] == nil else {
-            return violation("session \(open.session) cannot be opened: numbers start at 1 and are used once")
+        guard open.session > lastSession else {
+            return violation(
+                "session \(open.session) cannot be opened: numbers ascend, and the next one is above \(lastSession)")
         }
+        lastSession = open.session
         guard databases.count < Int(limits.sessionCountMax) else {
             return refuse(open, .limitExceeded, "a connection has at most \(limits.sessionCountMax) sessions")
         }

@@ -22,10 +22,14 @@ extension DatabaseEngine {
     func subscribe(
         _ request: ClientMessage.Subscribe, session: ServerSession, with resumed: inout Resumption, now: Timestamp
     ) throws {
-        guard session.subscriptions[request.subscription] == nil else {
-            end(session, .protocolViolation, "subscription \(request.subscription) exists already", action: .retry)
+        guard request.subscription > session.lastSubscription else {
+            let message =
+                "subscription \(request.subscription) cannot be made: numbers ascend, and the next one is above "
+                + "\(session.lastSubscription)"
+            end(session, .protocolViolation, message, action: .retry)
             return
         }
+        session.lastSubscription = request.subscription
         guard session.subscriptions.count < limits.server.subscriptionCountMax else {
             refuse(
                 request, session, .limitExceeded,

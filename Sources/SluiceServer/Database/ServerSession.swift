@@ -9,6 +9,7 @@ final class ServerSession {
     let clientID: UInt64?
     let openedAt: Timestamp
     var subscriptions: [UInt64: ViewSubscription] = [:]
+    var lastSubscription: UInt64 = 0
     /// How many more pages may travel before the client has applied earlier ones.
     var pageCredit: UInt64
     /// How many members the client has listed, or was asked to list, for subscriptions that are not complete yet.

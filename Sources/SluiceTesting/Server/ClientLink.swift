@@ -21,7 +21,16 @@ final class ClientLink: Sendable {
         }
         let relay = Relay(delegate)
         let connection = network.connect(to: endpoint, delegate: relay)
-        state.withLock { $0.current = (connection, relay) }
+        let isCut = state.withLock { state in
+            if !state.isCut { state.current = (connection, relay) }
+            return state.isCut
+        }
+        guard !isCut else {
+            // The cut came while the connection was being made.
+            relay.silence()
+            connection.abort()
+            throw TransportError(.unreachable, "the test has cut the network", isTransient: true)
+        }
         return connection
     }
 
@@ -55,6 +64,8 @@ final class ClientLink: Sendable {
                     didCloseWith: TransportError(.connectionLost, "the test has cut the network", isTransient: true))
             }
         }
+
+        func silence() { isLost.withLock { $0 = true } }
 
         private func pass(_ body: () -> Void) {
             isLost.withLock { if !$0 { body() } }

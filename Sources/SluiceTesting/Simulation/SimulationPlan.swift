@@ -128,7 +128,6 @@ package struct SimulationFailure: Error, CustomStringConvertible {
         """
         seed \(seed), \(actionCount) actions: \(message)
         \(trace.suffix(120).joined(separator: "\n"))
-        replay: SWIFT_DETERMINISTIC_HASHING=1 SLUICE_SEED=\(seed) swift test --filter Simulation
         """
     }
 }

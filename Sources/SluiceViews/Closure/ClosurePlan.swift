@@ -1,5 +1,5 @@
-import SluiceModel
-import SluiceQuery
+package import SluiceModel
+package import SluiceQuery
 
 /// Which links a query follows from where: its exclusion tree unrolled over the schema into a finite automaton.
 ///
@@ -81,6 +81,21 @@ package struct ClosurePlan: Sendable {
         for state in states where state.included != includable(ofClass: state.classIndex) {
             mixedClasses.insert(state.classIndex)
         }
+    }
+
+    /// - Parameter query: checked against `schema`.
+    package init(_ query: Query, schema: Schema) {
+        let rootClasses = query.object == nil ? [query.classIndex] : Array(schema.classes.indices)
+        self.init(rootClasses: rootClasses, exclusions: query.exclusions, schema: schema)
+    }
+
+    /// Whether a link is followed from every object of a class, however it was reached.
+    ///
+    /// - Parameter isRoot: whether the objects are results, or linked.
+    package func alwaysFollows(_ property: Int, ofClass classIndex: Int, isRoot: Bool) -> Bool {
+        guard !isRoot else { return rootStates[classIndex].map { states[$0].followed.contains(property) } ?? false }
+        guard let linked = linkedStates[classIndex] else { return false }
+        return linked.allSatisfy { states[$0].followed.contains(property) }
     }
 
     /// Whether any link is followed from a root.

@@ -15,8 +15,7 @@ package struct ViewDigest: Sendable {
     /// - Returns: nil where what the query includes of an object depends on how it is reached: a follower does not know
     ///   that.
     package init?(_ query: Query, schema: Schema) {
-        let rootClasses = query.object == nil ? [query.classIndex] : Array(schema.classes.indices)
-        self.init(ClosurePlan(rootClasses: rootClasses, exclusions: query.exclusions, schema: schema), schema)
+        self.init(ClosurePlan(query, schema: schema), schema)
     }
 
     /// The digest of a live view, with nothing added yet; nil where there is none.

@@ -35,13 +35,12 @@ package final class LiveView {
         self.query = query
         self.schema = schema
         evaluator = Evaluator(query, schema: schema)
-        let rootClasses = query.object == nil ? [query.classIndex] : Array(schema.classes.indices)
-        plan = ClosurePlan(rootClasses: rootClasses, exclusions: query.exclusions, schema: schema)
+        plan = ClosurePlan(query, schema: schema)
         let dependencies = query.isPartial ? query.dependencies : query.predicateDependencies
         dependents = PathDependents(dependencies)
         var properties: [Int: PropertySet] =
             query.object == nil ? dependencies.referencedProperties(rootClass: query.classIndex) : [:]
-        for classIndex in rootClasses + plan.linkedClasses {
+        for classIndex in Array(plan.rootStates.keys) + plan.linkedClasses {
             properties[classIndex, default: []].formUnion(plan.includable(ofClass: classIndex))
         }
         concernedProperties = properties

@@ -68,7 +68,10 @@
             server.cut(phone.store)
             let waiting = Task { try await phone.open.synced(timeout: .seconds(30)) }
             // The waiting and the next attempt to connect each set a timer.
-            while server.clock.timerCount < 2 { await Task.yield() }
+            while server.clock.timerCount < 2 {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
             server.clock.advance(by: .seconds(31))
             let error = await #expect(throws: SyncError.self) { try await waiting.value }
             #expect(error?.code == .timedOut)

@@ -117,6 +117,22 @@ import Testing
             #expect(try await link.resolve().city == "Oslo")
         }
 
+        @Test func resolvingGivesUpWhenNothingComesInTime() async throws {
+            try await uploadCar()
+            let cars = try await bob.objects(Vehicle.self).excluding(\.garage).synced()
+            let link = try #require(cars.first?.garage)
+            server.cut(bob)
+            let waiting = Task { try await link.resolve(timeout: .seconds(30)) }
+            // Two timers: that of the wait, and that of reconnecting.
+            while server.clock.timerCount < 2 {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
+            server.clock.advance(by: .seconds(31))
+            let error = await #expect(throws: SyncError.self) { try await waiting.value }
+            #expect(error?.code == .timedOut)
+        }
+
         @Test func anObjectIsObservedByValueByKeyAndByIdBeforeItIsHere() async throws {
             let key = try EventRecorder(bob.results(Vehicle.self, key: "a"))
             let value = try EventRecorder(bob.results(of: Vehicle(vin: "a", plate: "")))

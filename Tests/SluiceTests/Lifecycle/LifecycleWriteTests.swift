@@ -90,7 +90,10 @@ import Testing
             server.cut(alice)
             let waiting = Task { try await alice.objects(Vehicle.self).synced(timeout: .seconds(30)) }
             // Two timers: that of the wait, and that of reconnecting.
-            while server.clock.timerCount < 2 { await Task.yield() }
+            while server.clock.timerCount < 2 {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
             server.clock.advance(by: .seconds(31))
             let error = await #expect(throws: SyncError.self) { try await waiting.value }
             #expect(error?.code == .timedOut)

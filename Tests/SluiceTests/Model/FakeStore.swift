@@ -69,7 +69,7 @@ final class FakeStore: LinkResolving {
         try backlinks(to: object, className: className, property: property).count
     }
 
-    func resolve(_ object: Identity) async throws -> Row {
+    func resolve(_ object: Identity, timeout: Duration?) async throws -> Row {
         let row = state.withLock { state in
             if let row = state.remote.removeValue(forKey: object) { state.here[object] = row }
             return state.here[object]
