@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import SluiceModel
 import Testing
 
@@ -45,22 +46,14 @@ import Testing
         #expect(printed[5] == ids.joined(separator: " "))
     }
 
-    /// Runs python3; nil where there is none.
+    /// Runs python3; nil where there is none. The output goes through a file: a program that another test starts at the
+    /// same moment would keep a pipe open.
     private func python(_ arguments: [String]) throws -> (status: Int32, output: String)? {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["python3"] + arguments
-        let pipe = Pipe()
-        // Else a program that another test starts meanwhile could keep the pipe open.
-        for end in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
-            _ = fcntl(end.fileDescriptor, F_SETFD, FD_CLOEXEC)
-        }
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let output = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        if process.terminationStatus == 127 { return nil }
-        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+        let path = FileManager.default.temporaryDirectory.path + "/sluice-python-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let words = arguments.map { "'\($0)'" }.joined(separator: " ")
+        let status = system("python3 \(words) > '\(path)' 2>&1 < /dev/null") >> 8 & 0xFF
+        if status == 127 { return nil }
+        return (status, try String(contentsOfFile: path, encoding: .utf8))
     }
 }

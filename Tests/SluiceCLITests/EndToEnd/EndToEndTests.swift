@@ -245,21 +245,13 @@ struct EndToEndTests {
         }
     }
 
-    /// Runs a script of bash and returns its output.
+    /// Runs a script of bash and returns its output, which goes through a file: a program that another test starts at the
+    /// same moment would keep a pipe open.
     private func shell(_ script: String) throws -> String {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["timeout", "60", "bash", "-c", script]
-        let pipe = Pipe()
-        // Else a program that another test starts meanwhile could keep the pipe open.
-        for end in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
-            _ = fcntl(end.fileDescriptor, F_SETFD, FD_CLOEXEC)
-        }
-        process.standardOutput = pipe
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
-        let data = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return String(decoding: data, as: UTF8.self)
+        let path = FileManager.default.temporaryDirectory.path + "/sluice-shell-\(UUID().uuidString)"
+        defer { for suffix in [".sh", ".out"] { try? FileManager.default.removeItem(atPath: path + suffix) } }
+        try script.write(toFile: path + ".sh", atomically: true, encoding: .utf8)
+        _ = system("timeout 60 bash '\(path).sh' > '\(path).out' < /dev/null")
+        return try String(contentsOfFile: path + ".out", encoding: .utf8)
     }
 }
