@@ -123,6 +123,8 @@ struct ReaderTests {
                     }
                 }
             }
+            // A loaded machine may not have let a reader run yet.
+            while readCount.load(ordering: .relaxed) == 0, problems.withLock({ $0.isEmpty }) { sched_yield() }
         }
         #expect(problems.withLock { $0 } == [])
         #expect(readCount.load(ordering: .relaxed) > 0)
