@@ -5,37 +5,41 @@ package import SluiceWire
 
 extension ClientEngine {
     /// Sends what the outbox holds beyond what was sent, as far as the limits of what may travel unacknowledged allow.
-    func pumpUploads() {
+    ///
+    /// - Parameter written: what was put into the outbox last; it need not be read again if it is what comes next.
+    func pumpUploads(with written: Changeset? = nil) {
         guard session.isActive, !options.isReadOnly, let map = session.map, schemaIsAgreed else { return }
-        var travelling = session.inFlight.reduce(UploadSize()) { $0 + $1.size }
-        var batch: [Changeset] = []
-        var batchSize = UploadSize()
-        func sendBatch() {
-            guard !batch.isEmpty else { return }
-            send([.upload(session: SyncSession.number, changesets: batch)])
-            batch = []
-            batchSize = UploadSize()
+        var batch = UploadBatch(travelling: session.inFlight.reduce(UploadSize()) { $0 + $1.size })
+        func add(_ changeset: Changeset) -> Bool {
+            guard batch.travelling.operationCount < options.inFlightOperationCountMax,
+                batch.travelling.byteCount < options.inFlightByteCountMax
+            else { return false }
+            var translated = changeset
+            translated.operations = changeset.operations.compactMap(map.toServer)
+            let size = UploadSize(translated.operations)
+            // No frame may outgrow what servers take.
+            if batch.size.byteCount + size.byteCount > options.uploadByteCountMax { sendUploads(of: &batch) }
+            batch.add(translated, size)
+            session.sentSequence = changeset.sequence
+            session.inFlight.append((changeset.sequence, size))
+            if batch.size.operationCount >= options.uploadOperationCountMax { sendUploads(of: &batch) }
+            return true
         }
-        recording("the outbox could not be read") {
-            try storage.forEachOutboxChangeset(after: session.sentSequence) { changeset in
-                guard travelling.operationCount < options.inFlightOperationCountMax,
-                    travelling.byteCount < options.inFlightByteCountMax
-                else { return false }
-                var translated = changeset
-                translated.operations = changeset.operations.compactMap(map.toServer)
-                let size = UploadSize(translated.operations)
-                // No frame may outgrow what servers take.
-                if batchSize.byteCount + size.byteCount > options.uploadByteCountMax { sendBatch() }
-                batch.append(translated)
-                batchSize = batchSize + size
-                travelling = travelling + size
-                session.sentSequence = changeset.sequence
-                session.inFlight.append((changeset.sequence, size))
-                if batchSize.operationCount >= options.uploadOperationCountMax { sendBatch() }
-                return true
+        if let written, written.sequence == session.sentSequence + 1 {
+            _ = add(written)
+        } else {
+            recording("the outbox could not be read") {
+                try storage.forEachOutboxChangeset(after: session.sentSequence, add)
             }
         }
-        sendBatch()
+        sendUploads(of: &batch)
+    }
+
+    private func sendUploads(of batch: inout UploadBatch) {
+        guard !batch.changesets.isEmpty else { return }
+        send([.upload(session: SyncSession.number, changesets: batch.changesets)])
+        batch.changesets = []
+        batch.size = UploadSize()
     }
 
     func noteAcknowledged(_ sequence: UInt64) {
@@ -91,10 +95,9 @@ extension ClientEngine {
 
     /// Drops acknowledged changesets while nothing was ever asked of the server: what was written stays.
     private func retireUnasked() throws {
-        for object in try storage.removeFromOutbox(through: session.acknowledged) where try !storage.hasPending(object)
-        {
-            try storage.setBaseImage(nil, of: object)
-        }
+        let objects = try storage.removeFromOutbox(through: session.acknowledged)
+        guard try storage.hasBaseImages else { return }
+        for object in objects where try !storage.hasPending(object) { try storage.setBaseImage(nil, of: object) }
     }
 
     /// Shows what an object is, now that the server has taken operations on it.
@@ -259,6 +262,22 @@ extension ClientEngine {
         let request = nextNumber()
         reportWaiters[request] = reply
         send([.reportRequest(.init(session: SyncSession.number, request: request, topic: topic, argument: argument))])
+    }
+}
+
+/// Changesets on their way into one frame.
+private struct UploadBatch {
+    var changesets: [Changeset] = []
+    var size = UploadSize()
+    /// What travels unacknowledged, the batch included.
+    var travelling: UploadSize
+
+    init(travelling: UploadSize) { self.travelling = travelling }
+
+    mutating func add(_ changeset: Changeset, _ added: UploadSize) {
+        changesets.append(changeset)
+        size = size + added
+        travelling = travelling + added
     }
 }
 

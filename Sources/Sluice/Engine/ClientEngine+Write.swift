@@ -8,13 +8,12 @@ extension ClientEngine {
         guard !options.isReadOnly else {
             throw StoreError(.readOnly, "the store was opened to read only; sync with access .readWrite to write")
         }
-        let result = try transaction(.local) { transaction in
+        let (result, changeset) = try transaction(.local) { transaction in
             let writer = LocalWriter(transaction, schema: schema, isRecording: records)
             let result = try body(writer)
-            try enqueue(writer, transaction)
-            return result
+            return (result, try enqueue(writer, transaction))
         }
-        pumpUploads()
+        pumpUploads(with: changeset)
         return result
     }
 
@@ -48,24 +47,30 @@ extension ClientEngine {
     }
 
     /// Puts what the writer did into the outbox, and keeps the server's image of every object it touched first.
-    private func enqueue(_ writer: LocalWriter, _ transaction: StoreTransaction) throws {
-        guard records, !writer.operations.isEmpty else { return }
+    ///
+    /// - Returns: what was put there, if anything.
+    private func enqueue(_ writer: LocalWriter, _ transaction: StoreTransaction) throws -> Changeset? {
+        guard records, !writer.operations.isEmpty else { return nil }
         try TransactionLimit.check(writer.operations)
-        let written = Set(writer.operations.map(\.object))
-        for (object, old) in writer.firstImages where try written.contains(object) && !storage.hasPending(object) {
+        // Of what was not here no image is kept.
+        let known = writer.firstImages.filter { $0.old != nil || unconfirmed.contains($0.object) }
+        let written = known.isEmpty ? [] : Set(writer.operations.map(\.object))
+        for (object, old) in known where try written.contains(object) && !storage.hasPending(object) {
             if unconfirmed.remove(object) != nil { continue }
-            // Nothing of it is under way, so the server has it as it was. Of what was not here no image is kept.
+            // Nothing of it is under way, so the server has it as it was.
             if let old { try storage.setBaseImage(.row(old), of: object) }
         }
-        try enqueue(writer.operations)
+        return try enqueue(writer.operations)
     }
 
-    private func enqueue(_ operations: [ObjectOperation]) throws {
+    @discardableResult
+    private func enqueue(_ operations: [ObjectOperation]) throws -> Changeset {
         let timestamp = clock.tick(now: now())
         try storage.setClock(timestamp)
-        try storage.appendToOutbox(
-            Changeset(
-                sequence: storage.lastSequence + 1, baseVersion: storage.syncState?.version ?? 0, timestamp: timestamp,
-                operations: operations))
+        let changeset = Changeset(
+            sequence: storage.lastSequence + 1, baseVersion: storage.syncState?.version ?? 0, timestamp: timestamp,
+            operations: operations)
+        try storage.appendToOutbox(changeset)
+        return changeset
     }
 }

@@ -47,9 +47,8 @@ package struct FieldOperation: Hashable, Sendable {
 }
 
 extension ObjectOperation {
-    /// The kinds of operation in this change, for reports.
-    package var kinds: Set<OperationKind> {
-        var kinds: Set<OperationKind> = []
+    /// Adds the kinds of operation in this change, for reports.
+    package func addKinds(to kinds: inout Set<OperationKind>) {
         switch action {
         case .create: kinds.insert(.create)
         case .delete: kinds.insert(.delete)
@@ -61,7 +60,6 @@ extension ObjectOperation {
                 }
             }
         }
-        return kinds
     }
 }
 

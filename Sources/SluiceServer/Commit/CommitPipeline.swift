@@ -88,6 +88,16 @@ private struct GroupCommit {
     private var changes: [GroupChange] = []
     private var changePositions: [ObjectRef: Int] = [:]
 
+    /// An object of one upload.
+    private struct TouchedObject {
+        var object: ObjectRef
+        /// What it was before the upload.
+        var old: Row?
+        var merger: Merger
+        /// What is stored of it already, if the upload began by making it.
+        var created: Row?
+    }
+
     private struct GroupChange {
         var object: ObjectRef
         var old: Row?
@@ -138,18 +148,29 @@ private struct GroupCommit {
         let limit = now.microseconds + HybridClock.driftMax
         let timestamp = HybridTimestamp(microseconds: min(upload.changeset.timestamp.microseconds, limit))
         let stamp = WriteStamp(timestamp: timestamp, clientID: upload.clientID, version: version)
-        var touched: [(object: ObjectRef, old: Row?, merger: Merger)] = []
+        var touched: [TouchedObject] = []
+        touched.reserveCapacity(upload.changeset.operations.count)
         var positions: [ObjectRef: Int] = [:]
+        positions.reserveCapacity(upload.changeset.operations.count)
         var kinds: Set<OperationKind> = []
+        let deleted = Set(upload.changeset.operations.lazy.filter { $0.action == .delete }.map(\.object))
         for operation in upload.changeset.operations {
+            operation.addKinds(to: &kinds)
             let object = operation.object
-            let position = positions[object] ?? touched.count
-            if position == touched.count {
-                let old = try storage.row(object)
-                touched.append((object, old, Merger(old, of: storage.schema[object.classIndex])))
+            let position: Int
+            if let known = positions[object] {
+                position = known
+            } else {
+                position = touched.count
                 positions[object] = position
+                if !deleted.contains(object), let created = try create(operation, stamp) {
+                    touched.append(created)
+                    continue
+                }
+                let old = try storage.row(object)
+                touched.append(
+                    TouchedObject(object: object, old: old, merger: Merger(old, of: storage.schema[object.classIndex])))
             }
-            kinds.formUnion(operation.kinds)
             let row = touched[position].merger.row
             let history = try history(of: object, row: row, since: upload.changeset.baseVersion)
             touched[position].merger.apply(operation, author: stamp, history: history)
@@ -158,12 +179,12 @@ private struct GroupCommit {
         var entry = LogEntry(
             version: version, clientID: upload.clientID, userID: upload.userID, timestamp: timestamp, acceptedAt: now,
             changes: [])
-        for (object, old, merger) in touched {
-            supersededCount += merger.supersededCount
-            if let change = try store(object, old: old, merger: merger, version: version) {
-                entry.changes.append(change)
-                note(object, old: old, new: try storage.row(object), author: author)
-            }
+        entry.changes.reserveCapacity(touched.count)
+        for object in touched {
+            supersededCount += object.merger.supersededCount
+            guard let change = try store(object, version: version) else { continue }
+            entry.changes.append(change)
+            note(object, version: version, author: author)
         }
         try storage.append(entry)
         authors.append(
@@ -178,13 +199,33 @@ private struct GroupCommit {
         return try storage.history(of: object, since: max(min(version, storage.version), storage.logStart))
     }
 
-    private func store(_ object: ObjectRef, old: Row?, merger: Merger, version: UInt64) throws -> LogChange? {
-        switch (old, merger.row) {
+    /// Stores the object of a creation at once if nothing is known of it: then there is nothing to merge with.
+    private func create(_ operation: ObjectOperation, _ stamp: WriteStamp) throws -> TouchedObject? {
+        guard case .create = operation.action else { return nil }
+        let object = operation.object
+        var merger = Merger(nil, of: storage.schema[object.classIndex])
+        merger.apply(operation, author: stamp, history: ObjectHistory())
+        guard var row = merger.row else { return nil }
+        row.version = stamp.version
+        guard try storage.insertIfUnknown(row, ofClass: object.classIndex) else { return nil }
+        merger.row = row
+        return TouchedObject(object: object, old: nil, merger: merger, created: row)
+    }
+
+    private func store(_ touched: TouchedObject, version: UInt64) throws -> LogChange? {
+        let object = touched.object
+        let merger = touched.merger
+        switch (touched.old, merger.row) {
         case (nil, nil):
             return nil
         case (nil, var row?):
             row.version = version
-            try storage.insert(row, ofClass: object.classIndex)
+            if let created = touched.created {
+                let changed = PropertySet(row.values.indices.filter { row.values[$0] != created.values[$0] })
+                if !changed.isEmpty { try storage.update(row, ofClass: object.classIndex, changed: changed) }
+            } else {
+                try storage.insert(row, ofClass: object.classIndex)
+            }
             return LogChange(object, .create, written: merger.written, additions: merger.additions)
         case (let old?, nil):
             try storage.delete(object, version: version)
@@ -201,13 +242,16 @@ private struct GroupCommit {
         }
     }
 
-    private mutating func note(_ object: ObjectRef, old: Row?, new: Row?, author: Int) {
-        if let position = changePositions[object] {
+    private mutating func note(_ touched: TouchedObject, version: UInt64, author: Int) {
+        var new = touched.merger.row
+        new?.version = version
+        assert((try? storage.row(touched.object)) == .some(new), "what is stored reads as it was written")
+        if let position = changePositions[touched.object] {
             changes[position].new = new
             changes[position].authors.append(author)
         } else {
-            changePositions[object] = changes.count
-            changes.append(GroupChange(object: object, old: old, new: new, authors: [author]))
+            changePositions[touched.object] = changes.count
+            changes.append(GroupChange(object: touched.object, old: touched.old, new: new, authors: [author]))
         }
     }
 

@@ -65,6 +65,8 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     func baseImage(of object: ObjectRef) throws -> BaseImage?
     /// Keeps or, with nil, forgets the server's image.
     func setBaseImage(_ image: BaseImage?, of object: ObjectRef) throws
+    /// Whether an image of the server's is kept of any object.
+    var hasBaseImages: Bool { get throws }
     /// The objects of which an image of the server's is kept, in no particular order.
     var objectsWithBaseImage: [ObjectRef] { get throws }
 

@@ -45,6 +45,10 @@ extension SQLiteClientStorage {
         }
     }
 
+    package var hasBaseImages: Bool {
+        get throws { try connection.integer("SELECT 1 FROM _base LIMIT 1") != nil }
+    }
+
     package var objectsWithBaseImage: [ObjectRef] {
         get throws {
             try connection.withStatement("SELECT class, key FROM _base") { statement in

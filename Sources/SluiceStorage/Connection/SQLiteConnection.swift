@@ -11,12 +11,15 @@ final class SQLiteConnection {
     /// Prepared statements that nobody uses at the moment.
     private var idle: [String: Statement] = [:]
     private static let idleMax = 256
+    /// Set up once in a process, before its first connection. Where others use SQLite already, it stays as they have it.
+    private static let isLibraryConfigured = sluice_sqlite_stop_counting_memory() == SQLITE_OK
 
     /// - Parameters:
     ///   - location: a file's path or an SQLite URI.
     ///   - name: what messages call the database.
     ///   - isReadOnly: whether the connection only reads.
     init(location: String, name: String, isReadOnly: Bool = false) throws(StorageError) {
+        _ = Self.isLibraryConfigured
         var handle: OpaquePointer?
         let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         let flags = access | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE

@@ -1,17 +1,23 @@
 internal import SluiceModel
 internal import SluiceQuery
 
-/// What to do with a present object whose row is to be inserted.
-enum PresentObject {
-    case refuse, keep, replace
+/// What to do about an object that has a row already, when one is to be inserted.
+enum KnownObject {
+    /// Gives a ghost or a deleted object content; a present one is an error.
+    case refusePresent
+    /// Gives a ghost or a deleted object content, and leaves a present one alone.
+    case keepPresent
+    case replace
+    /// Leaves all of them alone.
+    case keep
 }
 
 extension ObjectTables {
     /// Stores a row under a new local id, or in the place of a ghost or tombstone.
     ///
-    /// - Returns: false if a present object was kept.
+    /// - Returns: false if the object was known and kept.
     @discardableResult
-    func insert(_ row: Row, ofClass classIndex: Int, ifPresent: PresentObject) throws -> Bool {
+    func insert(_ row: Row, ofClass classIndex: Int, ifKnown: KnownObject) throws -> Bool {
         let table = try table(classIndex)
         try check(row, table)
         let statement = try table.insertion { Self.insertion(into: table) }
@@ -30,7 +36,7 @@ extension ObjectTables {
             try bind(row, column, to: parameter, of: statement, table)
             parameter += 1
         }
-        guard try statement.runUnlessDuplicate() else { return try replace(row, table, ifPresent: ifPresent) }
+        guard try statement.runUnlessDuplicate() else { return try replace(row, table, ifKnown: ifKnown) }
         for column in table.collections { try insertElements(row.values[column.property], column, ofRow: id, table) }
         if table.hasIDIndex { try insertID(of: row.key, row: id, table) }
         table.noteInserted(row.key, row: id)
@@ -88,15 +94,16 @@ extension ObjectTables {
             """
     }
 
-    private func replace(_ row: Row, _ table: ClassTable, ifPresent: PresentObject) throws -> Bool {
+    private func replace(_ row: Row, _ table: ClassTable, ifKnown: KnownObject) throws -> Bool {
+        if ifKnown == .keep { return false }
         guard let found = try find(row.key, in: table) else { throw table.damaged() }
         let isPresent = found.state == TableLayout.State.present
         if isPresent {
-            switch ifPresent {
-            case .refuse:
+            switch ifKnown {
+            case .refusePresent:
                 throw StorageError(
                     .constraint, "\(connection.name): there is a \(table.schema.name) with that key already")
-            case .keep: return false
+            case .keepPresent, .keep: return false
             case .replace: break
             }
         }

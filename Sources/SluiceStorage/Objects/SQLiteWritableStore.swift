@@ -121,12 +121,17 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
 
     package func insert(_ row: Row, ofClass classIndex: Int) throws {
         try requireTransaction()
-        try tables.insert(row, ofClass: classIndex, ifPresent: .refuse)
+        try tables.insert(row, ofClass: classIndex, ifKnown: .refusePresent)
     }
 
     package func insertIfAbsent(_ row: Row, ofClass classIndex: Int) throws -> Bool {
         try requireTransaction()
-        return try tables.insert(row, ofClass: classIndex, ifPresent: .keep)
+        return try tables.insert(row, ofClass: classIndex, ifKnown: .keepPresent)
+    }
+
+    package func insertIfUnknown(_ row: Row, ofClass classIndex: Int) throws -> Bool {
+        try requireTransaction()
+        return try tables.insert(row, ofClass: classIndex, ifKnown: .keep)
     }
 
     package func update(_ row: Row, ofClass classIndex: Int, changed: PropertySet) throws {
@@ -136,7 +141,7 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
 
     package func put(_ row: Row, ofClass classIndex: Int) throws {
         try requireTransaction()
-        try tables.insert(row, ofClass: classIndex, ifPresent: .replace)
+        try tables.insert(row, ofClass: classIndex, ifKnown: .replace)
     }
 
     package func delete(_ object: ObjectRef, version: UInt64) throws {

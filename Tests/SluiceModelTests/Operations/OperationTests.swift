@@ -18,9 +18,13 @@ struct OperationTests {
     @Test func `the kinds of an operation are those of its action and fields`() {
         let object = ObjectRef(0, .int(1))
         let fields = [FieldOperation(1, .set(.int(1))), FieldOperation(2, .add(.int(1)))]
-        #expect(ObjectOperation(object, .create(fields)).kinds == [.create])
-        #expect(ObjectOperation(object, .update(fields)).kinds == [.set, .add])
-        #expect(ObjectOperation(object, .delete).kinds == [.delete])
+        var kinds: Set<OperationKind> = []
+        ObjectOperation(object, .create(fields)).addKinds(to: &kinds)
+        #expect(kinds == [.create])
+        ObjectOperation(object, .update(fields)).addKinds(to: &kinds)
+        #expect(kinds == [.create, .set, .add])
+        ObjectOperation(object, .delete).addKinds(to: &kinds)
+        #expect(kinds == [.create, .set, .add, .delete])
         #expect(ObjectOperation(object, .delete).fields.isEmpty)
     }
 }
