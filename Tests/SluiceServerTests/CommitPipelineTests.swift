@@ -1,5 +1,6 @@
 import SluiceModel
 import SluiceStorage
+import SluiceViews
 import SluiceWire
 import Testing
 
@@ -27,13 +28,13 @@ import Testing
     }
 
     private func upload(
-        client: UInt64, sequence: UInt64 = 1, base: UInt64 = 0, at time: Int64, _ action: ObjectOperation.Action
+        client: UInt64, sequence: UInt64 = 1, base: UInt64 = 0, at time: Int64, _ actions: ObjectOperation.Action...
     ) -> Upload {
         Upload(
             session: SessionID(connection: client, session: 1), clientID: client, userID: nil,
             changeset: Changeset(
                 sequence: sequence, baseVersion: base, timestamp: HybridTimestamp(microseconds: time),
-                operations: [ObjectOperation(object, action)]))
+                operations: actions.map { ObjectOperation(object, $0) }))
     }
 
     @discardableResult
@@ -140,5 +141,26 @@ import Testing
             now: Timestamp(microseconds: later))
         #expect(group.supersededCount == 0)
         #expect(try values?[1] == .string("much later"))
+    }
+
+    @Test func whatOneUploadMakesAndChanges_isOneCreation() throws {
+        let group = try commit(upload(client: 1, at: 1, create(name: "a", views: 1), Self.views(.add(.int(4)))))
+        #expect(try values == [.int(1), .string("a"), .int(5)])
+        #expect(group.delta.changes.map(\.old) == [nil])
+        #expect(group.delta.changes.first?.new == (try storage.row(object)))
+        var kinds: [LogChange.Kind] = []
+        try storage.forEachLogEntry(after: 0) { entry in
+            kinds += entry.changes.map(\.kind)
+            return true
+        }
+        #expect(kinds == [.create])
+    }
+
+    @Test func whatOneUploadMakesAndDeletes_leavesNoTrace() throws {
+        let group = try commit(upload(client: 1, at: 1, create(name: "a"), .delete))
+        #expect(try values == nil && group.delta.changes.isEmpty)
+        #expect(try storage.history(of: object, since: 0).isEmpty)
+        try commit(upload(client: 1, sequence: 2, at: 2, create(name: "a"), .delete, create(name: "b")))
+        #expect(try values == [.int(1), .string("b"), .int(0)])
     }
 }
