@@ -89,6 +89,7 @@ private final class Garage {
         limits.rowCountMax = 1_000
         limits.retentionMicroseconds = 100
         limits.retentionVersionCount = 1
+        limits.settlingMicroseconds = 0
         return limits
     }
 
@@ -185,6 +186,38 @@ struct AutomaticIndexTests {
         garage.subscribe("Car WHERE name == 'a'")
         garage.subscribe("Car WHERE price > 3")
         #expect(try garage.names == ["a_Car.name"])
+    }
+
+    @Test func whatNobodyWantsMakesRoomForWhatIsWanted() throws {
+        var limits = Garage.limits()
+        limits.countOfClassMax = 1
+        limits.retentionMicroseconds = 1_000_000
+        let garage = try Garage(limits: limits)
+        let first = garage.subscribe("Car WHERE name == 'a'")
+        garage.subscribe("Car WHERE price > 3")
+        #expect(try garage.names == ["a_Car.name"])
+        garage.unsubscribe(first)
+        for _ in 0..<2 { garage.keepHouse() }
+        #expect(try garage.names == ["a_Car.price"])
+    }
+
+    @Test func aQueryThatComesAndGoesMakesNone_oneThatStaysOrComesOftenDoes() throws {
+        var limits = Garage.limits()
+        limits.settlingMicroseconds = 1_000
+        limits.settlingCount = 3
+        let garage = try Garage(limits: limits)
+        garage.unsubscribe(garage.subscribe("Car WHERE name == 'a'"))
+        garage.subscribe("Car WHERE price > 3")
+        garage.now = 999
+        try garage.upload(1)
+        #expect(try garage.names == [])
+        garage.now = 1_000
+        garage.keepHouse()
+        #expect(try garage.names == ["a_Car.price"])
+        garage.unsubscribe(garage.subscribe("Car WHERE name == 'b'"))
+        #expect(try garage.names == ["a_Car.price"])
+        garage.unsubscribe(garage.subscribe("Car WHERE name == 'c'"))
+        #expect(try garage.names == ["a_Car.name", "a_Car.price"])
     }
 
     @Test func indexesSurviveARestartAndGoThenIfNobodyWantsThem() throws {

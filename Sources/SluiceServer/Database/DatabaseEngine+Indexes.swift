@@ -8,7 +8,7 @@ extension DatabaseEngine {
     /// Makes or drops one index, if that is due.
     func keepIndexes(now: Timestamp) {
         // A database in memory only has nothing in it.
-        guard materialize == nil, automaticIndexes.isDue(version: storage.version) else { return }
+        guard materialize == nil, automaticIndexes.isDue(now: now, version: storage.version) else { return }
         var step: AutomaticIndexes.Step?
         do {
             if !hasFoundIndexes {

@@ -13,6 +13,10 @@ package struct AutomaticIndexes {
         package var rowCountMax = 500_000
         /// Each index makes every write of the class a little slower.
         package var countOfClassMax = 6
+        /// A query that comes and goes makes no index: only one that stays for so long …
+        package var settlingMicroseconds: Int64 = 10_000_000
+        /// … or that has come so often.
+        package var settlingCount = 4
         /// An index that no live query wants is kept for so long, and for so many versions.
         package var retentionMicroseconds: Int64 = 3_600_000_000
         package var retentionVersionCount: UInt64 = 1_000
@@ -25,6 +29,16 @@ package struct AutomaticIndexes {
         case drop(TableIndex)
     }
 
+    /// What is known of an index that queries want, or wanted.
+    private struct Demand {
+        /// How many live queries want it.
+        var queryCount = 0
+        /// How often one began to want it.
+        var beginningCount = 0
+        /// Since when there has been one; nil while that was not looked at.
+        var since: Timestamp?
+    }
+
     private struct Idle {
         let since: Timestamp
         let version: UInt64
@@ -32,14 +46,16 @@ package struct AutomaticIndexes {
 
     private let limits: Limits
     private var existing: Set<TableIndex> = []
-    /// How many live queries want an index.
-    private var wanted: [TableIndex: Int] = [:]
+    private var demands: [TableIndex: Demand] = [:]
+    private static let demandCountMax = 1_000
     /// The indexes that nothing wants, and since when.
     private var idle: [TableIndex: Idle] = [:]
     /// Indexes that could not be made or dropped; left alone until the database is opened again.
     private var failed: Set<TableIndex> = []
     private var mustLook = true
     private var lookedAtVersion: UInt64 = 0
+    /// When a query that is young will have stayed.
+    private var lookAgainAt: Timestamp?
 
     init(limits: Limits = Limits()) { self.limits = limits }
 
@@ -48,25 +64,38 @@ package struct AutomaticIndexes {
 
     mutating func add(_ query: Query, schema: Schema) {
         guard let index = IndexPolicy.index(for: query, schema: schema) else { return }
-        wanted[index, default: 0] += 1
+        if demands.count >= Self.demandCountMax { demands = demands.filter { $0.value.queryCount > 0 } }
+        demands[index, default: Demand()].queryCount += 1
+        demands[index]?.beginningCount += 1
         mustLook = true
     }
 
     mutating func remove(_ query: Query, schema: Schema) {
-        guard let index = IndexPolicy.index(for: query, schema: schema), let count = wanted[index] else { return }
-        wanted[index] = count > 1 ? count - 1 : nil
+        guard let index = IndexPolicy.index(for: query, schema: schema), let demand = demands[index],
+            demand.queryCount > 0
+        else { return }
+        demands[index]?.queryCount -= 1
+        if demand.queryCount == 1 { demands[index]?.since = nil }
         mustLook = true
     }
 
     /// Takes note of all queries anew, after the schema has grown and with it what is wanted.
     mutating func replace(_ queries: some Sequence<Query>, schema: Schema) {
-        wanted = [:]
+        let before = demands
+        demands = [:]
         for query in queries { add(query, schema: schema) }
+        for (index, demand) in before where demands[index] != nil {
+            demands[index]?.beginningCount = demand.beginningCount
+            demands[index]?.since = demand.since
+        }
         mustLook = true
     }
 
-    /// Whether it is time to ask for the next step: what is wanted has changed, or the database has by much.
-    func isDue(version: UInt64) -> Bool { mustLook || version >= lookedAtVersion + limits.retentionVersionCount }
+    /// Whether it is time to ask for the next step: what is wanted has changed or has stayed, or the database has changed
+    /// by much.
+    func isDue(now: Timestamp, version: UInt64) -> Bool {
+        mustLook || version >= lookedAtVersion + limits.retentionVersionCount || lookAgainAt.map { now >= $0 } ?? false
+    }
 
     /// What to do next; nil if all is well.
     ///
@@ -74,27 +103,77 @@ package struct AutomaticIndexes {
     mutating func next(now: Timestamp, version: UInt64, rowCount: (Int) throws -> Int) rethrows -> Step? {
         mustLook = false
         lookedAtVersion = version
-        idle = idle.filter { wanted[$0.key] == nil }
-        for index in existing where wanted[index] == nil && idle[index] == nil {
+        lookAgainAt = nil
+        idle = idle.filter { !isWanted($0.key) }
+        for index in existing where !isWanted(index) && idle[index] == nil {
             idle[index] = Idle(since: now, version: version)
         }
-        let droppable = idle.filter { index, idle in
+        let outdated = idle.filter { index, idle in
             !failed.contains(index) && version >= idle.version + limits.retentionVersionCount
                 && now.microseconds - idle.since.microseconds >= limits.retentionMicroseconds
         }
-        if let index = droppable.keys.min(by: Self.precedes) { return .drop(index) }
-        // What most queries want comes first.
-        let missing = wanted.filter { !existing.contains($0.key) && !failed.contains($0.key) }.sorted {
-            $0.value != $1.value ? $0.value > $1.value : Self.precedes($0.key, $1.key)
-        }
-        for (index, _) in missing {
-            let rowCount = try rowCount(index.classIndex)
-            guard rowCount >= limits.rowCountMin, rowCount <= limits.rowCountMax,
-                existing.count(where: { $0.classIndex == index.classIndex }) < limits.countOfClassMax
-            else { continue }
-            return .make(index)
+        if let index = outdated.keys.min(by: Self.precedes) { return .drop(index) }
+        for index in missing(now: now) where try isWorthwhile(rowCount(index.classIndex)) {
+            if existing.count(where: { $0.classIndex == index.classIndex }) < limits.countOfClassMax {
+                return .make(index)
+            }
+            // What nobody wants makes room, the longest unwanted first.
+            let unwanted = idle.filter { $0.key.classIndex == index.classIndex && !failed.contains($0.key) }
+            if let (index, _) = unwanted.min(by: {
+                ($0.value.since, $0.value.version) < ($1.value.since, $1.value.version)
+            }
+            ) {
+                return .drop(index)
+            }
         }
         return nil
+    }
+
+    /// What is wanted and not there, by queries that stay, what most want first.
+    private mutating func missing(now: Timestamp) -> [TableIndex] {
+        var missing: [(index: TableIndex, queryCount: Int)] = []
+        for (index, demand) in demands where demand.queryCount > 0 {
+            guard !existing.contains(index), !failed.contains(index) else { continue }
+            let since = demand.since ?? now
+            demands[index]?.since = since
+            let settled = Timestamp(microseconds: since.microseconds + limits.settlingMicroseconds)
+            if now >= settled || demand.beginningCount >= limits.settlingCount {
+                missing.append((index, demand.queryCount))
+            } else {
+                lookAgainAt = min(lookAgainAt ?? settled, settled)
+            }
+        }
+        missing.sort {
+            $0.queryCount != $1.queryCount ? $0.queryCount > $1.queryCount : Self.precedes($0.index, $1.index)
+        }
+        return missing.map(\.index)
+    }
+
+    private func isWanted(_ index: TableIndex) -> Bool { demands[index].map { $0.queryCount > 0 } ?? false }
+
+    private func isWorthwhile(_ rowCount: Int) -> Bool {
+        rowCount >= limits.rowCountMin && rowCount <= limits.rowCountMax
+    }
+
+    /// Why an index that a query wants is not there; nil if it is.
+    ///
+    /// - Parameter rowCount: about how many rows its class has.
+    func remark(on index: TableIndex, rowCount: Int) -> String? {
+        if existing.contains(index) { return nil }
+        if failed.contains(index) { return "it could not be made; that is tried again when the server starts anew" }
+        if rowCount < limits.rowCountMin {
+            return "the class has \(rowCount) rows; indexes are made from \(limits.rowCountMin) on"
+        }
+        if rowCount > limits.rowCountMax {
+            return
+                "the class has \(rowCount) rows, and none is made beyond \(limits.rowCountMax); declare it in the schema"
+        }
+        let others = existing.filter { $0.classIndex == index.classIndex }
+        if others.count >= limits.countOfClassMax, others.allSatisfy(isWanted) {
+            return
+                "the class has \(others.count) automatic indexes, all wanted by live queries; declare it in the schema"
+        }
+        return "it is made once clients have observed the query for \(limits.settlingMicroseconds / 1_000_000) s"
     }
 
     /// Takes note that a step was taken; there may be another.

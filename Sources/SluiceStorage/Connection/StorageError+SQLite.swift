@@ -28,6 +28,10 @@ extension StorageError {
             error(.readOnly, "the file or its folder may not be written")
         case SQLITE_CONSTRAINT:
             error(.constraint, "the write contradicts what is stored")
+        case SQLITE_INTERRUPT:
+            error(.interrupted, "the query was stopped")
+        case SQLITE_ERROR:
+            error(.unsupported, "the database does not take the statement")
         case SQLITE_TOOBIG, SQLITE_RANGE:
             error(.tooLarge, "a value is larger than a database can hold")
         default:

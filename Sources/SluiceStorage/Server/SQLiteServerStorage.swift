@@ -83,6 +83,10 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         if let stored = try? meta.integer("epoch") { epoch = UInt64(bitPattern: stored) }
     }
 
+    package func withWorkLimit<Result>(_ limit: WorkLimit, _ body: () throws -> Result) throws -> Result {
+        try connection.withWorkLimit(limit, body)
+    }
+
     package func incarnation(of object: ObjectRef) throws -> UInt64 { try tables.incarnation(of: object) }
 
     package func setEpoch(_ epoch: UInt64) throws {

@@ -18,6 +18,12 @@ package protocol ServerStorage: ObjectWriting {
     /// The oldest version that the log reaches back to: replay is possible from here on.
     var logStart: UInt64 { get }
 
+    /// Runs `body`, whose reads together may do no more than a limit allows. Outside a transaction, and not within another
+    /// limit.
+    ///
+    /// - Throws: ``StorageError/Code/interrupted`` when the limit is reached, and what `body` throws.
+    func withWorkLimit<Result>(_ limit: WorkLimit, _ body: () throws -> Result) throws -> Result
+
     /// How often the object was deleted so far; 0 for an unknown one.
     func incarnation(of object: ObjectRef) throws -> UInt64
 
