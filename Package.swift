@@ -110,7 +110,10 @@ let package = Package(
             swiftSettings: settings + macroSettings),
         tests(
             "SluiceServer",
-            ["SluiceModel", "SluiceQuery", "SluiceStorage", "SluiceTesting", "SluiceViews", "SluiceWire"]),
+            [
+                "SluiceModel", "SluiceQuery", "SluiceStorage", "SluiceTesting", "SluiceTransport", "SluiceViews",
+                "SluiceWire",
+            ]),
         tests("SluiceTesting"),
         tests("SluiceCLI"),
         // What `make fuzz` feeds, and the inputs that every test run feeds again.

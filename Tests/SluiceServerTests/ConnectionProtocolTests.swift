@@ -18,8 +18,8 @@ struct ConnectionProtocolTests {
     static func summary(_ actions: [ConnectionProtocol.Action]) throws -> [String] {
         try actions.map { action in
             switch action {
-            case .open(let session, let database, _, _): return "open \(session) \(database)"
-            case .deliver(let session, let database, let messages):
+            case .open(let session, let database, _, _, _): return "open \(session) \(database)"
+            case .deliver(let session, let database, let messages, _):
                 return "deliver \(session) \(database) \(messages.count)"
             case .close(let reason): return "close: \(reason)"
             case .send(let frame):
@@ -82,6 +82,17 @@ struct ConnectionProtocolTests {
         let actions = try Self.summary(connection.receive(frame, now: Timestamp(microseconds: 0)))
         #expect(actions.first == "error 0 protocolViolation")
         #expect(actions.last?.hasPrefix("close: this frame cannot be read: ") == true)
+    }
+
+    @Test func `as many messages as a frame can have are handed over at once`() throws {
+        var connection = Self.fresh()
+        for message in [Self.hello, Self.open(1)] {
+            _ = connection.receive(Frame.encode(message), now: Timestamp(microseconds: 0))
+        }
+        var frame = FrameBuilder()
+        for _ in 0..<65_536 { frame.append(ClientMessage.credit(session: 1, pages: 1)) }
+        let actions = connection.receive(frame.finish(), now: Timestamp(microseconds: 0))
+        #expect(try Self.summary(actions) == ["deliver 1 planes 65536"])
     }
 
     @Test func `messages for unknown and ended sessions are dropped`() throws {

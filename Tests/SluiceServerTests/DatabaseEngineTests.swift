@@ -188,6 +188,30 @@ struct DatabaseEngineTests {
         #expect(becoming.outcome == .copied && becoming.identity.clientID > 0)
     }
 
+    @Test func `a report that cannot be given fails by its number, and no other`() throws {
+        let bench = try Bench()
+        let id = try bench.open().id
+        let answers = try bench.handle([
+            .messages(
+                id,
+                [
+                    .reportRequest(.init(session: 1, request: 4, topic: .status)),
+                    .reportRequest(.init(session: 1, request: 5, topic: .init(rawValue: 99))),
+                    .reportRequest(.init(session: 1, request: 6, topic: .explain, argument: "Ship")),
+                    .reportRequest(.init(session: 1, request: 7, topic: .explain, argument: "Plane WHERE (")),
+                    .reportRequest(.init(session: 1, request: 8, topic: .explain, argument: "Plane")),
+                ])
+        ])
+        let summary = answers.map { answer in
+            switch answer {
+            case .report(_, let request, _): "report \(request)"
+            case .reportError(let error): "\(error.code) \(error.request)"
+            default: "another message"
+            }
+        }
+        #expect(summary == ["report 4", "unknownReport 5", "unknownName 6", "invalidQuery 7", "report 8"])
+    }
+
     private func acknowledged(_ messages: [ServerMessage]) -> [UInt64] {
         messages.compactMap { if case .commit(let commit) = $0 { commit.header.acknowledged } else { nil } }
     }

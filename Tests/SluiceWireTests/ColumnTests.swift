@@ -100,6 +100,19 @@ import Testing
         #expect(try ObjectGroup(wireBytes: with.wireBytes()) == with)
     }
 
+    @Test func columnWithoutRoomForABitmap_mustNotMarkNulls() throws {
+        #expect(try decode([0], count: 2) == [.null, .null])
+        #expect(try decode([31, 0, 1], count: 2) == [.null, .bool(false)])
+        for bytes in [[0x80], [0x80, 3], [0x9F, 0, 1], [0x9F, 3, 0, 1]] as [[UInt8]] {
+            let error = #expect(throws: WireError.self) { try decode(bytes, count: 2) }
+            #expect(error?.code == .malformed)
+        }
+        // One row with the key 1, whose only property repeats it.
+        let group: [UInt8] = [0, 0, 1, 1, 1, 2, 0, 2, 0, 2]
+        #expect(try ObjectGroup(wireBytes: group + [30]).row(at: 0).values == [.int(1)])
+        #expect(throws: WireError.self) { try ObjectGroup(wireBytes: group + [0x80 | 30]) }
+    }
+
     @Test func valuesThatCollideInTheTable_areKeptApart() {
         var table = DistinctTable(capacity: 1000)
         let indexes = (0..<1000).map { value in table.index(hash: 42) { $0 == value }.index }

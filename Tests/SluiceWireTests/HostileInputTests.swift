@@ -126,6 +126,30 @@ import Testing
         expectError(.limitExceeded) { try Frame.decode(frame(blocks: 5), as: ServerMessage.self, limits: limits) }
     }
 
+    @Test func messages_countAsElements_andTheirNumberIsLimited() throws {
+        func frame(messages: Int, type: UInt8 = 0x09) -> [UInt8] {
+            [0] + (0..<messages).flatMap { _ in [2, type, 1] as [UInt8] }
+        }
+        let most = WireLimits.standard.messageCountMax
+        #expect(try Frame.decode(frame(messages: most), as: ClientMessage.self).count == most)
+        expectError(.limitExceeded) { try Frame.decode(frame(messages: most + 1), as: ClientMessage.self) }
+        // Nor can there be more that a reader skips.
+        #expect(try Frame.decode(frame(messages: most, type: 0x7F), as: ClientMessage.self).isEmpty)
+        expectError(.limitExceeded) { try Frame.decode(frame(messages: most + 1, type: 0x7F), as: ClientMessage.self) }
+        let limits = WireLimits(elementCountMax: 1000)
+        expectError(.limitExceeded) { try Frame.decode(frame(messages: 1000), as: ClientMessage.self, limits: limits) }
+    }
+
+    @Test func theSizeOfADecodedFrame_countsWhatItExpandsTo() throws {
+        let query = String(repeating: "a long query ", count: 10_000)
+        let message = ClientMessage.subscribe(.init(session: 1, subscription: 1, query: query))
+        let frame = Frame.encode(message)
+        #expect(frame.count < 10_000)
+        let (messages, byteCount) = try Frame.decodeMeasured(frame, as: ClientMessage.self)
+        #expect(messages == [message])
+        #expect(byteCount > query.utf8.count)
+    }
+
     @Test func compressedContent_beyondTheLimitOrTheRatio_isRefused() {
         var writer = ByteWriter()
         writer.byte(1)

@@ -91,7 +91,7 @@ extension SampleGenerator {
     mutating func serverMessage() -> ServerMessage {
         let session = number()
         let time = Timestamp(microseconds: integer())
-        switch below(11) {
+        switch below(12) {
         case 0:
             let limits = ServerLimits(frameLengthMax: number(), pageCreditMax: number())
             return .hello(
@@ -141,6 +141,11 @@ extension SampleGenerator {
                     session: session, code: .overloaded, message: text(), action: pick(ErrorAction.allCases),
                     retryAfter: number()))
         case 9: return .listMembers(session: session, subscription: number())
+        case 10:
+            return .reportError(
+                .init(
+                    session: session, request: number(), code: .unknownReport, message: text(),
+                    position: maybe { $0.number() }))
         default: return .report(session: session, request: number(), json: data())
         }
     }

@@ -67,6 +67,9 @@ extension ClientEngine {
             failed(failure)
         case .report(_, let request, let json):
             reportWaiters.removeValue(forKey: request)?(.success(json))
+        case .reportError(let failure):
+            let error = SyncError(SyncError.Code(failure.code), failure.message)
+            reportWaiters.removeValue(forKey: failure.request)?(.failure(error))
         case .page, .complete, .commit, .rejected:
             break
         }
@@ -79,9 +82,6 @@ extension ClientEngine {
             log?(
                 .warning, "the server reports a problem",
                 [("code", failure.code.rawValue), ("message", failure.message)])
-            let waiters = reportWaiters
-            reportWaiters = [:]
-            for waiter in waiters.values { waiter(.failure(error)) }
         case .retry:
             actions.append(.disconnect)
             log?(.info, "the server asks to come again", [("message", failure.message)])

@@ -55,21 +55,12 @@ final class ConnectionHub: Sendable {
             switch action {
             case .send(let frame):
                 peer.connection.send(SharedBuffer(frame))
-            case .open(let session, let database, let open, let user):
+            case .open(let session, let database, let open, let user, let byteCount):
                 let id = SessionID(connection: peer.id, session: session)
-                do {
-                    try worker(database).post(.open(id, open, user))
-                } catch {
-                    log?(.error, "a database could not be opened", [("database", database), ("error", "\(error)")])
-                    peer.ended(session: session)
-                    let failure = ServerMessage.Failure(
-                        session: session, code: .internalError, message: "the server could not open the database",
-                        action: .retry)
-                    peer.connection.send(SharedBuffer(Frame.encode(ServerMessage.error(failure))))
-                }
-            case .deliver(let session, let database, let messages):
-                databases.opened(database)?.post(
-                    .messages(SessionID(connection: peer.id, session: session), messages), from: peer.connection)
+                worker(database).post(.open(id, open, user), byteCount: byteCount, from: peer.connection)
+            case .deliver(let session, let database, let messages, let byteCount):
+                let id = SessionID(connection: peer.id, session: session)
+                databases.known(database)?.post(.messages(id, messages), byteCount: byteCount, from: peer.connection)
             case .close(let reason):
                 log?(.info, "closing a connection", [("peer", peer.connection.peerDescription), ("reason", reason)])
                 peer.connection.close(code: .policyViolation, reason: reason)
@@ -77,14 +68,14 @@ final class ConnectionHub: Sendable {
         }
     }
 
-    private func worker(_ database: String) throws -> DatabaseWorker {
-        try databases.worker(database) { [weak self] in self?.carryOut($0) }
+    private func worker(_ database: String) -> DatabaseWorker {
+        databases.worker(database) { [weak self] in self?.carryOut($0) }
     }
 
     fileprivate func closed(_ peer: PeerConnection, _ error: TransportError?) {
         connections.withLock { $0[peer.id] = nil }
         for (session, database) in peer.sessions {
-            databases.opened(database)?.post(.closed(SessionID(connection: peer.id, session: session)))
+            databases.known(database)?.post(.closed(SessionID(connection: peer.id, session: session)))
         }
         log?(
             .debug, "disconnected",

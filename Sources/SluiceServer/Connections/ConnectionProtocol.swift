@@ -7,10 +7,10 @@ package struct ConnectionProtocol: Sendable {
     package enum Action: Sendable {
         /// Sends a frame.
         case send([UInt8])
-        /// Hands an authenticated opening to a database.
-        case open(session: UInt64, database: String, ClientMessage.Open, User)
-        /// Hands messages to the database of a session.
-        case deliver(session: UInt64, database: String, [ClientMessage])
+        /// Hands an authenticated opening to a database. The byte count is its share of the frame's memory.
+        case open(session: UInt64, database: String, ClientMessage.Open, User, byteCount: Int)
+        /// Hands messages to the database of a session. The byte count is their share of the frame's memory.
+        case deliver(session: UInt64, database: String, [ClientMessage], byteCount: Int)
         /// Closes the connection after what was sent: the peer broke the protocol.
         case close(reason: String)
     }
@@ -32,16 +32,21 @@ package struct ConnectionProtocol: Sendable {
     /// Takes a frame from the peer.
     package mutating func receive(_ frame: [UInt8], now: Timestamp) -> [Action] {
         let messages: [ClientMessage]
+        let byteCount: Int
         do {
-            messages = try Frame.decode(frame, limits: WireLimits(limits))
+            (messages, byteCount) = try Frame.decodeMeasured(frame, limits: WireLimits(limits))
         } catch {
             return violation("this frame cannot be read: \(error.message)")
         }
+        let byteCountOfMessage = byteCount / max(1, messages.count)
         var actions: [Action] = []
         var pending: (session: UInt64, messages: [ClientMessage])?
         func flush() {
             if let batch = pending, let database = databases[batch.session] {
-                actions.append(.deliver(session: batch.session, database: database, batch.messages))
+                actions.append(
+                    .deliver(
+                        session: batch.session, database: database, batch.messages,
+                        byteCount: batch.messages.count * byteCountOfMessage))
             }
             pending = nil
         }
@@ -51,7 +56,7 @@ package struct ConnectionProtocol: Sendable {
                 actions += greet(hello, now: now)
             case .open(let open):
                 flush()
-                actions += self.open(open)
+                actions += self.open(open, byteCount: byteCountOfMessage)
             case .authenticate(let session, let credentials):
                 flush()
                 actions += renew(session, credentials)
@@ -60,8 +65,11 @@ package struct ConnectionProtocol: Sendable {
                 // What was still under way when the server ended a session is dropped with it.
                 guard isGreeted else { return violation("the first message of a connection is hello") }
                 guard databases[session] != nil else { continue }
-                if pending?.session != session { flush() }
-                pending = (session, (pending?.messages ?? []) + [message])
+                if pending?.session != session {
+                    flush()
+                    pending = (session, [])
+                }
+                pending?.messages.append(message)
                 if case .close = message {
                     flush()
                     databases[session] = nil
@@ -91,7 +99,7 @@ package struct ConnectionProtocol: Sendable {
         return [.send(Frame.encode(ServerMessage.hello(reply)))]
     }
 
-    private mutating func open(_ open: ClientMessage.Open) -> [Action] {
+    private mutating func open(_ open: ClientMessage.Open, byteCount: Int) -> [Action] {
         guard isGreeted else { return violation("the first message of a connection is hello") }
         guard open.session > lastSession else {
             return violation(
@@ -111,7 +119,7 @@ package struct ConnectionProtocol: Sendable {
             return refuse(open, .authenticationFailed, refusal.message)
         case .success(let user):
             databases[open.session] = open.path
-            return [.open(session: open.session, database: open.path, open, user)]
+            return [.open(session: open.session, database: open.path, open, user, byteCount: byteCount)]
         }
     }
 
@@ -122,7 +130,7 @@ package struct ConnectionProtocol: Sendable {
         let failure = ServerMessage.Failure(
             session: session, code: .authenticationFailed, message: refusal.message, action: .stop)
         return [
-            .deliver(session: session, database: database, [.close(session: session)]),
+            .deliver(session: session, database: database, [.close(session: session)], byteCount: 0),
             .send(Frame.encode(ServerMessage.error(failure))),
         ]
     }

@@ -19,6 +19,10 @@ struct Bootstrap {
     var roots: Roots
     /// Objects that commits touched since the first page: sent again, or taken back, at the end.
     var touched: Set<ObjectRef> = []
+    /// Those of them whose turn it is, last first. What commits touch meanwhile has its turn after them.
+    var settling: [ObjectRef] = []
+    /// How often what was touched has had its turn.
+    var settlingRound = 0
     /// How many objects there are about to be sent, and how many were.
     var expectedCount: Int
     var sentCount = 0
@@ -37,6 +41,9 @@ struct Bootstrap {
         guard case .done = roots, let leaving else { return false }
         return leaving.isEmpty
     }
+
+    /// Whether nothing is left at all.
+    var isComplete: Bool { isSent && settling.isEmpty && touched.isEmpty }
 
     /// Whether the pages change what the client has or build it anew.
     var kind: ServerMessage.Complete.Kind { announcedCount > 0 ? .resumed : .bootstrap }

@@ -16,21 +16,27 @@ extension DatabaseEngine {
         return Bootstrap(linked: linked, roots: .scan(after: nil), expectedCount: linked.count + count)
     }
 
-    /// Sends one page; with the last, what changed meanwhile, in more pages if need be, and that the subscription is complete.
+    /// Sends one page; in the last ones what changed meanwhile, and that the subscription is complete.
     func sendPage(of subscription: ViewSubscription, now: Timestamp) throws {
         guard var bootstrap = subscription.bootstrap else { return }
         // What the client has is long: it must not be copied.
         subscription.bootstrap = nil
-        defer { if !bootstrap.isSent { subscription.bootstrap = bootstrap } }
+        defer { if !bootstrap.isComplete { subscription.bootstrap = bootstrap } }
         let live = subscription.view.live
-        var builder = ViewBlockBuilder(rowCountMax: .max, byteCountMax: limits.pageByteCount)
+        var builder = ViewBlockBuilder(rowCountMax: .max, byteCountMax: .max)
         try addLinked(&bootstrap, live, to: &builder)
-        if bootstrap.linked.isEmpty, !builder.isFull { try addRoots(&bootstrap, live, to: &builder) }
+        if bootstrap.linked.isEmpty, !isFull(builder) { try addRoots(&bootstrap, live, to: &builder) }
         if case .done = bootstrap.roots { try addLeaving(&bootstrap, live, to: &builder) }
-        if bootstrap.isSent { try addTouched(bootstrap, live, to: &builder) }
+        if bootstrap.isSent {
+            subscription.session.touchedObjectCount -= beginSettling(&bootstrap)
+            try settle(&bootstrap, live, in: &builder)
+        }
         send(builder.blocks, of: subscription, bootstrap, now: now)
-        if bootstrap.isSent { subscription.session.comparedMemberCount -= bootstrap.announcedCount }
+        if bootstrap.isComplete { subscription.session.comparedMemberCount -= bootstrap.announcedCount }
     }
+
+    /// Whether a page takes no more objects.
+    private func isFull(_ builder: ViewBlockBuilder) -> Bool { builder.lastBlockSize >= limits.pageByteCount }
 
     private func send(
         _ blocks: [ViewBlock], of subscription: ViewSubscription, _ bootstrap: Bootstrap, now: Timestamp
@@ -42,16 +48,16 @@ extension DatabaseEngine {
             if bootstrap.kind == .bootstrap || !block.isEmpty {
                 let page = ServerMessage.Page(
                     session: session, subscriptions: [subscription.id], version: storage.version,
-                    progress: bootstrap.isSent ? 1 : bootstrap.progress, kind: bootstrap.kind, content: block)
+                    progress: bootstrap.isComplete ? 1 : bootstrap.progress, kind: bootstrap.kind, content: block)
                 messages.append(.page(page))
                 statistics.sentPageCount += 1
                 subscription.session.pageCredit -= min(subscription.session.pageCredit, 1)
             }
-            if bootstrap.isSent, position == blocks.count - 1 {
+            if bootstrap.isComplete, position == blocks.count - 1 {
                 // What was touched counts as it was when it was looked at.
                 let complete = ServerMessage.Complete(
                     session: session, subscription: subscription.id, version: storage.version, acceptedAt: now,
-                    kind: bootstrap.kind, digest: bootstrap.touched.isEmpty ? bootstrap.digest?.digest : nil)
+                    kind: bootstrap.kind, digest: bootstrap.settlingRound == 0 ? bootstrap.digest?.digest : nil)
                 messages.append(.complete(complete))
             }
             if !messages.isEmpty { send(messages, to: subscription.session.id) }
@@ -60,7 +66,7 @@ extension DatabaseEngine {
 
     private func addLinked(_ bootstrap: inout Bootstrap, _ live: LiveView, to builder: inout ViewBlockBuilder) throws {
         var room = limits.pageRowCount
-        while room > 0, !builder.isFull, let object = bootstrap.linked.popLast() {
+        while room > 0, !isFull(builder), let object = bootstrap.linked.popLast() {
             room -= 1
             bootstrap.sentCount += 1
             guard let member = try live.member(object, in: storage), member.role == .linked,
@@ -93,7 +99,8 @@ extension DatabaseEngine {
         case .scan(let cursor):
             let classIndex = live.query.classIndex
             let page = try storage.rows(
-                matching: live.query, after: cursor, limit: limits.pageRowCount, byteCountMax: limits.pageByteCount)
+                matching: live.query, after: cursor, limit: limits.pageRowCount,
+                byteCountMax: limits.pageByteCount - builder.lastBlockSize)
             for row in page.rows {
                 let object = ObjectRef(classIndex, row.key)
                 let member = ViewMember(role: .root, included: live.includedOfRoot(object))
@@ -104,7 +111,7 @@ extension DatabaseEngine {
         case .listed(let roots, let start):
             let end = min(roots.count, start + limits.pageRowCount)
             var next = start
-            while next < end, !builder.isFull {
+            while next < end, !isFull(builder) {
                 let object = roots[next]
                 next += 1
                 guard let member = try live.member(object, in: storage), member.role == .root,
@@ -122,7 +129,7 @@ extension DatabaseEngine {
         var leaving = bootstrap.leaving ?? bootstrap.known?.takeRest().reversed() ?? []
         bootstrap.leaving = []
         var room = limits.pageRowCount
-        while room > 0, !builder.isFull, case (let object, let isRoot)? = leaving.popLast() {
+        while room > 0, !isFull(builder), case (let object, let isRoot)? = leaving.popLast() {
             room -= 1
             // What came into the view behind the pages was touched.
             guard try live.member(object, in: storage) == nil else { continue }
@@ -132,9 +139,25 @@ extension DatabaseEngine {
         bootstrap.leaving = leaving
     }
 
-    /// The state, or the departure, of everything that commits touched behind the pages.
-    private func addTouched(_ bootstrap: Bootstrap, _ live: LiveView, to builder: inout ViewBlockBuilder) throws {
-        for object in bootstrap.touched.sorted() {
+    /// Gives what commits touched so far its turn, unless it is that of earlier objects.
+    ///
+    /// - Returns: how many objects there are.
+    private func beginSettling(_ bootstrap: inout Bootstrap) -> Int {
+        guard bootstrap.settling.isEmpty, !bootstrap.touched.isEmpty else { return 0 }
+        bootstrap.settling = bootstrap.touched.sorted(by: >)
+        bootstrap.touched = []
+        bootstrap.settlingRound += 1
+        return bootstrap.settling.count
+    }
+
+    /// Adds the state, or the departure, of what commits touched behind the pages.
+    private func settle(_ bootstrap: inout Bootstrap, _ live: LiveView, in builder: inout ViewBlockBuilder) throws {
+        // What changes faster than its pages can travel would never be complete.
+        let isLast = bootstrap.settlingRound >= limits.settlingRoundMax
+        var room = isLast ? .max : limits.pageRowCount
+        while room > 0, isLast || !isFull(builder), let object = bootstrap.settling.popLast() {
+            room -= 1
+            if isFull(builder) { builder.beginBlock() }
             let row = try storage.row(object)
             guard let row, let member = try live.member(object, in: storage) else {
                 builder.add(object, role: .member, reason: row == nil ? .deleted : .filter)

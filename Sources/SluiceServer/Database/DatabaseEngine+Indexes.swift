@@ -51,10 +51,10 @@ extension DatabaseEngine {
             send([.report(session: request.session, request: request.request, json: json)], to: session.id)
         } catch let error as QueryError {
             let isUnknown = error.code == .unknownClass || error.code == .unknownProperty
-            let failure = ServerMessage.Failure(
-                session: request.session, code: isUnknown ? .unknownName : .invalidQuery, message: error.message,
-                action: .report)
-            send([.error(failure)], to: session.id)
+            let failure = ServerMessage.ReportError(
+                session: request.session, request: request.request, code: isUnknown ? .unknownName : .invalidQuery,
+                message: error.message, position: error.position.map(UInt64.init))
+            send([.reportError(failure)], to: session.id)
         }
     }
 }

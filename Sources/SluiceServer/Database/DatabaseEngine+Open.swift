@@ -17,7 +17,7 @@ extension DatabaseEngine {
                 end(stale, .protocolViolation, "the client has opened another session", action: .retry)
             }
             let session = ServerSession(
-                id: id, user: user, clientID: isReadOnly ? nil : client.record.id, openedAt: now,
+                id: id, user: user, clientID: isReadOnly ? nil : client.record.id,
                 pageCredit: limits.server.pageCreditMax, unconfirmedNonce: isReadOnly ? nil : client.offer,
                 receivedSequence: client.record.sequence)
             add(session)

@@ -18,6 +18,12 @@ extension DatabaseEngine {
             try distribute(delta, of: view, group: group, to: &concerned, sharing: &encoded)
         }
         send(concerned, acknowledging: group)
+        for subscription in bootstrapping
+        where subscription.session.touchedObjectCount > limits.touchedObjectCountMax {
+            end(
+                subscription.session, .overloaded, "more has changed behind the pages of a bootstrap than the server keeps",
+                action: .retry)
+        }
     }
 
     /// What one session is sent about one view.
@@ -41,7 +47,7 @@ extension DatabaseEngine {
         var parts: EncodedParts?
         for subscription in view.subscriptions {
             guard subscription.isComplete else {
-                subscription.bootstrap?.touched.formUnion(delta.objects)
+                subscription.touch(delta.objects)
                 continue
             }
             let encoded = try parts ?? encode(delta, group: group, sharing: &known)

@@ -14,10 +14,10 @@ extension DatabaseEngine {
             case .subscriptions: json = subscriptionList()
             case .explain: return try explain(request, to: session)
             default:
-                let failure = ServerMessage.Failure(
-                    session: request.session, code: .invalidOperation,
-                    message: "this server has no report \(request.topic.rawValue)", action: .report)
-                return send([.error(failure)], to: session.id)
+                let failure = ServerMessage.ReportError(
+                    session: request.session, request: request.request, code: .unknownReport,
+                    message: "this server has no report \(request.topic.rawValue)")
+                return send([.reportError(failure)], to: session.id)
             }
             send(
                 [.report(session: request.session, request: request.request, json: Array(json.text.utf8))],

@@ -135,6 +135,7 @@ extension DatabaseEngine {
         bootstrapping.removeAll { $0 === subscription }
         let announced = subscription.comparison?.announcedCount ?? subscription.bootstrap?.announcedCount ?? 0
         subscription.session.comparedMemberCount -= announced
+        subscription.session.touchedObjectCount -= subscription.bootstrap?.touched.count ?? 0
         guard view.subscriptions.isEmpty else { return }
         views[view.query.hash] = nil
         index.remove(view.live)

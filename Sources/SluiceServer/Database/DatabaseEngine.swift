@@ -23,6 +23,12 @@ package final class DatabaseEngine {
         package var replayObjectCountMax = 20_000
         /// The most members that a client lists in one session at a time; with more it starts anew.
         package var comparedMemberCountMax = 500_000
+        /// The most objects that commits touch behind the pages of one session's subscriptions; a client that takes its
+        /// pages more slowly than that starts anew.
+        package var touchedObjectCountMax = 500_000
+        /// How often what commits touched is sent in pages that wait for credit; what they touched meanwhile then goes
+        /// out at once.
+        package var settlingRoundMax = 4
         /// The most members of a view whose digest is made, for clients that come back to check themselves by.
         package var digestObjectCountMax = 1_000
         /// Versions and bytes of log that are kept for returning clients.

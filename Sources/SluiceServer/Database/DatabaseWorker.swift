@@ -1,94 +1,123 @@
 internal import Dispatch
 internal import SluiceModel
 internal import SluiceTransport
+internal import SluiceWire
 internal import Synchronization
 
-/// The shell around one database: a mailbox, and a serial queue on which the engine handles whatever has come.
+/// The shell around one database: a mailbox, and a serial queue on which the engine is made and handles whatever has come.
 ///
 /// Everything that waits in the mailbox is one batch, so uploads that arrive while a transaction is being synced to disk
 /// share the next one.
 final class DatabaseWorker: Sendable {
-    /// The engine, touched on the queue only.
-    private struct Confined: @unchecked Sendable {
+    /// Touched on the queue only.
+    private final class Confined: @unchecked Sendable {
         // Sound because every access goes through `queue`.
-        let engine: DatabaseEngine
+        var engine: DatabaseEngine?
     }
 
-    private struct Mailbox {
-        var events: [DatabaseEvent] = []
+    private struct Waiting {
+        var mailbox = Mailbox()
         var isScheduled = false
         /// Connections that are held back until the mailbox has been emptied.
         var heldBack: [any MessageConnection] = []
     }
 
-    /// Connections that add to a fuller mailbox are held back.
-    private static let eventCountMax = 512
-
     let name: String
-    private let confined: Confined
+    private let makeEngine: @Sendable () throws -> DatabaseEngine
+    private let confined = Confined()
     private let queue: DispatchQueue
-    private let mailbox = Mutex(Mailbox())
+    private let waiting = Mutex(Waiting())
     private let now: @Sendable () -> Timestamp
+    private let log: LogSink?
     private let carryOut: @Sendable ([DatabaseAction]) -> Void
 
-    /// - Parameter carryOut: called on the database's queue with what is to be sent.
+    /// - Parameters:
+    ///   - makeEngine: opens the database; called on its queue with the first session, and again with the next one after
+    ///     it failed.
+    ///   - carryOut: called on the database's queue with what is to be sent.
     init(
-        _ engine: DatabaseEngine, now: @escaping @Sendable () -> Timestamp,
+        _ name: String, now: @escaping @Sendable () -> Timestamp, log: LogSink?,
+        makeEngine: @escaping @Sendable () throws -> DatabaseEngine,
         carryOut: @escaping @Sendable ([DatabaseAction]) -> Void
     ) {
-        name = engine.name
-        confined = Confined(engine: engine)
-        queue = DispatchQueue(label: "sluice.database.\(engine.name)")
+        self.name = name
+        self.makeEngine = makeEngine
+        queue = DispatchQueue(label: "sluice.database.\(name)")
         self.now = now
+        self.log = log
         self.carryOut = carryOut
     }
 
     /// Adds an event. From any thread; returns at once.
     ///
-    /// - Parameter connection: where it came from; is held back while the database cannot keep up.
-    func post(_ event: DatabaseEvent, from connection: (any MessageConnection)? = nil) {
-        let mustSchedule = mailbox.withLock { mailbox in
-            mailbox.events.append(event)
-            if mailbox.events.count > Self.eventCountMax, let connection {
+    /// - Parameters:
+    ///   - byteCount: the memory that the event takes, about.
+    ///   - connection: where it came from; is held back while the database cannot keep up.
+    func post(_ event: DatabaseEvent, byteCount: Int = 0, from connection: (any MessageConnection)? = nil) {
+        let mustSchedule = waiting.withLock { waiting in
+            waiting.mailbox.add(event, byteCount: byteCount)
+            if waiting.mailbox.isFull, let connection {
                 connection.pauseReceiving()
-                mailbox.heldBack.append(connection)
+                waiting.heldBack.append(connection)
             }
-            defer { mailbox.isScheduled = true }
-            return !mailbox.isScheduled
+            defer { waiting.isScheduled = true }
+            return !waiting.isScheduled
         }
         if mustSchedule { queue.async { self.drain() } }
     }
 
     private func drain() {
-        let (events, heldBack) = mailbox.withLock { mailbox in
-            defer {
-                mailbox.events = []
-                mailbox.heldBack = []
-            }
-            return (mailbox.events, mailbox.heldBack)
+        let (events, heldBack) = waiting.withLock { waiting in
+            defer { waiting.heldBack = [] }
+            return (waiting.mailbox.takeAll(), waiting.heldBack)
         }
         for connection in heldBack { connection.resumeReceiving() }
-        let engine = confined.engine
-        if !events.isEmpty { carryOut(engine.handle(events, now: now())) }
-        if engine.hasWork { carryOut(engine.step(now: now())) }
-        engine.keepHouse(now: now())
-        let goesOn = mailbox.withLock { mailbox in
-            mailbox.isScheduled = !mailbox.events.isEmpty || engine.hasWork
-            return mailbox.isScheduled
+        let engine = engine(toHandle: events)
+        if let engine {
+            if !events.isEmpty { carryOut(engine.handle(events, now: now())) }
+            if engine.hasWork { carryOut(engine.step(now: now())) }
+            engine.keepHouse(now: now())
+        }
+        let goesOn = waiting.withLock { waiting in
+            waiting.isScheduled = !waiting.mailbox.isEmpty || engine?.hasWork == true
+            return waiting.isScheduled
         }
         if goesOn { queue.async { self.drain() } }
+    }
+
+    /// The engine, made if a session asks for it; nil where there is none, and the sessions were told.
+    private func engine(toHandle events: [DatabaseEvent]) -> DatabaseEngine? {
+        if let engine = confined.engine { return engine }
+        let sessions = events.compactMap { event in
+            if case .open(let id, _, _) = event { id } else { nil }
+        }
+        guard !sessions.isEmpty else { return nil }
+        do {
+            confined.engine = try makeEngine()
+        } catch {
+            log?(.error, "a database could not be opened", [("database", name), ("error", "\(error)")])
+            carryOut(sessions.flatMap(Self.refusal))
+        }
+        return confined.engine
+    }
+
+    private static func refusal(of id: SessionID) -> [DatabaseAction] {
+        let failure = ServerMessage.Failure(
+            session: id.session, code: .internalError, message: "the server could not open the database", action: .retry
+        )
+        return [.send(Frame.encode(ServerMessage.error(failure)), to: id.connection), .end(id)]
     }
 
     /// Handles what has come, and closes the database's file.
     func stop() {
         queue.sync {
-            let events = mailbox.withLock { mailbox in
-                defer { mailbox.events = [] }
-                mailbox.isScheduled = true
-                return mailbox.events
+            let events = waiting.withLock { waiting in
+                waiting.isScheduled = true
+                return waiting.mailbox.takeAll()
             }
-            carryOut(confined.engine.handle(events, now: now()))
-            confined.engine.close()
+            guard let engine = confined.engine else { return }
+            carryOut(engine.handle(events, now: now()))
+            engine.close()
         }
     }
 }

@@ -7,26 +7,26 @@ final class ServerSession {
     let user: User
     /// Nil in a read-only session.
     let clientID: UInt64?
-    let openedAt: Timestamp
     var subscriptions: [UInt64: ViewSubscription] = [:]
     var lastSubscription: UInt64 = 0
     /// How many more pages may travel before the client has applied earlier ones.
     var pageCredit: UInt64
     /// How many members the client has listed, or was asked to list, for subscriptions that are not complete yet.
     var comparedMemberCount = 0
+    /// How many objects commits have touched behind the pages of subscriptions that are not complete yet.
+    var touchedObjectCount = 0
     /// The nonce that the client must have stored, since it was part of its last opening; nil once the server stored it too.
     var unconfirmedNonce: ObjectID?
     /// The highest sequence received, so that gaps are noticed.
     var receivedSequence: UInt64
 
     init(
-        id: SessionID, user: User, clientID: UInt64?, openedAt: Timestamp, pageCredit: UInt64,
-        unconfirmedNonce: ObjectID?, receivedSequence: UInt64
+        id: SessionID, user: User, clientID: UInt64?, pageCredit: UInt64, unconfirmedNonce: ObjectID?,
+        receivedSequence: UInt64
     ) {
         self.id = id
         self.user = user
         self.clientID = clientID
-        self.openedAt = openedAt
         self.pageCredit = pageCredit
         self.unconfirmedNonce = unconfirmedNonce
         self.receivedSequence = receivedSequence
@@ -44,6 +44,13 @@ final class ViewSubscription {
     var comparison: Comparison?
 
     var isComplete: Bool { bootstrap == nil && comparison == nil }
+
+    /// Takes note of what a commit touched behind the pages.
+    func touch(_ objects: some Sequence<ObjectRef>) {
+        guard let before = bootstrap?.touched.count else { return }
+        bootstrap?.touched.formUnion(objects)
+        session.touchedObjectCount += (bootstrap?.touched.count ?? 0) - before
+    }
 
     init(id: UInt64, session: ServerSession, view: SharedView, bootstrap: Bootstrap?) {
         self.id = id

@@ -40,14 +40,17 @@ struct ViewBlockBuilder {
         blocks[blocks.count - 1].departures.append(.init(object, role: role, reason: reason))
     }
 
-    /// Whether the next object begins a new block.
-    var isFull: Bool { count == rowCountMax || blocks[blocks.count - 1].estimatedSize >= byteCountMax }
+    /// The size of the block that objects are being added to, in bytes before compression, about.
+    var lastBlockSize: Int { blocks[blocks.count - 1].estimatedSize }
+
+    /// Begins a new block.
+    mutating func beginBlock() {
+        blocks.append(ViewBlock())
+        count = 0
+    }
 
     private mutating func makeRoom() {
-        if isFull {
-            blocks.append(ViewBlock())
-            count = 0
-        }
+        if count == rowCountMax || lastBlockSize >= byteCountMax { beginBlock() }
         count += 1
     }
 }

@@ -25,7 +25,7 @@ public final class SyncServer: Sendable {
                 .invalidConfiguration,
                 "no login method is configured: a server that is not for development must know its users")
         }
-        if configuration.loopback == nil, !Self.isLoopback(configuration.host) {
+        if configuration.loopback == nil, !WebSocketServer.isLoopback(configuration.host) {
             throw ServerError(
                 .invalidConfiguration,
                 "a development server takes anybody, so it listens at loopback addresses only, not at '\(configuration.host)'"
@@ -33,16 +33,13 @@ public final class SyncServer: Sendable {
         }
         self.configuration = configuration
         let limits = DatabaseEngine.Limits()
-        databases = try DatabaseDirectory(
-            folder: configuration.dataFolder, workerID: configuration.workerID, limits: limits, now: configuration.now,
+        let opener = DatabaseOpener(
+            folder: configuration.dataFolder, workerID: configuration.workerID, limits: limits,
             random: configuration.random, log: configuration.log)
+        databases = try DatabaseDirectory(opener, now: configuration.now)
         hub = ConnectionHub(
             databases: databases, login: DevelopmentLogin(), limits: limits.server,
             queueByteCountMax: configuration.queueByteCountMax, now: configuration.now, log: configuration.log)
-    }
-
-    private static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || host == "::1" || host == "[::1]" || host.hasPrefix("127.")
     }
 
     /// Begins to listen.
@@ -63,6 +60,7 @@ public final class SyncServer: Sendable {
                 }
                 var options = WebSocketServerOptions()
                 options.connectionCountMax = configuration.connectionCountMax
+                options.isLoopbackOnly = configuration.isDevelopment
                 options.tls = configuration.certificate.map {
                     TLSServerConfiguration(certificateChainFile: $0.chainFile, privateKeyFile: $0.keyFile)
                 }

@@ -78,9 +78,9 @@ final class SimulatedServer {
                 for action in protocols[connection]?.receive(frame, now: now) ?? [] {
                     switch action {
                     case .send(let frame): outputs.append(.send(frame, to: connection))
-                    case .open(let session, _, let open, let user):
+                    case .open(let session, _, let open, let user, _):
                         events.append(.open(SessionID(connection: connection, session: session), open, user))
-                    case .deliver(let session, _, let messages):
+                    case .deliver(let session, _, let messages, _):
                         events.append(.messages(SessionID(connection: connection, session: session), messages))
                     case .close(let reason): throw SimulationFailure("a client broke the protocol: \(reason)")
                     }

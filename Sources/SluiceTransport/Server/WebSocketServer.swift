@@ -9,6 +9,8 @@ package struct WebSocketServerOptions: Hashable, Sendable {
     package var tls: TLSServerConfiguration?
     /// More connections are refused with status 503.
     package var connectionCountMax = 100_000
+    /// Whether to refuse to listen where other machines reach it, whatever a name turns out to mean.
+    package var isLoopbackOnly = false
 
     package init() {}
 }
@@ -36,6 +38,11 @@ package final class WebSocketServer: Sendable {
         let core = ServerCore(hooks: hooks, tls: tls, connectionCountMax: options.connectionCountMax)
         let isAny = host.isEmpty || host == "*"
         let addresses = try SocketAddress.resolve(isAny ? "::" : host, port: port, isListening: true)
+        if options.isLoopbackOnly, let other = addresses.first(where: { !$0.isLoopback }) {
+            throw TransportError(
+                .invalidConfiguration,
+                "cannot listen at \(host): \(other.text) is no loopback address, and no other is allowed")
+        }
         let loop = group.next()
         var listeners: [Listener] = []
         var failure: TransportError?
@@ -92,6 +99,13 @@ package final class WebSocketServer: Sendable {
             connection.limitOpening()
             connection.start(socket)
         }
+    }
+
+    /// Whether a host to listen at is a loopback address, or `localhost`. Looks nothing up.
+    package static func isLoopback(_ host: String) -> Bool {
+        if host == "localhost" { return true }
+        let addresses = try? SocketAddress.resolve(host, port: 0, isListening: true, numericOnly: true)
+        return addresses?.allSatisfy(\.isLoopback) ?? false
     }
 
     /// The connections that are open.

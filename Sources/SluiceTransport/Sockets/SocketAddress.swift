@@ -48,6 +48,18 @@ struct SocketAddress: Sendable {
         }
     }
 
+    /// Whether only this machine reaches the address: 127.0.0.0/8 and ::1.
+    var isLoopback: Bool {
+        withUnsafeBytes(of: storage) { bytes in
+            switch family {
+            case AF_INET: bytes[4] == 127
+            // Behind family, port and flow label.
+            case AF_INET6: bytes[8..<23].allSatisfy { $0 == 0 } && bytes[23] == 1
+            default: false
+            }
+        }
+    }
+
     /// As in "127.0.0.1:80" or "[::1]:80".
     var text: String {
         var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))

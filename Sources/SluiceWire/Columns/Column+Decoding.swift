@@ -26,6 +26,9 @@ extension Column {
         guard let kind = ColumnKind(rawValue: header & ~ColumnKind.nullsFlag) else {
             throw reader.malformed("\(header) is no kind of column")
         }
+        guard !hasNulls || kind.canHaveNulls else {
+            throw reader.malformed("a column of the kind \(kind.rawValue) that marks nulls")
+        }
         switch kind {
         case .null: break
         case .mixed:

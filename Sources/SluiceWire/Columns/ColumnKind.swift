@@ -53,5 +53,8 @@ enum ColumnKind: UInt8 {
             }
     }
 
+    /// Whether a bitmap of nulls may follow.
+    var canHaveNulls: Bool { self != .null && self != .key && self != .mixed }
+
     var isCollection: Bool { self == .list || self == .set || self == .map }
 }

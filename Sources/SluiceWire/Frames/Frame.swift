@@ -1,3 +1,5 @@
+internal import SluiceModel
+
 /// One binary WebSocket message: an envelope of one or more messages, each with its length.
 package enum Frame {
     /// The bit of a message's type that lets a receiver skip the message when it does not know the type.
@@ -16,23 +18,52 @@ package enum Frame {
     package static func decode<Message: WireMessage>(
         _ bytes: [UInt8], as type: Message.Type = Message.self, limits: WireLimits = .standard
     ) throws(WireError) -> [Message] {
+        try decodeMeasured(bytes, limits: limits).messages
+    }
+
+    /// Reads a frame, and tells how much memory its messages take.
+    ///
+    /// - Returns: the messages in order, and their size in bytes, about, never less than the frame's.
+    /// - Throws: ``WireError`` when the frame, or any message in it, is malformed or exceeds the limits.
+    package static func decodeMeasured<Message: WireMessage>(
+        _ bytes: [UInt8], as type: Message.Type = Message.self, limits: WireLimits = .standard
+    ) throws(WireError) -> (messages: [Message], byteCount: Int) {
         guard bytes.count <= limits.frameLengthMax else {
             throw WireError(
                 .limitExceeded, "a frame of \(bytes.count) bytes; at most \(limits.frameLengthMax) are accepted",
                 offset: 0)
         }
         return try ByteReader.decode(bytes, limits: limits) { reader throws(WireError) in
-            try Envelope.open(&reader) { reader throws(WireError) in
-                var messages: [Message] = []
-                while !reader.isAtEnd {
-                    let length = try reader.length()
-                    if let message = try reader.part(ofLength: length, Self.message(Message.self)) {
-                        messages.append(message)
-                    }
-                }
-                return messages
+            let whole = reader.budget
+            let messages = try Envelope.open(&reader) { reader throws(WireError) in
+                try self.messages(Message.self, from: &reader)
             }
+            let elementCount = whole.elements - reader.budget.elements
+            let expandedCount = whole.expansion - reader.budget.expansion
+            return (messages, bytes.count + expandedCount + elementCount * MemoryLayout<Value>.stride)
         }
+    }
+
+    /// Reads messages to the end of a frame's content.
+    private static func messages<Message: WireMessage>(
+        _ type: Message.Type, from reader: inout ByteReader
+    ) throws(WireError) -> [Message] {
+        let weight = max(1, MemoryLayout<Message>.stride / MemoryLayout<Value>.stride)
+        var messages: [Message] = []
+        var count = 0
+        while !reader.isAtEnd {
+            count += 1
+            guard count <= reader.limits.messageCountMax else {
+                throw WireError(
+                    .limitExceeded, "more than \(reader.limits.messageCountMax) messages in one frame",
+                    offset: reader.offset)
+            }
+            let length = try reader.length()
+            guard let message = try reader.part(ofLength: length, Self.message(Message.self)) else { continue }
+            try reader.spend(elements: weight)
+            messages.append(message)
+        }
+        return messages
     }
 
     private static func message<Message: WireMessage>(

@@ -166,7 +166,7 @@ extension ClientMessage {
         }
     }
 
-    /// What a report is about. More may come; a server answers ``ServerMessage/error(_:)`` to those it does not know.
+    /// What a report is about. More may come; a server answers ``ServerMessage/reportError(_:)`` to those it does not know.
     package struct ReportTopic: RawRepresentable, Hashable, Sendable {
         package let rawValue: UInt64
 

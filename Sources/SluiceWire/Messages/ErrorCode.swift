@@ -25,6 +25,10 @@ package struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConv
     /// The query names a class or property that the server does not have.
     package static let unknownName = ErrorCode(rawValue: "unknownName")
 
+    // About a report.
+    /// The request's topic is none that the server knows.
+    package static let unknownReport = ErrorCode(rawValue: "unknownReport")
+
     // About an upload.
     package static let invalidOperation = ErrorCode(rawValue: "invalidOperation")
 }

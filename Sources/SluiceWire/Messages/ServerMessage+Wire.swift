@@ -13,6 +13,7 @@ extension ServerMessage: WireMessage {
         static let error: UInt8 = 0x89
         static let report: UInt8 = 0x8A
         static let listMembers: UInt8 = 0x8B
+        static let reportError: UInt8 = 0x8C
     }
 
     package var type: UInt8 {
@@ -28,6 +29,7 @@ extension ServerMessage: WireMessage {
         case .error: Code.error
         case .report: Code.report
         case .listMembers: Code.listMembers
+        case .reportError: Code.reportError
         }
     }
 
@@ -41,6 +43,7 @@ extension ServerMessage: WireMessage {
         case .subscriptionError(let error): error.session
         case .rejected(let rejected): rejected.session
         case .error(let failure): failure.session
+        case .reportError(let error): error.session
         case .schema(let session, _), .report(let session, _, _), .listMembers(let session, _): session
         }
     }
@@ -60,6 +63,7 @@ extension ServerMessage: WireMessage {
             writer.varint(request)
             writer.data(json)
         case .listMembers(_, let subscription): writer.varint(subscription)
+        case .reportError(let error): error.encodeFields(into: &writer)
         }
     }
 
@@ -78,6 +82,7 @@ extension ServerMessage: WireMessage {
         case Code.error: .error(try Failure(session: session, from: &reader))
         case Code.report: .report(session: session, request: try reader.varint(), json: try reader.data())
         case Code.listMembers: .listMembers(session: session, subscription: try reader.varint())
+        case Code.reportError: .reportError(try ReportError(session: session, from: &reader))
         default: nil
         }
     }
@@ -159,6 +164,22 @@ extension ServerMessage.SubscriptionError {
     init(session: UInt64, from reader: inout ByteReader) throws(WireError) {
         self.init(
             session: session, subscription: try reader.varint(), code: ErrorCode(rawValue: try reader.string()),
+            message: try reader.string(),
+            position: try reader.optional { reader throws(WireError) in try reader.varint() })
+    }
+}
+
+extension ServerMessage.ReportError {
+    func encodeFields(into writer: inout ByteWriter) {
+        writer.varint(request)
+        writer.string(code.rawValue)
+        writer.string(message)
+        writer.optional(position) { $0.varint($1) }
+    }
+
+    init(session: UInt64, from reader: inout ByteReader) throws(WireError) {
+        self.init(
+            session: session, request: try reader.varint(), code: ErrorCode(rawValue: try reader.string()),
             message: try reader.string(),
             position: try reader.optional { reader throws(WireError) in try reader.varint() })
     }

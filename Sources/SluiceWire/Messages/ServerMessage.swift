@@ -24,6 +24,8 @@ package enum ServerMessage: Hashable, Sendable {
     case error(Failure)
     /// Answers a report request: JSON in UTF-8.
     case report(session: UInt64, request: UInt64, json: [UInt8])
+    /// A report request has no answer.
+    case reportError(ReportError)
 }
 
 extension ServerMessage {
@@ -183,6 +185,24 @@ extension ServerMessage {
         ) {
             self.session = session
             self.subscription = subscription
+            self.code = code
+            self.message = message
+            self.position = position
+        }
+    }
+
+    package struct ReportError: Hashable, Sendable {
+        package var session: UInt64
+        /// The number of the request.
+        package var request: UInt64
+        package var code: ErrorCode
+        package var message: String
+        /// Where in the query, as an offset in UTF-8 bytes.
+        package var position: UInt64?
+
+        package init(session: UInt64, request: UInt64, code: ErrorCode, message: String, position: UInt64? = nil) {
+            self.session = session
+            self.request = request
             self.code = code
             self.message = message
             self.position = position

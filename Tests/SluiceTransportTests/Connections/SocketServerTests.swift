@@ -15,6 +15,20 @@ import Testing
                 page: { $0.path == "/health" ? HTTPResponse(status: 200, text: "well") : nil }))
     }
 
+    @Test func loopbackOnly_refusesEveryOtherAddress() async throws {
+        let group = try EventLoopGroup(loopCount: 1)
+        defer { group.stop() }
+        var options = WebSocketServerOptions()
+        options.isLoopbackOnly = true
+        for host in ["0.0.0.0", "*", "::"] {
+            let error = #expect(throws: TransportError.self) { try listen(host: host, options: options, group: group) }
+            #expect(error?.code == .invalidConfiguration)
+        }
+        for host in ["127.0.0.1", "localhost"] {
+            await (try listen(host: host, options: options, group: group)).stop()
+        }
+    }
+
     @Test func manyConnections_allEcho() async throws {
         try await withNetwork(try TestNetwork(.sockets)) { network in
             let clients = try (0..<200).map { number in

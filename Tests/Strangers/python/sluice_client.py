@@ -523,6 +523,9 @@ def read_message(reader):
         message |= {"type": "report", "request": reader.varint(), "json": reader.bytes()}
     elif code == 0x8B:
         message |= {"type": "listMembers", "subscription": reader.varint()}
+    elif code == 0x8C:
+        message |= {"type": "reportError", "request": reader.varint(), "code": reader.string()}
+        message |= {"message": reader.string(), "position": reader.optional(reader.varint)}
     elif code & 0x40:
         reader.offset = len(reader.data)
         return None

@@ -1,0 +1,129 @@
+import Dispatch
+import Foundation
+import SluiceModel
+import SluiceServer
+import SluiceTransport
+import SluiceWire
+import Synchronization
+import Testing
+
+/// A server in memory whose first database to be opened waits for the test.
+private final class Harness: Sendable {
+    let server: SyncServer
+    let client = RawClient()
+    let connection: any MessageConnection
+    private let queue = DispatchQueue(label: "test.network")
+    private let mayOpen = DispatchSemaphore(value: 0)
+    private let isOpening: AsyncStream<Void>
+
+    init(folder: String? = nil, holdsBack: Bool = false) throws {
+        let network = LoopbackNetwork { [queue] body in queue.async(execute: body) }
+        var configuration = ServerConfiguration(dataFolder: folder, host: "server", isDevelopment: true)
+        configuration.loopback = network
+        let (isOpening, opens) = AsyncStream<Void>.makeStream()
+        self.isOpening = isOpening
+        let random = Random(holdsBack: holdsBack, opens: opens, mayOpen: mayOpen)
+        configuration.random = { random.next() }
+        server = try SyncServer(configuration)
+        try server.start()
+        connection = network.connect(to: try Endpoint("ws://server/any"), delegate: client)
+        connection.send(.hello(.init(features: [], agent: "test")))
+    }
+
+    func open(_ session: UInt64, _ database: String) {
+        connection.send(.open(.init(session: session, path: database, schema: Schema())))
+    }
+
+    /// Returns once the first database is being opened.
+    func opening() async { for await _ in isOpening { return } }
+
+    func release() { mayOpen.signal() }
+
+    /// Returns once everything sent so far has been delivered, or is held back.
+    func delivered() { queue.sync {} }
+}
+
+/// Numbers, the first of which keeps whoever asks for it waiting.
+private final class Random: Sendable {
+    private let count = Atomic<UInt64>(0)
+    private let holdsBack: Bool
+    private let opens: AsyncStream<Void>.Continuation
+    private let mayOpen: DispatchSemaphore
+
+    init(holdsBack: Bool, opens: AsyncStream<Void>.Continuation, mayOpen: DispatchSemaphore) {
+        self.holdsBack = holdsBack
+        self.opens = opens
+        self.mayOpen = mayOpen
+    }
+
+    func next() -> UInt64 {
+        let number = count.add(1, ordering: .relaxed).newValue
+        if holdsBack, number == 1 {
+            opens.yield()
+            mayOpen.wait()
+        }
+        return number
+    }
+}
+
+struct DatabaseWorkerTests {
+    @Test(.timeLimit(.minutes(1)))
+    func `a database that is being opened holds up no other`() async throws {
+        let harness = try Harness(holdsBack: true)
+        harness.open(1, "slow")
+        await harness.opening()
+        harness.open(2, "quick")
+        guard case .hello = await harness.client.next() else { throw Unexpected() }
+        guard case .opened(let first) = await harness.client.next() else { throw Unexpected() }
+        #expect(first.session == 2)
+        harness.release()
+        guard case .opened(let second) = await harness.client.next() else { throw Unexpected() }
+        #expect(second.session == 1)
+        await harness.server.stop()
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `what waits for a database is bounded by its size, and all of it arrives`() async throws {
+        let harness = try Harness(holdsBack: true)
+        harness.open(1, "slow")
+        await harness.opening()
+        let query = String(repeating: " ", count: 30 << 20)
+        for subscription in 1...4 as ClosedRange<UInt64> {
+            harness.connection.send(.subscribe(.init(session: 1, subscription: subscription, query: query)))
+        }
+        harness.delivered()
+        #expect(harness.connection.queuedBytes > 0)
+        harness.release()
+        guard case .hello = await harness.client.next() else { throw Unexpected() }
+        guard case .opened = await harness.client.next() else { throw Unexpected() }
+        for subscription in 1...4 as ClosedRange<UInt64> {
+            guard case .subscriptionError(let error) = await harness.client.next() else { throw Unexpected() }
+            #expect(error.subscription == subscription)
+        }
+        #expect(harness.connection.queuedBytes == 0)
+        await harness.server.stop()
+    }
+
+    @Test func `a database that cannot be opened ends the session, and the next one tries again`() async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/sluice-worker-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let file = folder + "/broken.sluicedb"
+        try Data("this is no database".utf8).write(to: URL(filePath: file))
+        let harness = try Harness(folder: folder)
+        harness.open(1, "broken")
+        guard case .hello = await harness.client.next() else { throw Unexpected() }
+        guard case .error(let failure) = await harness.client.next() else { throw Unexpected() }
+        #expect(failure.session == 1)
+        #expect(failure.code == .internalError)
+        #expect(failure.action == .retry)
+        harness.connection.send(.credit(session: 1, pages: 1))
+        try FileManager.default.removeItem(atPath: file)
+        harness.open(2, "broken")
+        guard case .opened(let opened) = await harness.client.next() else { throw Unexpected() }
+        #expect(opened.session == 2)
+        await harness.server.stop()
+    }
+
+    private struct Unexpected: Error {}
+}

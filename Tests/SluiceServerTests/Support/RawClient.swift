@@ -1,0 +1,33 @@
+import SluiceModel
+import SluiceTransport
+import SluiceWire
+
+/// A client that sends messages as it is told, and keeps what comes.
+final class RawClient: MessageConnectionDelegate {
+    private let received: AsyncStream<ServerMessage>
+    private let continuation: AsyncStream<ServerMessage>.Continuation
+
+    init() { (received, continuation) = AsyncStream.makeStream() }
+
+    /// The next message from the server; nil once the connection is over.
+    func next() async -> ServerMessage? {
+        for await message in received { return message }
+        return nil
+    }
+
+    func connection(_ connection: any MessageConnection, didReceive message: UnsafeRawBufferPointer) {
+        guard let messages = try? Frame.decode(Array(message), as: ServerMessage.self) else { return }
+        for message in messages { continuation.yield(message) }
+    }
+
+    func connection(_ connection: any MessageConnection, didCloseWith error: TransportError?) { continuation.finish() }
+}
+
+extension MessageConnection {
+    /// Sends messages in a frame.
+    func send(_ messages: ClientMessage...) {
+        var frame = FrameBuilder()
+        for message in messages { frame.append(message) }
+        send(SharedBuffer(frame.finish()))
+    }
+}
