@@ -27,7 +27,7 @@ final class DetailWatch: @unchecked Sendable {
             changeCount += 1
             return true
         }
-        let mark = change.remote == nil ? "●" : "◆"
+        let mark = change.isInitial ? " " : change.remote == nil ? "●" : "◆"
         if isNew { screen.say("\(mark) detail at the \(place): \(text)") }
     }
 
