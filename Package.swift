@@ -78,9 +78,14 @@ let package = Package(
                 "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "SluiceTransport",
                 "SluiceStorage",
             ]),
-        library("SluiceTesting", ["Sluice", "SluiceServer"]),
+        library(
+            "SluiceTesting",
+            [
+                "Sluice", "SluiceServer", "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "SluiceTransport",
+                "SluiceStorage",
+            ]),
         // A library, since test targets cannot depend on executables in a package that also tests its macros.
-        library("SluiceCLI", ["Sluice", "SluiceServer"]),
+        library("SluiceCLI", ["Sluice", "SluiceServer", "SluiceModel", "SluiceStorage", "SluiceViews"]),
         .executableTarget(name: "SluiceCommand", dependencies: ["SluiceCLI"], swiftSettings: settings),
 
         .executableTarget(
@@ -99,14 +104,18 @@ let package = Package(
             // Counts allocations: see AllocationCounter.
             linkerSettings: [.unsafeFlags(["-Xlinker", "--defsym=malloc=sluice_counting_malloc"])]),
 
+        // What several test targets need: a generator with a seed, and programs that run.
+        .target(name: "TestSupport", path: "Tests/Support", swiftSettings: settings),
         tests("SluiceModel"),
-        tests("SluiceQuery", ["SluiceModel", "CSQLite"]),
-        tests("SluiceViews", ["SluiceModel", "SluiceQuery"]),
+        tests("SluiceQuery", ["SluiceModel", "CSQLite", "TestSupport"]),
+        tests("SluiceViews", ["SluiceModel", "SluiceQuery", "TestSupport"]),
         tests("SluiceWire", ["SluiceModel"]),
-        tests("SluiceTransport"),
-        tests("SluiceStorage", ["SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "CSQLite"]),
+        tests("SluiceTransport", ["CEpoll", "TestSupport"]),
+        tests(
+            "SluiceStorage", ["SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "CSQLite", "TestSupport"]),
         .testTarget(
-            name: "SluiceTests", dependencies: ["Sluice", "SluiceModel", "SluiceQuery", "SluiceTesting"],
+            name: "SluiceTests",
+            dependencies: ["Sluice", "SluiceModel", "SluiceQuery", "SluiceTesting", "SluiceViews"],
             swiftSettings: settings + macroSettings),
         tests(
             "SluiceServer",
@@ -114,8 +123,12 @@ let package = Package(
                 "SluiceModel", "SluiceQuery", "SluiceStorage", "SluiceTesting", "SluiceTransport", "SluiceViews",
                 "SluiceWire",
             ]),
-        tests("SluiceTesting"),
-        tests("SluiceCLI"),
+        tests(
+            "SluiceTesting",
+            [
+                "Sluice", "SluiceModel", "SluiceQuery", "SluiceServer", "SluiceStorage", "SluiceViews", "SluiceWire",
+            ]),
+        tests("SluiceCLI", ["SluiceModel", "TestSupport"]),
         // What `make fuzz` feeds, and the inputs that every test run feeds again.
         .target(
             name: "FuzzTargets",
@@ -127,7 +140,8 @@ let package = Package(
             name: "FuzzReplayTests", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Replay", swiftSettings: settings),
         // Real processes and sockets: the built `sluice`, and clients that behave or do not.
         .testTarget(
-            name: "EndToEndTests", dependencies: ["Sluice", "SluiceModel", "SluiceStorage", "SluiceWire"],
+            name: "EndToEndTests",
+            dependencies: ["Sluice", "SluiceModel", "SluiceStorage", "SluiceWire", "TestSupport"],
             swiftSettings: settings),
     ]
 )

@@ -7,6 +7,7 @@ final class Screen: @unchecked Sendable {
     private let lock = NSLock()
     private let isTerminal = isatty(1) == 1
     private var paintedLineCount = 0
+    private var board: [String] = []
     private var log: [String] = []
 
     /// Says one thing: a line below the board, or simply a line.
@@ -14,7 +15,7 @@ final class Screen: @unchecked Sendable {
         lock.withLock {
             guard isTerminal, paintedLineCount > 0 else { return write(line + "\n") }
             log.append(line)
-            if log.count > 6 { log.removeFirst() }
+            repaint()
         }
     }
 
@@ -22,12 +23,46 @@ final class Screen: @unchecked Sendable {
     func paint(_ lines: [String], summary: String) {
         lock.withLock {
             guard isTerminal else { return write(summary + "\n") }
-            var text = paintedLineCount > 0 ? "\u{1B}[\(paintedLineCount)A" : ""
-            let all = lines + [""] + log + Array(repeating: "", count: 6 - log.count)
-            for line in all { text += "\u{1B}[2K\(line)\n" }
-            paintedLineCount = all.count
-            write(text)
+            board = lines
+            repaint()
         }
+    }
+
+    /// The board and below it as many of the last things said as fit.
+    private func repaint() {
+        let (width, height) = size()
+        let roomForBoard = max(height - 8, 4)
+        var lines = board.prefix(roomForBoard).map { String($0.prefix(width)) } + [""]
+        var said: [String] = []
+        for line in log.reversed() {
+            let pieces = fold(line, width)
+            guard said.count + pieces.count < height - lines.count, said.count + pieces.count <= 8 else { break }
+            said = pieces + said
+        }
+        lines += said
+        let erase = paintedLineCount > 0 ? "\u{1B}[\(paintedLineCount)A\u{1B}[J" : ""
+        paintedLineCount = lines.count
+        write(erase + lines.map { $0 + "\n" }.joined())
+    }
+
+    /// How many columns and rows the terminal has.
+    private func size() -> (width: Int, height: Int) {
+        var window = winsize()
+        guard ioctl(1, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0 else { return (80, 40) }
+        return (Int(window.ws_col), Int(window.ws_row))
+    }
+
+    /// A text in lines of a width, broken between words where that is possible.
+    private func fold(_ text: String, _ width: Int) -> [String] {
+        var lines = [""]
+        for word in text.split(separator: " ") {
+            if !lines[lines.count - 1].isEmpty, lines[lines.count - 1].count + 1 + word.count > width {
+                lines.append("")
+            }
+            let isFirst = lines[lines.count - 1].isEmpty
+            lines[lines.count - 1] = String((lines[lines.count - 1] + (isFirst ? "" : " ") + word).prefix(width))
+        }
+        return lines
     }
 
     private func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }

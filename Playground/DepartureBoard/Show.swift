@@ -35,11 +35,19 @@ struct Show {
             "The concourse's store holds \(try Self.objectCount(in: concourse)) objects: 20 flights and what they link to."
         )
         screen.say(
-            "The gate's copy is the same query in another process of the airport: \(try await Self.board(in: gate).synced(timeout: .seconds(30)).count) flights."
+            "The gate is another client, with a store and a connection of its own, that observes the same query: \(try await Self.board(in: gate).synced(timeout: .seconds(30)).count) flights."
         )
 
-        try await watchDetail(of: first[0])
+        let details = [DetailWatch(at: "concourse", screen: screen), DetailWatch(at: "gate", screen: screen)]
+        let detailTokens = try zip([concourse, gate], details).map { store, detail in
+            try store.results(of: first[0]).observe { detail.note($0) }
+        }
         try await replay(timetable, departures: 40)
+        for detail in details { try await detail.untilDeparture(timeout: .seconds(10)) }
+        for token in detailTokens { token.stop() }
+        screen.say(
+            "Both let go of the detail of \(first[0].airlineCode) \(first[0].number), which had news \(details[0].count) times at the concourse and \(details[1].count) times at the gate."
+        )
         try await agentAtTheGate()
 
         gateToken.stop()
@@ -77,16 +85,6 @@ struct Show {
         let next = (try? change.results.isEmpty ? nil : change.results[0]).map { painter.time($0.scheduled) } ?? "-"
         return "board [\(change.state)] \(origin): +\(change.insertions.count) -\(change.deletions.count) "
             + "~\(change.modifications.count), \(change.results.count) flights, next at \(next)"
-    }
-
-    /// A detail query: one flight with everything it links to, its plane included.
-    private func watchDetail(of flight: Flight) async throws {
-        let detail = concourse.results(of: flight)
-        guard let whole = try await detail.synced(timeout: .seconds(30)).first else { return }
-        let plane = try whole.plane?.fetch()
-        let described =
-            plane.map { "\($0.manufacturer) \($0.model), \($0.seats) seats" } ?? "a plane that the data does not have"
-        screen.say("A tap on \(whole.airlineCode) \(whole.number) fetches its plane: \(described).")
     }
 
     /// Operations reports delays and departures as the real day brought them.

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Sluice
+import TestSupport
 import Testing
 
 /// Files that are not what they should be, disks that fill, ports that are taken.

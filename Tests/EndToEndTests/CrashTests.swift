@@ -3,6 +3,7 @@ import Glibc
 import Sluice
 import SluiceStorage
 import Synchronization
+import TestSupport
 import Testing
 
 /// kill -9 of either side, at any moment: nothing acknowledged is lost, nothing is done twice, the rest arrives later.
@@ -60,7 +61,7 @@ struct CrashTests {
     }
 
     /// What a server has, as a client sees it that has never been here: the entries and the counter.
-    private func content(_ server: TestServer) async throws -> (entries: [[Value]], counter: Value?) {
+    private func content(_ server: ServerProcess) async throws -> (entries: [[Value]], counter: Value?) {
         try await Fixture.withStore(server.url()) { store in
             let entries = try await store.found("Entry").map { try [$0.value("writer"), $0.value("number")] }
             return (entries, try await store.found("Counter").first?["value"])
@@ -71,8 +72,8 @@ struct CrashTests {
     func killedServer_losesNothingAcknowledged_andTakesTheRestOnce(seed: UInt64) async throws {
         var generator = SeededGenerator(seed: seed)
         try await withFolder { folder in
-            let port = try TestServer.unusedPort()
-            var server = try await TestServer.start(folder: folder, port: port)
+            let port = try ServerProcess.unusedPort()
+            var server = try await ServerProcess.start(folder: folder, port: port)
             defer { server.process.signal(SIGKILL) }
             var writers: [Writer] = []
             for number in 0..<2 {
@@ -88,6 +89,7 @@ struct CrashTests {
                 }
                 let count = writers.reduce(0) { $0 + $1.written } + Int64.random(in: 2...80, using: &generator)
                 try await wait(for: "\(count) transactions") { writers.reduce(0) { $0 + $1.written } >= count }
+                // The server dies at some moment of whatever it does: no outcome depends on which.
                 usleep(UInt32.random(in: 0...4_000, using: &generator))
                 try await server.kill()
                 for task in tasks { task.cancel() }
@@ -105,7 +107,7 @@ struct CrashTests {
                         own.isSuperset(of: writer.entries(writer.acknowledged)), "seed \(seed), round \(round): lost")
                     #expect(own.isSubset(of: writer.entries(writer.written)), "seed \(seed), round \(round): invented")
                 }
-                server = try await TestServer.start(folder: folder, port: port)
+                server = try await ServerProcess.start(folder: folder, port: port)
             }
             for writer in writers { try await writer.acknowledge() }
             let total = writers.reduce(0) { $0 + $1.written }

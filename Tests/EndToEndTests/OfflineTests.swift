@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Sluice
 import Synchronization
+import TestSupport
 import Testing
 
 /// What was written or missed while there was no connection.
@@ -9,7 +10,7 @@ import Testing
 struct OfflineTests {
     @Test func whatWasWrittenOffline_arrives_afterTheProcessRestartedAndTheServerCameBack() async throws {
         try await withFolder { folder in
-            let port = try TestServer.unusedPort()
+            let port = try ServerProcess.unusedPort()
             let (url, path) = ("ws://127.0.0.1:\(port)/test", folder + "/client.sluice")
             // The server has never been there when this process writes and ends.
             await #expect(processExitsWith: .success) { [url = url as String, path = path as String] in
@@ -92,7 +93,7 @@ struct OfflineTests {
     /// Rows and transactions that together are far more than a frame may hold.
     @Test func muchWrittenOffline_goesUpInFramesThatTheServerTakes_andComesDownInFramesThatClientsTake() async throws {
         try await withFolder { folder in
-            let port = try TestServer.unusedPort()
+            let port = try ServerProcess.unusedPort()
             let url = "ws://127.0.0.1:\(port)/test"
             var generator = SeededGenerator(seed: 6)
             let filling = generator.text(250_000)

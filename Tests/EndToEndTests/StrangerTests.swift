@@ -1,5 +1,6 @@
 import Foundation
 import Sluice
+import TestSupport
 import Testing
 
 /// The client in Python, written from PROTOCOL.md alone, and a real server.
@@ -21,7 +22,7 @@ struct StrangerTests {
         return path
     }
 
-    private func load(_ server: TestServer, in folder: String) async throws {
+    private func load(_ server: ServerProcess, in folder: String) async throws {
         let planes = folder + "/planes.csv"
         let flights = folder + "/flights.csv"
         try "tail,seats\nN1,55\nN2,NA\n".write(toFile: planes, atomically: true, encoding: .utf8)

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import SluiceModel
+import TestSupport
 import Testing
 
 @testable import SluiceQuery

@@ -131,6 +131,19 @@ import Testing
         #expect(try storage.row(object) == nil)
     }
 
+    @Test(arguments: [(2, true), (3, false)])
+    func aTransactionOfTooManyOperationsIsRefusedWhole(count: Int64, isTaken: Bool) throws {
+        let large = Upload(
+            session: SessionID(connection: 1, session: 1), clientID: 1, userID: nil,
+            changeset: Changeset(
+                sequence: 1, baseVersion: 0, timestamp: HybridTimestamp(microseconds: 1),
+                operations: (1...count).map { ObjectOperation(ObjectRef(0, .int($0)), create()) }))
+        let group = try CommitPipeline(storage: storage, workerID: nil, operationCountMax: 2).commit([large], now: now)
+        #expect(group.rejections.map(\.refusal.reasons[0].code) == (isTaken ? [] : [.limitExceeded]))
+        #expect(group.acknowledged == [large.session: 1])
+        #expect(try (storage.row(object) != nil) == isTaken)
+    }
+
     @Test func aClockFarAheadDoesNotWinForEver() throws {
         try commit(upload(client: 1, at: 1, create()))
         try commit(upload(client: 2, base: 1, at: .max - 1, Self.name("from the future")))

@@ -1,6 +1,7 @@
 import SluiceModel
 import SluiceQuery
 import SluiceStorage
+import TestSupport
 import Testing
 
 struct LogTests {

@@ -2,6 +2,7 @@ import SluiceModel
 import SluiceQuery
 import SluiceStorage
 import SluiceViews
+import TestSupport
 import Testing
 
 struct QueryTests {

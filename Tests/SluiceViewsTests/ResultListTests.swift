@@ -1,5 +1,6 @@
 import SluiceModel
 import SluiceQuery
+import TestSupport
 import Testing
 
 @testable import SluiceViews

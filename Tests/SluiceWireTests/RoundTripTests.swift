@@ -66,6 +66,20 @@ import Testing
         #expect(block.estimatedSize > block.wireBytes().count / 4)
     }
 
+    /// An id is a hash, which nothing makes shorter than its 16 bytes.
+    @Test func theIDOfAKeyedObject_isNeverSent() throws {
+        var group = ObjectGroup(classIndex: 0, role: .root, properties: [1])
+        for number in 0..<1_000 as Range<Int64> {
+            group.append(key: .int(number), version: 1, values: [.link(.int(number + 1))])
+        }
+        let bytes = group.wireBytes()
+        #expect(bytes.count < 16 * group.count / 4)
+        let decoded = try ObjectGroup(wireBytes: bytes)
+        #expect(
+            decoded.keys.map { Identity(className: "Plane", key: $0).objectID }
+                == group.keys.map { Identity(className: "Plane", key: $0).objectID })
+    }
+
     @Test func commit_fromSharedBlocks_equalsTheSameCommitEncodedWhole() throws {
         var samples = SampleGenerator(seed: 77)
         let first = samples.viewBlock()

@@ -31,7 +31,8 @@ public struct Links<Target: Model>: Sendable {
     /// Whether the links are not here because a query excluded them.
     public var isExcluded: Bool { excludedProperty != nil }
 
-    /// The targets that are on this device now, in order; the others are left out. Reads the disk, contacts nobody.
+    /// The targets that are on this device now, in order; the others are left out. Reads the disk, one object a link;
+    /// contacts nobody.
     ///
     /// - Throws: ``ModelError`` when the links were made by hand, or a target cannot be read as its type.
     public func fetchAll() throws -> [Target] {

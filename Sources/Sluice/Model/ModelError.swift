@@ -20,6 +20,7 @@ public struct ModelError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let notFound = Code(description: "notFound")
     }
 
+    /// What kind of thing happened, to be compared in code.
     public let code: Code
     /// What was wrong, where, and what would be right. Never holds user data.
     public let message: String

@@ -7,15 +7,19 @@ public import SluiceViews
 public struct Change<Element: ResultElement>: Sendable {
     /// An object that is no longer among the results, and why.
     public struct Removal: Sendable, Hashable {
+        /// Its class and key.
         public let identity: Identity
         /// The object's position in the results before.
         public let index: Int
+        /// Why it left.
         public let reason: RemovalReason
     }
 
     /// An object that is elsewhere in the order than before.
     public struct Move: Sendable, Hashable {
+        /// Its position in the results before.
         public let from: Int
+        /// Its position in the results now.
         public let to: Int
     }
 
@@ -29,6 +33,7 @@ public struct Change<Element: ResultElement>: Sendable {
     public let insertions: [Int]
     /// Positions in the results now, ascending: objects whose content, or something they link to, changed.
     public let modifications: [Int]
+    /// Objects whose place among the others changed: the fewest that explain the order.
     public let moves: [Move]
     /// The objects behind ``deletions``, in the same order.
     public let removals: [Removal]

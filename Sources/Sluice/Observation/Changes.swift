@@ -4,8 +4,10 @@ public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
 
     init(results: Results<Element>) { self.results = results }
 
+    /// Begins to observe: the query is in sync as long as the iterator is about.
     public func makeAsyncIterator() -> Iterator { Iterator(results) }
 
+    /// One observation.
     public struct Iterator: AsyncIteratorProtocol {
         private struct Delivery: Sendable {
             let change: Change<Element>

@@ -12,6 +12,7 @@ public enum SubscriptionState: String, Sendable, Hashable {
 
 /// The state of a subscription and, while it is being answered, how far it is.
 public struct SubscriptionStatus: Sendable, Hashable {
+    /// Where the answer stands.
     public var state: SubscriptionState
     /// The share of the first rows that is here, from 0 to 1; 1 once complete.
     public var progress: Double

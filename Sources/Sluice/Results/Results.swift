@@ -30,7 +30,12 @@ public struct Results<Element: ResultElement>: Sendable {
 
     // MARK: Refining
 
-    /// Only what also meets a condition in the query language, such as `"price < $0", 10_000`.
+    /// Only what also meets a condition in the query language, such as `"price < $0", 10_000`. Costs nothing: the text is
+    /// parsed where the results are used, and what is wrong with it is thrown there as `QueryError`.
+    ///
+    /// - Parameters:
+    ///   - text: a condition, which SORT, DISTINCT, LIMIT and EXCLUDE may follow.
+    ///   - arguments: what `$0`, `$1` … or `%@` stand for.
     public func filter(_ text: String, _ arguments: (any PropertyValue)?...) -> Results {
         Results(store: store, description: description.filter(text, arguments: arguments))
     }
@@ -45,7 +50,10 @@ public struct Results<Element: ResultElement>: Sendable {
         Results(store: store, description: description.distinct(by: path))
     }
 
-    /// At most so many objects: the first in the query's order. Linked objects do not count.
+    /// At most so many objects: the first in the query's order, which without sorting is that of their ids. Linked objects
+    /// do not count.
+    ///
+    /// - Parameter count: from 0, which finds nothing; a negative one is a `QueryError` where the results are used.
     public func limit(_ count: Int) -> Results { Results(store: store, description: description.limit(count)) }
 
     /// Without the property at a path, such as `owners` or `owners.friends`, and what only it leads to.
@@ -55,6 +63,7 @@ public struct Results<Element: ResultElement>: Sendable {
 
     /// The objects that are here now, in order. Reads the disk; never waits for the server.
     ///
+    /// O(results), and a sort of what matches unless an index has its order.
     /// - Throws: `QueryError`, or ``ModelError`` when an object misses what a query excluded and nothing stands for it.
     public func fetch() throws -> [Element] {
         let query = try query()
@@ -66,15 +75,22 @@ public struct Results<Element: ResultElement>: Sendable {
         return try read { try $0.elements(Element.self, binding) }
     }
 
-    /// The results that are here now, decoded only as they are read.
+    /// The results that are here now, decoded only as they are read. Costs as ``fetch()``, without the decoding.
+    ///
+    /// - Throws: `QueryError`; ``StoreError`` when the store is closed.
     public func snapshot() throws -> ResultsSnapshot<Element> {
         ResultsSnapshot(list: try read { try $0.results() }, core: core)
     }
 
-    /// How many objects are here now.
+    /// How many objects are here now. Finds all that `fetch()` would find, which costs O(matches), but sorts nothing
+    /// unless the query is cut in stages, and makes no values.
+    ///
+    /// - Throws: `QueryError`; ``StoreError`` when the store is closed.
     public func count() throws -> Int { try read { try $0.count() } }
 
-    /// The first object that is here now.
+    /// The first object that is here now, or nil. Reads one object; finding it costs what a query with LIMIT 1 does.
+    ///
+    /// - Throws: as ``fetch()``.
     public func first() throws -> Element? { try limit(1).fetch().first }
 
     private func read<Result>(_ body: (ResultReader) throws -> Result) throws -> Result {

@@ -15,10 +15,12 @@ public struct ResultsSnapshot<Element: ResultElement>: Sendable {
     /// The number of objects.
     public var count: Int { list.visibleCount }
 
+    /// Whether there are no objects.
     public var isEmpty: Bool { count == 0 }
 
-    /// The object at a position, from 0.
+    /// The object at a position, from 0. Decodes it anew each time.
     ///
+    /// - Precondition: the position is below ``count``.
     /// - Throws: ``ModelError`` when the object misses what a query excluded and nothing stands for it.
     public subscript(index: Int) -> Element {
         get throws {
@@ -27,15 +29,21 @@ public struct ResultsSnapshot<Element: ResultElement>: Sendable {
         }
     }
 
-    /// All objects, in order.
+    /// All objects, in order. O(count): decodes them anew each time.
+    ///
+    /// - Throws: ``ModelError`` when an object misses what a query excluded and nothing stands for it.
     public func elements() throws -> [Element] {
         try core.decode(Element.self, list.visible)
     }
 
-    /// The global id of the object at a position.
+    /// The global id of the object at a position, from 0. Decodes nothing.
+    ///
+    /// - Precondition: the position is below ``count``.
     public func objectID(at index: Int) -> ObjectID { list.entries[index].position.id }
 
-    /// The class and key of the object at a position.
+    /// The class and key of the object at a position, from 0. Decodes nothing.
+    ///
+    /// - Precondition: the position is below ``count``.
     public func identity(at index: Int) -> Identity {
         let object = list.entries[index].object
         return Identity(className: core.schema[object.classIndex].name, key: object.key)

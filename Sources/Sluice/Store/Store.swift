@@ -68,18 +68,28 @@ public final class Store: Sendable {
         return results
     }
 
-    /// The object with a primary key, if it is here.
+    /// The object with a primary key, if it is here. O(log n) in the objects of its class.
+    ///
+    /// - Throws: ``StoreError`` when the store is closed or lacks the class; ``ModelError`` when the object misses what a
+    ///   query excluded and nothing stands for it.
     public func object<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) throws -> Element? {
         try core.fetch(type, ObjectRef(try core.classIndex(of: Element.className), try ObjectKey(primaryKey: key)))
     }
 
-    /// The object with a global id, of whatever class, if it is here.
+    /// The object with a global id, of whatever class, if it is here. O(log n) among keyless objects; those of a class with
+    /// a primary key do not store their id and are gone through, O(n), unless the store has made an index of their ids,
+    /// which it does once such an object is observed by id.
+    ///
+    /// - Throws: ``StoreError`` when the store is closed.
     public func object(_ id: ObjectID) throws -> Record? {
         guard let reference = try core.storage.read({ try $0.findObject(id) }) else { return nil }
         return try core.fetch(Record.self, reference)
     }
 
-    /// The object with a global id as a model; nil if it is not here or of another class.
+    /// The object with a global id as a model; nil if it is not here or of another class. Costs as ``object(_:)``.
+    ///
+    /// - Throws: ``StoreError`` when the store is closed or lacks the class; ``ModelError`` when the object misses what a
+    ///   query excluded and nothing stands for it.
     public func object<Element: Model>(_ type: Element.Type, id: ObjectID) throws -> Element? {
         guard let reference = try core.storage.read({ try $0.findObject(id) }),
             reference.classIndex == core.schema.index(of: Element.className)
@@ -87,18 +97,20 @@ public final class Store: Sendable {
         return try core.fetch(type, reference)
     }
 
-    /// One object as results, to be observed: by its value, whether or not it is here yet.
+    /// One object as results, to be observed: by its value, whether or not it is here yet. Costs nothing.
     public func results<Element: Model>(of object: Element) -> Results<Element> {
         results(Element.self, id: object.objectID)
     }
 
-    /// One object as results, to be observed: by its primary key, whether or not it is here yet.
+    /// One object as results, to be observed: by its primary key, whether or not it is here yet. Costs nothing.
+    ///
+    /// - Throws: `RecordError` when a value of this type cannot be a key. What the store lacks shows when they are used.
     public func results<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) throws -> Results<Element> {
         let key = try ObjectKey(primaryKey: key)
         return results(type, id: Identity(className: Element.className, key: key).objectID)
     }
 
-    /// One object as results, to be observed: by its global id, whether or not it is here yet.
+    /// One object as results, to be observed: by its global id, whether or not it is here yet. Costs nothing.
     public func results<Element: ResultElement>(_ type: Element.Type, id: ObjectID) -> Results<Element> {
         Results(store: self, description: QueryDescription(object: id))
     }
@@ -123,8 +135,9 @@ public final class Store: Sendable {
 
     /// Waits until a session with the server is open and its schema known.
     ///
-    /// - Parameter timeout: the longest wait; nil waits for ever.
-    /// - Throws: ``SyncError`` when the server refuses this store, or in time nothing came about.
+    /// - Parameter timeout: the longest wait in all, whether or not anything moves; nil waits for ever. Connecting goes on
+    ///   after a timeout.
+    /// - Throws: ``SyncError`` when the server refuses this store, or in time nothing came about; `CancellationError`.
     public func connected(timeout: Duration? = nil) async throws {
         try await core.connected(timeout: timeout)
     }
@@ -132,6 +145,7 @@ public final class Store: Sendable {
     /// Waits until everything written here is acknowledged, and so durable on the server.
     ///
     /// - Parameter timeout: the longest wait without progress; nil waits for ever. Uploading goes on after a timeout.
+    /// - Throws: ``SyncError`` when syncing has ended or nothing moves in time; `CancellationError`.
     public func uploaded(timeout: Duration? = nil) async throws {
         try await core.uploaded(timeout: timeout)
     }
@@ -163,12 +177,18 @@ public final class Store: Sendable {
         core.rejections.add(handler)
     }
 
-    /// What the server says about the database: JSON.
+    /// What the server says about the database: JSON, whose members PROTOCOL.md describes.
+    ///
+    /// - Parameter timeout: the longest wait for a session and an answer; nil waits for ever.
+    /// - Throws: ``SyncError`` when there is no answer in time or the server refuses; `CancellationError`.
     public func serverStatus(timeout: Duration? = nil) async throws -> String {
         try await core.report(.status, timeout: timeout)
     }
 
-    /// The live queries of the server: JSON.
+    /// The live queries of the server: JSON, whose members PROTOCOL.md describes.
+    ///
+    /// - Parameter timeout: the longest wait for a session and an answer; nil waits for ever.
+    /// - Throws: as ``serverStatus(timeout:)``.
     public func serverSubscriptions(timeout: Duration? = nil) async throws -> String {
         try await core.report(.subscriptions, timeout: timeout)
     }

@@ -19,6 +19,7 @@ public struct StoreConfiguration: Sendable {
         case full
     }
 
+    /// Where the store lives. All stores of one location in a process are one store.
     public var location: Location
     /// The Swift types whose objects the store holds.
     public var models: [any Model.Type]
@@ -26,6 +27,7 @@ public struct StoreConfiguration: Sendable {
     public var schema: Schema
     /// What the store syncs with; nil for a store that only lives here.
     public var sync: SyncConfiguration?
+    /// What a local commit outlives. Nothing for a store in memory.
     public var durability: Durability = .process
     /// Whether a token that merely goes out of scope also purges its query's local objects.
     public var purgesWhenTokenIsReleased = false
@@ -71,6 +73,7 @@ public struct StoreConfiguration: Sendable {
 public struct SyncConfiguration: Sendable, Hashable {
     /// What a store may do with the server's objects.
     public enum Access: Sendable, Hashable {
+        /// Observed queries come down, writes go up.
         case readWrite
         /// Writing throws, the server's schema is not added to, and the server keeps no record of this store.
         case readOnly
@@ -78,6 +81,7 @@ public struct SyncConfiguration: Sendable, Hashable {
 
     /// `ws://HOST:PORT/DATABASE` or `wss://…`.
     public var url: String
+    /// Who the store's user is. The server decides what it accepts: today ``Credentials/anonymous`` in development only.
     public var credentials: Credentials
     /// What the store may do with the server's objects.
     public var access = Access.readWrite
@@ -87,13 +91,14 @@ public struct SyncConfiguration: Sendable, Hashable {
     public var headers: [String: String] = [:]
     /// The network interface to go through, such as `eth0`; nil leaves it to the system.
     public var networkInterface: String?
-    /// How long one attempt to connect may take, in all.
+    /// How long one attempt to connect may take, in all: name, TCP, TLS and WebSocket. Above zero, or opening throws.
     public var connectTimeout: Duration = .seconds(30)
-    /// The wait before the second attempt to connect; it doubles from there, less up to a quarter at random.
+    /// The wait before the second attempt to connect; it doubles from there, less up to a quarter at random. Above zero.
     public var reconnectDelay: Duration = .seconds(1)
-    /// The longest wait between attempts.
+    /// The longest wait between attempts. Above zero.
     public var reconnectDelayMax: Duration = .seconds(300)
-    /// How often an idle connection is probed.
+    /// How long a connection may be silent before it is probed; it is given up when nothing has come or gone for twice
+    /// that time after a probe. Above zero.
     public var heartbeat: Duration = .seconds(60)
 
     /// - Parameters:

@@ -24,6 +24,7 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let storage = Code(description: "storage")
     }
 
+    /// What kind of thing happened, to be compared in code.
     public let code: Code
     /// What was wrong, where, and what would be right. Never holds user data.
     public let message: String

@@ -15,14 +15,20 @@ public struct WriteTransaction: ~Copyable {
 
     /// Adds a new object.
     ///
-    /// - Throws: ``StoreError/Code/objectExists`` if an object with its key is here.
+    /// - Parameter object: a model, or a record of a class of this store.
+    /// - Throws: ``StoreError/Code/objectExists`` if an object with its key is here; `RecordError` or ``ModelError`` when it
+    ///   does not fit the store's schema.
     public func insert<Element: ResultElement>(_ object: Element) throws {
         let (row, classIndex) = try encoded(object)
         try writer.insert(row, ofClass: classIndex)
     }
 
     /// Adds an object, or sets the properties of the one with its key. A value that was read without some properties, since
-    /// a query excluded them, leaves those alone.
+    /// a query excluded them, leaves those alone. The others are written even where they differ in nothing here, so that
+    /// this write counts against others' of the same time.
+    ///
+    /// - Parameter object: a model, or a record of a class of this store.
+    /// - Throws: `RecordError` or ``ModelError`` when it does not fit the store's schema.
     public func upsert<Element: ResultElement>(_ object: Element) throws {
         let (row, classIndex) = try encoded(object)
         let all = PropertySet(all: row.values.count)
@@ -58,7 +64,9 @@ public struct WriteTransaction: ~Copyable {
     /// - Parameters:
     ///   - object: names the object; its values do not matter.
     ///   - property: the number.
-    ///   - amount: may be negative.
+    ///   - amount: may be negative. What overflows wraps around.
+    /// - Throws: ``StoreError/Code/objectMissing`` if the object is not here; `RecordError` when the key path reaches no
+    ///   stored number of the class.
     public func increment<Element: Model, Number: PropertyValue & Numeric>(
         _ object: Element, _ property: KeyPath<Element, Number>, by amount: Number
     ) throws {
@@ -69,7 +77,9 @@ public struct WriteTransaction: ~Copyable {
         try update(object.identity, add: [name: amount.propertyValue])
     }
 
-    /// Deletes an object, here and on the server.
+    /// Deletes an object, here and on the server; one that is not here is deleted on the server all the same.
+    ///
+    /// - Parameter object: names the object; its values do not matter.
     public func delete<Element: ResultElement>(_ object: Element) throws {
         let (row, classIndex) = try encoded(object)
         try writer.delete(ObjectRef(classIndex, row.key))

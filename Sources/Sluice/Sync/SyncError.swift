@@ -30,6 +30,7 @@ public struct SyncError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let server = Code(description: "server")
     }
 
+    /// What kind of thing happened, to be compared in code.
     public let code: Code
     /// What happened, where, and what would be right.
     public let message: String

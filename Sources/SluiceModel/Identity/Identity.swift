@@ -5,6 +5,9 @@ public struct Identity: Hashable, Sendable {
     /// The object's primary key, or its id in a keyless class.
     public let key: ObjectKey
 
+    /// - Parameters:
+    ///   - className: the name of the object's class.
+    ///   - key: its primary key, or its id in a keyless class.
     public init(className: String, key: ObjectKey) {
         self.className = className
         self.key = key

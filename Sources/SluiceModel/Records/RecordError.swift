@@ -4,14 +4,19 @@ public struct RecordError: Error, Hashable, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
+        /// The schema has no class of that name.
         public static let unknownClass = Code(description: "unknownClass")
+        /// The class has no property of that name.
         public static let unknownProperty = Code(description: "unknownProperty")
+        /// A value is not of the property's type.
         public static let typeMismatch = Code(description: "typeMismatch")
+        /// A primary key is missing, is of no kind that a key can be, or would change.
         public static let missingPrimaryKey = Code(description: "missingPrimaryKey")
         /// A value that a query excluded and nothing can stand for.
         public static let excluded = Code(description: "excluded")
     }
 
+    /// What kind of thing happened, to be compared in code.
     public let code: Code
     /// What was wrong, where, and what would be right. Never holds user data.
     public let message: String

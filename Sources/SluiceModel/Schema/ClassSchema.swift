@@ -1,5 +1,6 @@
 /// One class: its name, properties and how its objects are identified.
 public struct ClassSchema: Hashable, Sendable {
+    /// Letters, digits and `_`, not starting with a digit.
     public let name: String
     /// In the order of declaration; evolution only appends.
     public private(set) var properties: [Property]

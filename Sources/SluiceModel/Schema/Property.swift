@@ -2,7 +2,9 @@ internal import FoundationEssentials
 
 /// One property of a class.
 public struct Property: Hashable, Sendable {
+    /// Letters, digits and `_`, not starting with a digit.
     public var name: String
+    /// What it holds.
     public var type: PropertyType
     /// What objects have that were made before the property was, or without naming it.
     public var defaultValue: Value

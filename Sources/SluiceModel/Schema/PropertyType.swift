@@ -26,11 +26,17 @@ public struct PropertyType: Hashable, Sendable {
         case map
     }
 
+    /// What the value, or each element of the collection, is.
     public var element: Element
+    /// Whether it is one value or a collection, and of which kind.
     public var container: Container
     /// Whether the value, or an element of the collection, may be null. Single links always may.
     public var isOptional: Bool
 
+    /// - Parameters:
+    ///   - element: what the value, or each element, is.
+    ///   - container: one value, or a kind of collection.
+    ///   - isOptional: whether the value, or an element, may be null; a single link always may.
     public init(_ element: Element, container: Container = .single, isOptional: Bool = false) {
         self.element = element
         self.container = container
@@ -53,10 +59,12 @@ public struct PropertyType: Hashable, Sendable {
         if case .link(let name) = element { name } else { nil }
     }
 
+    /// Whether there may be any number of elements.
     public var isCollection: Bool { container != .single }
 }
 
 extension PropertyType.Element {
+    /// Whether it leads to an object.
     public var isLink: Bool {
         if case .link = self { true } else { false }
     }

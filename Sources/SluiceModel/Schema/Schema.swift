@@ -34,6 +34,9 @@ public struct Schema: Hashable, Sendable {
     /// The class of that name.
     public func classSchema(named name: String) -> ClassSchema? { indexByName[name].map { classes[$0] } }
 
+    /// The class at a position, in the order of declaration.
+    ///
+    /// - Precondition: there is one.
     public subscript(index: Int) -> ClassSchema { classes[index] }
 
     mutating func add(_ declared: ClassSchema) {

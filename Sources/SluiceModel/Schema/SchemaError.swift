@@ -22,6 +22,7 @@ public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let notAllowed = Code(description: "notAllowed")
     }
 
+    /// What kind of thing happened, to be compared in code.
     public let code: Code
     /// What was wrong, where, and what would be right.
     public let message: String

@@ -11,7 +11,9 @@ public enum LogLevel: String, Sendable, Hashable, CaseIterable, Comparable {
 
 /// One log line: a fixed message and what varies, so that sinks can filter and count.
 public struct LogLine: Sendable {
+    /// How much it matters.
     public var level: LogLevel
+    /// What happened: the same words each time.
     public var message: String
     /// Names and values; never secrets, never the contents of objects.
     public var metadata: [(name: String, value: String)]
@@ -25,9 +27,14 @@ public struct LogLine: Sendable {
 
 /// Receives log lines at or above a level, from any thread.
 public struct LogSink: Sendable {
+    /// The least level that is written.
     public var level: LogLevel
+    /// Called for each line, from any thread, perhaps from several at once; must not block.
     public var write: @Sendable (LogLine) -> Void
 
+    /// - Parameters:
+    ///   - level: the least level that is written.
+    ///   - write: takes a line, on any thread.
     public init(level: LogLevel, write: @escaping @Sendable (LogLine) -> Void) {
         self.level = level
         self.write = write

@@ -2,9 +2,12 @@
 public struct ValueMap: Hashable, Sendable {
     /// One key and its value.
     public struct Entry: Sendable {
+        /// Where the value stands.
         public var key: String
+        /// What stands there.
         public var value: Value
 
+        /// An entry of a key and a value.
         public init(key: String, value: Value) {
             self.key = key
             self.value = value

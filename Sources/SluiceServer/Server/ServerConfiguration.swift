@@ -6,9 +6,16 @@ package import SluiceTransport
 public struct ServerConfiguration: Sendable {
     /// A certificate chain and its key, as files in PEM form.
     public struct Certificate: Sendable, Hashable {
+        /// The server's certificate, then those that lead to its authority.
         public var chainFile: String
+        /// The private key of the first certificate, not encrypted.
         public var keyFile: String
 
+        /// Nothing is read before the server starts.
+        ///
+        /// - Parameters:
+        ///   - chainFile: the path of the chain.
+        ///   - keyFile: the path of the key.
         public init(chainFile: String, keyFile: String) {
             self.chainFile = chainFile
             self.keyFile = keyFile
@@ -39,6 +46,14 @@ public struct ServerConfiguration: Sendable {
     /// Serves this network instead of sockets; the host is then only a name in it.
     package var loopback: LoopbackNetwork?
 
+    /// A configuration that nothing has checked yet; ``SyncServer`` does.
+    ///
+    /// - Parameters:
+    ///   - dataFolder: the folder of the databases, made if it is missing; nil keeps them in memory.
+    ///   - host: a name or address to listen at; for a development server one of this machine's own (`localhost`, `::1`,
+    ///     `127.…`).
+    ///   - port: the port to listen at; 0 takes a free one, which `start()` returns.
+    ///   - isDevelopment: takes everybody without login; the only way to run a server today.
     public init(dataFolder: String? = nil, host: String = "127.0.0.1", port: UInt16 = 9080, isDevelopment: Bool = false)
     {
         self.dataFolder = dataFolder

@@ -14,6 +14,7 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
         public static let certificate = Code(description: "certificate")
     }
 
+    /// What kind of thing happened, to be compared in code.
     public let code: Code
     /// What was wrong, where, and what would be right.
     public let message: String

@@ -1,4 +1,5 @@
 import Sluice
+import TestSupport
 import Testing
 
 /// The classes that these tests write, and stores that hold them.
@@ -73,7 +74,7 @@ extension Store {
     func found(_ query: String) async throws -> [Record] { try await records(query).synced(timeout: waitMax) }
 }
 
-extension TestServer {
+extension ServerProcess {
     /// That the server lives and serves a client that behaves, in a database of that client's own.
     func expectService(_ database: String = "service") async throws {
         try await Fixture.withStore(url(database)) { store in

@@ -1,6 +1,7 @@
 import Glibc
 import SluiceModel
 import SluiceWire
+import TestSupport
 
 /// A TCP client that says exactly what a test wants, well-formed or not. It blocks, a minute at most.
 final class RawPeer {

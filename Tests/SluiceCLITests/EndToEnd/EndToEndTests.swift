@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import SluiceCLI
@@ -10,12 +11,13 @@ struct EndToEndTests {
     private static let flights =
         "flight,tailnum,delay,time_hour\n1,N1,2.5,2013-01-01T10:00:00Z\n2,N9,NA,2013-01-01T11:00:00Z\n3,NA,61,2013-01-02T10:00:00Z\n"
 
-    private func load(_ server: ServerProcess) throws {
+    private func load(_ server: ServerProcess) async throws {
         let planes = try TemporaryFile.packed(Self.planes)
         let flights = try TemporaryFile(Self.flights)
-        let first = try sluice("import", server.url(), "Plane", planes.path, "--key=tailnum")
+        let first = try await Tool.run("import", server.url(), "Plane", planes.path, "--key=tailnum")
         #expect(first.code == 0, "\(first.diagnostics)")
-        let second = try sluice("import", server.url(), "Flight", flights.path, "--key=flight", "--link=tailnum:Plane")
+        let second = try await Tool.run(
+            "import", server.url(), "Flight", flights.path, "--key=flight", "--link=tailnum:Plane")
         #expect(second.code == 0, "\(second.diagnostics)")
         #expect(second.diagnostics.contains("imported 3 rows into Flight"))
     }
@@ -24,152 +26,164 @@ struct EndToEndTests {
         line.replacingOccurrences(of: #""@id":"[0-9a-f]{32}",?"#, with: "", options: .regularExpression)
     }
 
-    @Test func whatWasImportedIsFoundAndExportedAsItWas() throws {
-        let server = try ServerProcess()
-        try load(server)
-        let found = try sluice("query", server.url(), "Flight WHERE delay > 1 SORT(delay DESC)")
-        #expect(found.code == 0)
-        #expect(
-            found.lines.map(withoutID) == [
-                #"{"flight":3,"tailnum":null,"delay":61.0,"time_hour":"2013-01-02T10:00:00Z"}"#,
-                #"{"flight":1,"tailnum":"N1","delay":2.5,"time_hour":"2013-01-01T10:00:00Z"}"#,
-            ])
-        let expanded = try sluice(
-            "query", server.url(), "Flight SORT(flight ASC) LIMIT(2)", "--expand=tailnum", "--once")
-        #expect(
-            expanded.lines.map(withoutID).first
-                == #"{"flight":1,"tailnum":{"tailnum":"N1","year":1999,"seats":55},"delay":2.5,"time_hour":"2013-01-01T10:00:00Z"}"#
-        )
-        #expect(expanded.lines.last?.contains(#""tailnum":"N9""#) == true)
-        let exported = try sluice("export", server.url(), "Flight", "--format=csv")
-        let again = try TemporaryFile(exported.lines.joined(separator: "\n") + "\n")
-        let planes = try TemporaryFile(Self.planes)
-        #expect(try sluice("import", server.url("copy"), "Plane", planes.path, "--key=tailnum").code == 0)
-        let copied = try sluice(
-            "import", server.url("copy"), "Flight", again.path, "--key=flight", "--link=tailnum:Plane")
-        #expect(copied.code == 0, "\(copied.diagnostics)")
-        #expect(
-            try sluice("export", server.url("copy"), "Flight").lines == sluice("export", server.url(), "Flight").lines)
-        #expect(
-            Set(exported.lines.dropFirst()) == [
-                "1,N1,2.5,2013-01-01T10:00:00Z", "2,N9,,2013-01-01T11:00:00Z", "3,,61.0,2013-01-02T10:00:00Z",
-            ])
-    }
-
-    @Test func importingTwiceChangesNothing() throws {
-        let server = try ServerProcess()
-        try load(server)
-        let before = try sluice("export", server.url(), "Flight").lines
-        try load(server)
-        #expect(try sluice("export", server.url(), "Flight").lines == before)
-        #expect(before.count == 3)
-    }
-
-    @Test func badRowsStopAnImportOrAreSkipped() throws {
-        let server = try ServerProcess()
-        let file = try TemporaryFile("id,n\n1,1\n2\n3,3\n")
-        let stopped = try sluice("import", server.url(), "Row", file.path, "--key=id")
-        #expect(stopped.code == 1)
-        #expect(stopped.diagnostics.contains("\(file.path):3: 1 field, and the header has 2"))
-        let skipped = try sluice("import", server.url(), "Row", file.path, "--key=id", "--skip-bad-rows")
-        #expect(skipped.code == 0, "\(skipped.diagnostics)")
-        #expect(skipped.diagnostics.contains("imported 2 rows into Row, 1 bad row skipped"))
-        #expect(try sluice("query", server.url(), "Row").lines.count == 2)
-        let other = try TemporaryFile("id,n\n4,4\n5,x\n")
-        let wrong = try sluice("import", server.url(), "Row", other.path)
-        #expect(wrong.code == 1)
-        #expect(wrong.diagnostics.contains(":3: column 'n': 'x' is not of type int"))
-        #expect(try sluice("query", server.url(), "Row").lines.count == 2)
-    }
-
-    @Test func writesAreSeenByAWatcherAsTheyHappen() throws {
-        let server = try ServerProcess()
-        try load(server)
-        let watcher = try CommandProcess(
-            ["query", server.url(), "Plane WHERE seats > 50", "--watch", "--format=jsonl"], input: nil)
-        let fields = ["type", "state", "inserted", "updated", "removed", "count", "remote"]
-        let first = try #require(try JSONSerialization.jsonObject(with: Data(watcher.line().utf8)) as? [String: Any])
-        #expect(Set(first.keys) == Set(fields))
-        #expect(first["type"] as? String == "initial")
-        _ = try watcher.line { $0.contains("\"state\":\"complete\"") && $0.contains("\"count\":2") }
-        let writer = try CommandProcess(["write", server.url()], input: nil)
-        writer.write(#"{"op":"insert","class":"Plane","key":"N4","set":{"seats":100}}"# + "\n")
-        let inserted = try watcher.line { $0.contains("\"N4\"") }
-        #expect(inserted.contains("\"operations\":[\"create\"]"), "\(inserted)")
-        writer.write(#"{"op":"update","class":"Plane","key":"N4","set":{"year":1980},"add":{"seats":-1}}"# + "\n")
-        let updated = try watcher.line { $0.contains("\"seats\":99") }
-        #expect(updated.contains("\"inserted\":[]") && updated.contains("\"year\":1980"), "\(updated)")
-        writer.write(#"{"op":"update","class":"Plane","key":"N4","set":{"seats":1}}"# + "\n")
-        #expect(try watcher.line { $0.contains("\"reason\"") }.contains("\"reason\":\"filter\""))
-        writer.write(#"{"op":"delete","class":"Plane","key":"N1"}"# + "\n")
-        #expect(try watcher.line { $0.contains("\"reason\"") }.contains("\"reason\":\"deleted\""))
-        watcher.send(signal: SIGTERM)
-        let end = try watcher.finish()
-        #expect(end.code == 0)
-        #expect(end.diagnostics == "")
-        writer.closeInput()
-        #expect(try writer.finish().code == 0)
-    }
-
-    @Test func wrongLinesStopAWriteWithTheirNumberAndKeepTheLinesBefore() throws {
-        let server = try ServerProcess()
-        try load(server)
-        let insert = #"{"op":"insert","class":"Plane","key":"N5","set":{"seats":1}}"# + "\n"
-        for (line, message) in [
-            (#"{"op":"insert","class":"Plane","key":"N1"}"#, "stdin:2: Plane has an object with this key already"),
-            (
-                #"{"op":"update","class":"Plane","key":"N8","set":{"seats":1}}"#,
-                "stdin:2: Plane has no object with this key"
-            ),
-            (
-                #"{"op":"update","class":"Plane","key":"N1","set":{"wings":2}}"#,
-                "stdin:2: Plane has no property 'wings'"
-            ),
-            ("nonsense", "stdin:2: at byte 1"),
-        ] {
-            let result = try sluice("write", server.url(), input: insert + line + "\n")
-            #expect(result.code == 1)
-            #expect(result.diagnostics.contains(message), "\(result.diagnostics)")
-            #expect(try sluice("query", server.url(), "Plane WHERE tailnum == 'N5'").lines.count == 1)
+    @Test func whatWasImportedIsFoundAndExportedAsItWas() async throws {
+        try await withServer { server in
+            try await load(server)
+            let found = try await Tool.run("query", server.url(), "Flight WHERE delay > 1 SORT(delay DESC)")
+            #expect(found.code == 0)
             #expect(
-                try sluice("write", server.url(), input: #"{"op":"delete","class":"Plane","key":"N5"}"#).code == 0)
+                found.lines.map(withoutID) == [
+                    #"{"flight":3,"tailnum":null,"delay":61.0,"time_hour":"2013-01-02T10:00:00Z"}"#,
+                    #"{"flight":1,"tailnum":"N1","delay":2.5,"time_hour":"2013-01-01T10:00:00Z"}"#,
+                ])
+            let expanded = try await Tool.run(
+                "query", server.url(), "Flight SORT(flight ASC) LIMIT(2)", "--expand=tailnum", "--once")
+            #expect(
+                expanded.lines.map(withoutID).first
+                    == #"{"flight":1,"tailnum":{"tailnum":"N1","year":1999,"seats":55},"delay":2.5,"time_hour":"2013-01-01T10:00:00Z"}"#
+            )
+            #expect(expanded.lines.last?.contains(#""tailnum":"N9""#) == true)
+            let exported = try await Tool.run("export", server.url(), "Flight", "--format=csv")
+            let again = try TemporaryFile(exported.lines.joined(separator: "\n") + "\n")
+            let planes = try TemporaryFile(Self.planes)
+            #expect(try await Tool.run("import", server.url("copy"), "Plane", planes.path, "--key=tailnum").code == 0)
+            let copied = try await Tool.run(
+                "import", server.url("copy"), "Flight", again.path, "--key=flight", "--link=tailnum:Plane")
+            #expect(copied.code == 0, "\(copied.diagnostics)")
+            #expect(
+                try await Tool.run("export", server.url("copy"), "Flight").lines
+                    == Tool.run("export", server.url(), "Flight").lines)
+            #expect(
+                Set(exported.lines.dropFirst()) == [
+                    "1,N1,2.5,2013-01-01T10:00:00Z", "2,N9,,2013-01-01T11:00:00Z", "3,,61.0,2013-01-02T10:00:00Z",
+                ])
         }
     }
 
-    @Test func whatIsAcknowledgedSurvivesTheServersEnd() throws {
+    @Test func importingTwiceChangesNothing() async throws {
+        try await withServer { server in
+            try await load(server)
+            let before = try await Tool.run("export", server.url(), "Flight").lines
+            try await load(server)
+            #expect(try await Tool.run("export", server.url(), "Flight").lines == before)
+            #expect(before.count == 3)
+        }
+    }
+
+    @Test func badRowsStopAnImportOrAreSkipped() async throws {
+        try await withServer { server in
+            let file = try TemporaryFile("id,n\n1,1\n2\n3,3\n")
+            let stopped = try await Tool.run("import", server.url(), "Row", file.path, "--key=id")
+            #expect(stopped.code == 1)
+            #expect(stopped.diagnostics.contains("\(file.path):3: 1 field, and the header has 2"))
+            let skipped = try await Tool.run("import", server.url(), "Row", file.path, "--key=id", "--skip-bad-rows")
+            #expect(skipped.code == 0, "\(skipped.diagnostics)")
+            #expect(skipped.diagnostics.contains("imported 2 rows into Row, 1 bad row skipped"))
+            #expect(try await Tool.run("query", server.url(), "Row").lines.count == 2)
+            let other = try TemporaryFile("id,n\n4,4\n5,x\n")
+            let wrong = try await Tool.run("import", server.url(), "Row", other.path)
+            #expect(wrong.code == 1)
+            #expect(wrong.diagnostics.contains(":3: column 'n': 'x' is not of type int"))
+            #expect(try await Tool.run("query", server.url(), "Row").lines.count == 2)
+        }
+    }
+
+    @Test func writesAreSeenByAWatcherAsTheyHappen() async throws {
+        try await withServer { server in
+            try await load(server)
+            let watcher = try ChildProcess(
+                Tool.path, ["query", server.url(), "Plane WHERE seats > 50", "--watch", "--format=jsonl"], input: nil)
+            let fields = ["type", "state", "inserted", "updated", "removed", "count", "remote"]
+            let start = try await watcher.line()
+            let first = try #require(try JSONSerialization.jsonObject(with: Data(start.utf8)) as? [String: Any])
+            #expect(Set(first.keys) == Set(fields))
+            #expect(first["type"] as? String == "initial")
+            _ = try await watcher.line(with: "\"state\":\"complete\"", "\"count\":2")
+            let writer = try ChildProcess(Tool.path, ["write", server.url()], input: nil)
+            writer.write(#"{"op":"insert","class":"Plane","key":"N4","set":{"seats":100}}"# + "\n")
+            let inserted = try await watcher.line(with: "\"N4\"")
+            #expect(inserted.contains("\"operations\":[\"create\"]"), "\(inserted)")
+            writer.write(#"{"op":"update","class":"Plane","key":"N4","set":{"year":1980},"add":{"seats":-1}}"# + "\n")
+            let updated = try await watcher.line(with: "\"seats\":99")
+            #expect(updated.contains("\"inserted\":[]") && updated.contains("\"year\":1980"), "\(updated)")
+            writer.write(#"{"op":"update","class":"Plane","key":"N4","set":{"seats":1}}"# + "\n")
+            #expect(try await watcher.line(with: "\"reason\"").contains("\"reason\":\"filter\""))
+            writer.write(#"{"op":"delete","class":"Plane","key":"N1"}"# + "\n")
+            #expect(try await watcher.line(with: "\"reason\"").contains("\"reason\":\"deleted\""))
+            watcher.signal(SIGTERM)
+            let end = try await watcher.finish()
+            #expect(end.code == 0)
+            #expect(end.diagnostics == "")
+            writer.closeInput()
+            #expect(try await writer.finish().code == 0)
+        }
+    }
+
+    @Test func wrongLinesStopAWriteWithTheirNumberAndKeepTheLinesBefore() async throws {
+        try await withServer { server in
+            try await load(server)
+            let insert = #"{"op":"insert","class":"Plane","key":"N5","set":{"seats":1}}"# + "\n"
+            for (line, message) in [
+                (#"{"op":"insert","class":"Plane","key":"N1"}"#, "stdin:2: Plane has an object with this key already"),
+                (
+                    #"{"op":"update","class":"Plane","key":"N8","set":{"seats":1}}"#,
+                    "stdin:2: Plane has no object with this key"
+                ),
+                (
+                    #"{"op":"update","class":"Plane","key":"N1","set":{"wings":2}}"#,
+                    "stdin:2: Plane has no property 'wings'"
+                ),
+                ("nonsense", "stdin:2: at byte 1"),
+            ] {
+                let result = try await Tool.run("write", server.url(), input: insert + line + "\n")
+                #expect(result.code == 1)
+                #expect(result.diagnostics.contains(message), "\(result.diagnostics)")
+                #expect(try await Tool.run("query", server.url(), "Plane WHERE tailnum == 'N5'").lines.count == 1)
+                #expect(
+                    try await Tool.run("write", server.url(), input: #"{"op":"delete","class":"Plane","key":"N5"}"#)
+                        .code == 0)
+            }
+        }
+    }
+
+    @Test func whatIsAcknowledgedSurvivesTheServersEnd() async throws {
         let folder = NSTemporaryDirectory() + "sluice-server-" + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        do {
-            let server = try ServerProcess(folder: folder)
-            try load(server)
-            server.process.send(signal: SIGTERM)
-            #expect(try server.process.finish().code == 0)
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try await withServer(folder: folder) { server in
+            try await load(server)
+            server.process.signal(SIGTERM)
+            #expect(try await server.process.finish().code == 0)
         }
-        let server = try ServerProcess(folder: folder)
-        #expect(try sluice("query", server.url(), "Plane").lines.count == 3)
+        try await withServer(folder: folder) { server in
+            let found = try await Tool.run("query", server.url(), "Plane")
+            #expect(found.lines.count == 3)
+        }
     }
 
-    @Test func reportsAreJSON() throws {
-        let server = try ServerProcess()
-        try load(server)
-        let watcher = try CommandProcess(["query", server.url(), "Plane", "--watch"], input: nil)
-        _ = try watcher.line { $0.contains("complete") }
-        let status = try sluice("status", server.url())
-        #expect(status.code == 0)
-        #expect(status.lines.first?.contains(#"{"name":"Plane","count":3}"#) == true)
-        let subscriptions = try sluice("subscriptions", server.url())
-        #expect(subscriptions.lines.count == 1)
-        #expect(subscriptions.lines.first?.contains(#""query":"Plane"#) == true, "\(subscriptions.lines)")
-        watcher.send(signal: SIGINT)
-        #expect(try watcher.finish().code == 0)
+    @Test func reportsAreJSON() async throws {
+        try await withServer { server in
+            try await load(server)
+            let watcher = try ChildProcess(Tool.path, ["query", server.url(), "Plane", "--watch"], input: nil)
+            _ = try await watcher.line(with: "complete")
+            let status = try await Tool.run("status", server.url())
+            #expect(status.code == 0)
+            #expect(status.lines.first?.contains(#"{"name":"Plane","count":3}"#) == true)
+            let subscriptions = try await Tool.run("subscriptions", server.url())
+            #expect(subscriptions.lines.count == 1)
+            #expect(subscriptions.lines.first?.contains(#""query":"Plane"#) == true, "\(subscriptions.lines)")
+            watcher.signal(SIGINT)
+            #expect(try await watcher.finish().code == 0)
+        }
     }
 
-    @Test func aClosedPipeEndsAWatchQuietlyWhileNothingHappens() throws {
-        let server = try ServerProcess()
-        try load(server)
-        let result = try shell(
-            "\(CommandProcess.path) query \(server.url()) Plane --watch | head -n 1; echo ${PIPESTATUS[0]}")
-        #expect(result.hasSuffix("\n0\n"), "\(result)")
+    @Test func aClosedPipeEndsAWatchQuietlyWhileNothingHappens() async throws {
+        try await withServer { server in
+            try await load(server)
+            let result = try shell(
+                "\(Tool.path) query \(server.url()) Plane --watch | head -n 1; echo ${PIPESTATUS[0]}")
+            #expect(result.hasSuffix("\n0\n"), "\(result)")
+        }
     }
 
     @Test(arguments: [
@@ -188,8 +202,8 @@ struct EndToEndTests {
         (["query", "ws://127.0.0.1:1/x", "Car", "--timeout=300ms"], 1, "no connection within 0.3 s"),
         (["write", "ws://127.0.0.1:1/x", "--timeout=300ms"], 1, "no connection"),
     ])
-    func failuresHaveTheirExitCode(arguments: [String], code: Int32, message: String) throws {
-        let result = try CommandProcess(arguments).finish()
+    func failuresHaveTheirExitCode(arguments: [String], code: Int32, message: String) async throws {
+        let result = try await ChildProcess(Tool.path, arguments).finish()
         #expect(result.code == code)
         #expect(result.diagnostics.contains(message), "\(result.diagnostics)")
         #expect(result.diagnostics.hasPrefix("sluice: "))
@@ -199,22 +213,23 @@ struct EndToEndTests {
     @Test(arguments: [
         ("Car", "class 'Car'"), ("Plane WHERE wings > 1", "wings"), ("Plane WHERE tailnum > 'x' AND", "query, at byte"),
     ])
-    func unknownNamesFailAlsoOnAnEmptyDatabase(query: String, message: String) throws {
-        let server = try ServerProcess()
-        if query != "Car" { try load(server) }
-        let result = try sluice("query", server.url(), query)
-        #expect(result.code == (query.hasSuffix("AND") ? 64 : 1))
-        #expect(result.diagnostics.contains(message), "\(result.diagnostics)")
-        #expect(try sluice("export", server.url("empty"), "Car").code == 1)
+    func unknownNamesFailAlsoOnAnEmptyDatabase(query: String, message: String) async throws {
+        try await withServer { server in
+            if query != "Car" { try await load(server) }
+            let result = try await Tool.run("query", server.url(), query)
+            #expect(result.code == (query.hasSuffix("AND") ? 64 : 1))
+            #expect(result.diagnostics.contains(message), "\(result.diagnostics)")
+            #expect(try await Tool.run("export", server.url("empty"), "Car").code == 1)
+        }
     }
 
-    @Test func helpAndVersionAreOutput() throws {
-        #expect(try sluice("--version").lines == ["sluice \(Program.version)"])
-        let help = try sluice("--help")
+    @Test func helpAndVersionAreOutput() async throws {
+        #expect(try await Tool.run("--version").lines == ["sluice \(Program.version)"])
+        let help = try await Tool.run("--help")
         #expect(help.code == 0)
         for command in Program.sluice.descriptions {
             #expect(help.lines.contains { $0.hasPrefix("  \(command.name)") })
-            let own = try sluice(command.name, "--help")
+            let own = try await Tool.run(command.name, "--help")
             #expect(own.code == 0)
             #expect(own.lines.contains("Usage: \(command.usage)"))
             #expect(own.lines.contains("Examples:"))
@@ -229,15 +244,15 @@ struct EndToEndTests {
     func bashCompletes(words: [String], expected: String) throws {
         let list = words.map { "'\($0)'" }.joined(separator: " ")
         let script = """
-            source <(\(CommandProcess.path) completion bash)
+            source <(\(Tool.path) completion bash)
             COMP_WORDS=(\(list)); COMP_CWORD=\(words.count - 1); _sluice; echo "${COMPREPLY[*]}"
             """
         #expect(try shell(script) == expected + "\n")
     }
 
     @Test(arguments: ["zsh", "fish"])
-    func otherShellsNameEveryCommandAndOption(name: String) throws {
-        let text = try sluice("completion", name).lines.joined(separator: "\n")
+    func otherShellsNameEveryCommandAndOption(name: String) async throws {
+        let text = try await Tool.run("completion", name).lines.joined(separator: "\n")
         for command in Program.sluice.descriptions {
             for option in command.options {
                 #expect(text.contains(name == "zsh" ? "--\(option.name)" : "-l \(option.name)"))

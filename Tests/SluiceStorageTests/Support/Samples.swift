@@ -2,6 +2,7 @@ import FoundationEssentials
 import SluiceModel
 import SluiceQuery
 import SluiceStorage
+import TestSupport
 
 /// Values at the edges of each scalar type.
 enum Samples {

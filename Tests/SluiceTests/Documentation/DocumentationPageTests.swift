@@ -32,7 +32,9 @@ import Testing
         var functions: Set<String> = []
         for file in files {
             let source = try String(contentsOfFile: "\(root)/Tests/\(file)", encoding: .utf8)
-            for match in source.matches(of: #/func ([a-zA-Z0-9_]+)\(/#) { functions.insert(String(match.1)) }
+            for match in source.matches(of: #/func (?:([a-zA-Z0-9_]+)|`([^`]+)`)\(/#) {
+                if let name = match.1 ?? match.2 { functions.insert(String(name)) }
+            }
         }
         try #require(functions.count > 100)
         return functions

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SluiceTransport
@@ -91,6 +92,21 @@ import Testing
             guard case .wait = step else { return }
             rest = rest.dropFirst(piece.count)
         }
+    }
+
+    @Test(arguments: [
+        (400, false), (401, false), (403, false), (404, false), (426, false), (429, true), (500, true), (502, true),
+        (503, true), (599, true),
+    ])
+    func refusalThatMayPass_isTransient(status: Int, isTransient: Bool) {
+        var handshake = ClientHandshake(
+            key: "dGhlIHNhbXBsZSBub25jZQ==", subprotocols: ["sluice.1"], server: "example")
+        let answer = "HTTP/1.1 \(status) No\r\nContent-Length: 2\r\n\r\nno"
+        let error = #expect(throws: TransportError.self) {
+            try Array(answer.utf8).withUnsafeBytes { _ = try handshake.receive($0) }
+            throw handshake.endOfInput()
+        }
+        #expect(error?.httpStatus == status && error?.isTransient == isTransient)
     }
 
     @Test(arguments: [

@@ -1,5 +1,6 @@
 import SluiceModel
 import SluiceQuery
+import TestSupport
 
 @testable import SluiceViews
 

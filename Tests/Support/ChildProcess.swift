@@ -3,16 +3,16 @@ import Glibc
 import Synchronization
 
 /// A running program: its lines, its diagnostics, its end. Every wait ends by a deadline.
-final class ChildProcess: Sendable {
-    struct Exit: Sendable {
+package final class ChildProcess: Sendable {
+    package struct Exit: Sendable {
         /// The exit code, or 128 and the signal's number.
-        var code: Int32
+        package var code: Int32
         /// The lines of its output that nobody took.
-        var lines: [String]
-        var diagnostics: String
+        package var lines: [String]
+        package var diagnostics: String
     }
 
-    enum Stream: Int, Sendable { case output, diagnostics }
+    package enum Stream: Int, Sendable { case output, diagnostics }
 
     private struct State {
         var lines: [[String]] = [[], []]
@@ -22,13 +22,15 @@ final class ChildProcess: Sendable {
         var exitCode: Int32?
     }
 
-    let processID: pid_t
+    private let processID: pid_t
     private let name: String
+    /// Where its standard input is written to; -1 once that has ended.
+    private let input: Mutex<Int32>
     private let state = Mutex(State())
     private let condition = NSCondition()
 
-    /// - Parameter input: all of its standard input.
-    init(_ executable: String, _ arguments: [String], input: String = "") throws {
+    /// - Parameter text: all of its standard input; nil leaves it open for ``write(_:)``.
+    package init(_ executable: String, _ arguments: [String], input text: String? = "") throws {
         name = ([executable] + arguments).joined(separator: " ")
         let pipes = try (0..<3).map { _ in try Self.pipe() }
         var actions = posix_spawn_file_actions_t()
@@ -43,22 +45,41 @@ final class ChildProcess: Sendable {
         let code = posix_spawn(&spawned, executable, &actions, nil, &words, environ)
         for descriptor in [pipes[0].reading, pipes[1].writing, pipes[2].writing] { close(descriptor) }
         processID = spawned
+        input = Mutex(pipes[0].writing)
         guard code == 0 else {
             for descriptor in [pipes[0].writing, pipes[1].reading, pipes[2].reading] { close(descriptor) }
             throw Failure("\(executable) cannot be started: \(String(cString: strerror(code)))")
         }
-        let (toInput, fromOutput, fromDiagnostics) = (pipes[0].writing, pipes[1].reading, pipes[2].reading)
+        let (fromOutput, fromDiagnostics) = (pipes[1].reading, pipes[2].reading)
         Thread.detachNewThread { [self] in drain(fromOutput, .output) }
         Thread.detachNewThread { [self] in drain(fromDiagnostics, .diagnostics) }
         Thread.detachNewThread { [self] in awaitEnd() }
-        Thread.detachNewThread {
-            var rest = Array(input.utf8)[...]
+        guard let text else { return }
+        Thread.detachNewThread { [self] in
+            write(text)
+            closeInput()
+        }
+    }
+
+    deinit { closeInput() }
+
+    /// Writes to its standard input, as far as it reads that.
+    package func write(_ text: String) {
+        var rest = Array(text.utf8)[...]
+        input.withLock { descriptor in
             while !rest.isEmpty {
-                let count = rest.withUnsafeBytes { send(toInput, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-                guard count > 0 else { break }
+                let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+                guard count > 0 else { return }
                 rest = rest.dropFirst(count)
             }
-            close(toInput)
+        }
+    }
+
+    /// Ends its standard input.
+    package func closeInput() {
+        input.withLock { descriptor in
+            if descriptor >= 0 { close(descriptor) }
+            descriptor = -1
         }
     }
 
@@ -127,7 +148,7 @@ final class ChildProcess: Sendable {
 
     /// The next line of a stream, of those not taken yet, that holds all of some words.
     @discardableResult
-    func line(_ stream: Stream = .output, with words: String...) async throws -> String {
+    package func line(_ stream: Stream = .output, with words: String...) async throws -> String {
         try await wait(for: "line with \(words)") { state in
             let index = stream.rawValue
             while state.taken[index] < state.lines[index].count {
@@ -140,25 +161,25 @@ final class ChildProcess: Sendable {
     }
 
     /// Whether it still runs.
-    var isRunning: Bool { state.withLock { $0.exitCode == nil } }
+    package var isRunning: Bool { state.withLock { $0.exitCode == nil } }
 
     /// What it said on stderr so far.
-    var diagnostics: String { state.withLock { $0.lines[1].joined(separator: "\n") } }
+    package var diagnostics: String { state.withLock { $0.lines[1].joined(separator: "\n") } }
 
     /// Where it crashed, as far as it said so.
-    var crash: String {
+    package var crash: String {
         let lines = state.withLock { $0.lines[1] }
         guard let start = lines.firstIndex(where: { $0.contains(" crashed:") }) else { return "" }
         return lines[start...].prefix(16).joined(separator: "\n")
     }
 
     /// Sends a signal, unless it has ended.
-    func signal(_ number: Int32) {
+    package func signal(_ number: Int32) {
         state.withLock { if $0.exitCode == nil { _ = kill(processID, number) } }
     }
 
     /// Waits for its end.
-    func finish() async throws -> Exit {
+    package func finish() async throws -> Exit {
         try await wait(for: "end") { state in
             guard let code = state.exitCode, state.openStreamCount == 0 else { return nil }
             return Exit(
@@ -168,7 +189,7 @@ final class ChildProcess: Sendable {
     }
 
     /// Its memory in kilobytes: what `/proc` calls `VmRSS` (now) or `VmHWM` (at most so far).
-    func memory(_ field: String = "VmRSS") throws -> Int {
+    package func memory(_ field: String = "VmRSS") throws -> Int {
         let status = try String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)
         guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix(field + ":") }),
             let number = line.split(whereSeparator: { " \t".contains($0) }).dropFirst().first.flatMap({ Int($0) })

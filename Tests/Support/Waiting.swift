@@ -2,24 +2,26 @@ import Dispatch
 import Foundation
 
 /// Something that did not happen, or went wrong around a test.
-struct Failure: Error, CustomStringConvertible {
-    let description: String
+package struct Failure: Error, CustomStringConvertible {
+    package let description: String
 
-    init(_ description: String) { self.description = description }
+    package init(_ description: String) { self.description = description }
 }
 
 /// The longest that any one wait takes.
-let waitMax: Duration = .seconds(120)
+package let waitMax: Duration = .seconds(120)
 
 /// Runs what blocks away from the threads that run tests.
-func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+package func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         DispatchQueue.global().async { continuation.resume(with: Swift.Result(catching: body)) }
     }
 }
 
 /// Waits until a condition holds, and fails when it does not in time.
-func wait(for what: String, until condition: () async throws -> Bool) async throws {
+///
+/// Other processes tell nobody what they have done, so they are asked again and again; nothing waits for a fixed time.
+package func wait(for what: String, until condition: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + waitMax
     while try await !condition() {
         guard ContinuousClock.now < deadline else { throw Failure("waited in vain for \(what)") }
@@ -28,7 +30,7 @@ func wait(for what: String, until condition: () async throws -> Bool) async thro
 }
 
 /// A folder that lasts as long as a test needs it.
-func withFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
+package func withFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
     let path = NSTemporaryDirectory() + "sluice-end-to-end-" + UUID().uuidString
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -37,7 +39,7 @@ func withFolder<Result>(_ body: (String) async throws -> Result) async throws ->
 
 /// Runs a program to its end; nil when there is none of that name.
 @discardableResult
-func run(_ program: String, _ arguments: [String], in folder: String = ".") async throws -> ChildProcess.Exit? {
+package func run(_ program: String, _ arguments: [String], in folder: String = ".") async throws -> ChildProcess.Exit? {
     let script = #"cd "$0" && command -v "$1" > /dev/null || exit 127; exec "$@""#
     let exit = try await ChildProcess("/bin/sh", ["-c", script, folder, program] + arguments).finish()
     return exit.code == 127 ? nil : exit

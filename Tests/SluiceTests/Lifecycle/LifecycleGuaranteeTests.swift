@@ -1,0 +1,204 @@
+import Dispatch
+import Foundation
+import Sluice
+import SluiceTesting
+import Synchronization
+import Testing
+
+#if SLUICE_MACROS
+    /// What handlers, waits, snapshots and settings promise (rows P8, P20, O41, O53, O60, I13, S19).
+    @Suite(.timeLimit(.minutes(10))) struct LifecycleGuaranteeTests {
+        private let server: TestServer
+        private let alice: Store
+
+        init() async throws {
+            server = try TestServer()
+            alice = try await server.open()
+        }
+
+        @Test func receivedAtIsWhenAChangeCameHereByTheClockHere() async throws {
+            // A minute ahead of the server, so the two times cannot be taken for each other.
+            let bob = try await server.open(lifecycleModels) { [clock = server.clock] configuration in
+                configuration.environment.now = { Timestamp(clock.now.addingTimeInterval(60)) }
+            }
+            let recorder = try EventRecorder(bob.objects(Vehicle.self))
+            try await recorder.complete()
+            server.clock.advance(by: .seconds(5))
+            let accepted = server.clock.now
+            try await alice.upload(vins: "a")
+            let remote = try #require(try await recorder.event { !$0.insertions.isEmpty }.remote)
+            #expect(remote.acceptedAt == accepted && remote.receivedAt == accepted.addingTimeInterval(60))
+            #expect(remote.receivedAt > remote.acceptedAt)
+        }
+
+        /// Counts calls, and those that came while another was running.
+        private final class Doorkeeper: Sendable {
+            private let inside = Atomic<Int>(0)
+            private let calls = Atomic<Int>(0)
+            private let meetings = Atomic<Int>(0)
+
+            var callCount: Int { calls.load(ordering: .sequentiallyConsistent) }
+            var meetingCount: Int { meetings.load(ordering: .sequentiallyConsistent) }
+
+            func pass(_ body: () -> Void) {
+                if inside.add(1, ordering: .sequentiallyConsistent).oldValue > 0 {
+                    meetings.add(1, ordering: .sequentiallyConsistent)
+                }
+                body()
+                calls.add(1, ordering: .sequentiallyConsistent)
+                inside.subtract(1, ordering: .sequentiallyConsistent)
+            }
+        }
+
+        @Test func allHandlersOfAStoreRunOneAtATime() async throws {
+            let door = Doorkeeper()
+            let last = AsyncStream.makeStream(of: Bool.self)
+            let tokens = try (0..<8).map { number in
+                try alice.objects(Vehicle.self).filter("price >= $0", Double(number)).observe { change in
+                    door.pass {
+                        // Long enough for a handler beside it to be met.
+                        for _ in 0..<20 { _ = change.vins }
+                        if change.vins.contains("last") { last.continuation.yield(true) }
+                    }
+                }
+            }
+            for number in 0..<20 {
+                try await alice.write { try $0.insert(Vehicle(vin: "v\(number)", price: 10, plate: "")) }
+            }
+            try await alice.write { try $0.insert(Vehicle(vin: "last", price: 10, plate: "")) }
+            var count = 0
+            for await _ in last.stream {
+                count += 1
+                if count == tokens.count { break }
+            }
+            #expect(door.meetingCount == 0 && door.callCount >= 2 * tokens.count)
+            for token in tokens { token.stop() }
+        }
+
+        @Test func aHandlerForRefusedWritesIsCalledWithWhatWasRefused() async {
+            let heard = AsyncStream.makeStream(of: WriteRejection.self)
+            alice.onWriteRejected { heard.continuation.yield($0) }
+            alice.core.performLater { engine in
+                engine.onRejection?(
+                    WriteRejection(object: nil, reason: .init(.writeRejected, "no"), refusedValues: ["n": .int(1)]))
+            }
+            for await rejection in heard.stream {
+                #expect(rejection.reason.code == .writeRejected && rejection.refusedValues == ["n": .int(1)])
+                break
+            }
+        }
+
+        @Test(arguments: ["synced", "uploaded", "connected"])
+        func cancellingATaskEndsItsWait(name: String) async throws {
+            await server.stop()
+            try await alice.write { try $0.insert(Vehicle(vin: "a", plate: "")) }
+            let waiting = Task {
+                switch name {
+                case "synced": _ = try await alice.objects(Vehicle.self).synced()
+                case "uploaded": try await alice.uploaded()
+                default: try await server.open().connected()
+                }
+            }
+            waiting.cancel()
+            await #expect(throws: CancellationError.self) { try await waiting.value }
+            // The store goes on.
+            try server.start()
+            try await alice.uploaded()
+            #expect(try await alice.objects(Vehicle.self).synced().map(\.vin) == ["a"])
+        }
+
+        // MARK: Schemas that contradict each other
+
+        private func schema(primaryKey: String, seats: ScalarType = .int) throws -> Schema {
+            try Schema([
+                ClassSchema(
+                    "Plane", primaryKey: primaryKey,
+                    properties: [
+                        Property("tail", .scalar(.string)), Property("code", .scalar(.string)),
+                        Property("seats", .scalar(seats)),
+                    ])
+            ])
+        }
+
+        @Test func aModelThatTheServerContradictsIsRefusedByName() async throws {
+            let first = try await server.open(schema: try schema(primaryKey: "tail"))
+            try await first.connected()
+            for (other, named) in [
+                (try schema(primaryKey: "tail", seats: .string), "Plane.seats is int in the server and string"),
+                (try schema(primaryKey: "code"), "Plane has the primary key 'tail' in the server"),
+            ] {
+                let second = try await server.open(schema: other)
+                let error = await #expect(throws: SyncError.self) { try await second.connected() }
+                #expect(error?.code == .schema && error?.message.contains(named) == true, "\(error?.message ?? "")")
+            }
+        }
+
+        private func withPath(_ body: (String) async throws -> Void) async throws {
+            let folder = FileManager.default.temporaryDirectory.path + "/sluice-guarantee-\(UUID().uuidString)"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            try await body(folder + "/store.sluice")
+        }
+
+        @Test func aChangedPrimaryKeyIsRefusedWhereTheStoreIsOpened() async throws {
+            try await withPath { path in
+                let before = try schema(primaryKey: "tail")
+                let after = try schema(primaryKey: "code")
+                try await Store.open(StoreConfiguration(path: path, schema: before)).close()
+                let error = await #expect(throws: SchemaError.self) {
+                    try await Store.open(StoreConfiguration(path: path, schema: after))
+                }
+                #expect(error?.code == .incompatible && error?.message.contains("'tail'") == true)
+                let again = try await Store.open(StoreConfiguration(path: path, schema: before))
+                #expect(again.schema.classes.first?.primaryKey == "tail")
+                await again.close()
+            }
+        }
+
+        // MARK: Snapshots and settings
+
+        @Test func aSnapshotStaysAsItWasAndNamesItsObjects() async throws {
+            try await alice.write { tx in
+                for (vin, price) in [("b", 2.0), ("a", 1)] { try tx.insert(Vehicle(vin: vin, price: price, plate: "")) }
+            }
+            let results = alice.objects(Vehicle.self).sorted(by: \.price)
+            let snapshot = try results.snapshot()
+            try await alice.write { try $0.delete(Vehicle.self, key: "a") }
+            #expect(try snapshot.elements().map(\.vin) == ["a", "b"] && results.count() == 1)
+            for (index, vin) in ["a", "b"].enumerated() {
+                let identity = Identity(className: "Vehicle", key: .string(vin))
+                #expect(snapshot.identity(at: index) == identity)
+                #expect(snapshot.objectID(at: index) == identity.objectID)
+            }
+        }
+
+        @Test(arguments: [StoreConfiguration.Durability.process, .full])
+        func aStoreOfEitherDurabilityHasWhatWasWrittenWhenItIsOpenedAgain(
+            durability: StoreConfiguration.Durability
+        ) async throws {
+            try await withPath { path in
+                var configuration = StoreConfiguration(path: path, models: lifecycleModels)
+                configuration.durability = durability
+                let store = try await Store.open(configuration)
+                try await store.write { try $0.insert(Vehicle(vin: "a", plate: "")) }
+                await store.close()
+                let again = try await Store.open(configuration)
+                #expect(try again.objects(Vehicle.self).fetch().map(\.vin) == ["a"])
+                await again.close()
+            }
+        }
+
+        @Test(arguments: ["connectTimeout", "reconnectDelay", "reconnectDelayMax", "heartbeat"], [0, -1])
+        func durationsThatCannotBeAreRefusedAtOpening(name: String, seconds: Int) async {
+            var sync = SyncConfiguration(url: "ws://127.0.0.1:1/test")
+            switch name {
+            case "connectTimeout": sync.connectTimeout = .seconds(seconds)
+            case "reconnectDelay": sync.reconnectDelay = .seconds(seconds)
+            case "reconnectDelayMax": sync.reconnectDelayMax = .seconds(seconds)
+            default: sync.heartbeat = .seconds(seconds)
+            }
+            let error = await #expect(throws: StoreError.self) { try await Store.open(StoreConfiguration(sync: sync)) }
+            #expect(error?.code == .invalidConfiguration && error?.message.hasPrefix(name) == true)
+        }
+    }
+#endif
