@@ -94,13 +94,13 @@ let package = Package(
             name: "Benchmarks",
             dependencies: [
                 "Sluice", "SluiceServer", "SluiceModel", "SluiceQuery", "SluiceWire", "SluiceTransport",
-                "SluiceStorage", "CSQLite", "CEpoll",
-            ], path: "Benchmarks", swiftSettings: settings,
-            // Counts allocations: see AllocationCounter.
-            linkerSettings: [.unsafeFlags(["-Xlinker", "--defsym=malloc=sluice_counting_malloc"])]),
+                "SluiceStorage", "CSQLite", "CEpoll", "AllocationCounter",
+            ], path: "Benchmarks", swiftSettings: settings),
+        // Shared by tests and benchmarks.
+        .target(name: "AllocationCounter", path: "Tests/AllocationCounter", swiftSettings: settings),
 
         tests("SluiceModel"),
-        tests("SluiceQuery", ["SluiceModel", "CSQLite"]),
+        tests("SluiceQuery", ["SluiceModel", "CSQLite", "AllocationCounter"]),
         tests("SluiceViews", ["SluiceModel", "SluiceQuery"]),
         tests("SluiceWire", ["SluiceModel"]),
         tests("SluiceTransport"),
