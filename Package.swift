@@ -99,15 +99,15 @@ let package = Package(
             name: "Benchmarks",
             dependencies: [
                 "Sluice", "SluiceServer", "SluiceModel", "SluiceQuery", "SluiceWire", "SluiceTransport",
-                "SluiceStorage", "CSQLite", "CEpoll",
-            ], path: "Benchmarks", swiftSettings: settings,
-            // Counts allocations: see AllocationCounter.
-            linkerSettings: [.unsafeFlags(["-Xlinker", "--defsym=malloc=sluice_counting_malloc"])]),
+                "SluiceStorage", "CSQLite", "CEpoll", "AllocationCounter",
+            ], path: "Benchmarks", swiftSettings: settings),
+        // Shared by tests and benchmarks.
+        .target(name: "AllocationCounter", path: "Tests/AllocationCounter", swiftSettings: settings),
 
         // What several test targets need: a generator with a seed, and programs that run.
         .target(name: "TestSupport", path: "Tests/Support", swiftSettings: settings),
         tests("SluiceModel"),
-        tests("SluiceQuery", ["SluiceModel", "CSQLite", "TestSupport"]),
+        tests("SluiceQuery", ["SluiceModel", "CSQLite", "AllocationCounter", "TestSupport"]),
         tests("SluiceViews", ["SluiceModel", "SluiceQuery", "TestSupport"]),
         tests("SluiceWire", ["SluiceModel"]),
         tests("SluiceTransport", ["CEpoll", "TestSupport"]),

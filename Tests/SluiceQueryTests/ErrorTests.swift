@@ -111,7 +111,18 @@ struct ErrorTests {
             ("Car SORT(owner ASC)", .typeMismatch, 9, "SORT cannot order by the link 'owner'"),
             ("Car SORT(price UP)", .syntax, 15, "found 'UP', expected ASC, DESC"),
             ("Car DISTINCT(owners.age)", .typeMismatch, 13, "DISTINCT needs one value of each object"),
-            ("Car EXCLUDE(note) DISTINCT(note)", .invalidExclusion, 12, "the query sorts by 'note'"),
+            (
+                "Car EXCLUDE(note) DISTINCT(note)", .invalidExclusion, 12,
+                "EXCLUDE cannot hide 'note': DISTINCT tells results apart by 'note'"
+            ),
+            (
+                "Car SORT(note ASC) DISTINCT(note) EXCLUDE(note)", .invalidExclusion, 42,
+                "EXCLUDE cannot hide 'note': the query sorts by 'note'"
+            ),
+            (
+                "Car SORT(note ASC) DISTINCT(owner.name) EXCLUDE(owner)", .invalidExclusion, 48,
+                "DISTINCT tells results apart by 'owner.name'"
+            ),
             ("Car SORT(owners.@sum.age ASC) EXCLUDE(owners.age)", .invalidExclusion, 38, "sorts by 'owners.@sum.age'"),
             ("Car LIMIT(x)", .syntax, 10, "expected a whole number in LIMIT"),
             ("Car WHERE note GEOWITHIN geoCircle([1, 2], 3)", .unsupported, 15, "there are no geographical types"),
@@ -173,7 +184,54 @@ struct ErrorTests {
     func limit(text: String, message: String) {
         let error = #expect(throws: QueryError.self) { try Fixtures.query(text) }
         #expect(error?.code == .limitExceeded)
+        #expect(error?.position != nil)
         #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+    }
+
+    @Test(
+        "A limit that is met after parsing names the clause, the condition or the deepest comparison",
+        arguments: [
+            ("Car WHERE price > 1 LIMIT(1) SORT(" + keys(17) + ")", 29, "sorts by 17 keys"),
+            ("Car SORT(price ASC) SORT(" + keys(16) + ")", 20, "sorts by 17 keys"),
+            ("Car LIMIT(3) DISTINCT(" + keys(17).replacing(" ASC", with: "") + ")", 13, "is distinct by 17 keys"),
+            ("Car" + String(repeating: " LIMIT(1) SORT(price ASC)", count: 9), 204, "has 18 clauses in turn"),
+            ("Car EXCLUDE(" + String(repeating: "note,", count: 1_000) + "price)", 5_012, "excludes 1001 paths"),
+            (
+                "Car WHERE " + (0..<1_100).map { "price BETWEEN {\($0 * 3), \($0 * 3 + 1)}" }.joined(separator: " OR "),
+                10, "has 2200 conditions; the limit is 2000"
+            ),
+            (
+                "Car WHERE TRUEPREDICATE AND (" + list(0..<5_500) + " OR " + list(5_500..<11_000) + ")", 29,
+                "has 11000 elements in a list; the limit is 10000"
+            ),
+            ("Car WHERE NOT name == '" + String(repeating: "\u{1}", count: 20_000) + "'", 14, "canonical text is 120"),
+            (
+                "Car WHERE isNew == true OR (" + (0..<20).map { "price > \($0) AND (seats == \($0) OR " }.joined()
+                    + "price < 3" + String(repeating: ")", count: 21), 613, "nested too deep to run"
+            ),
+        ] as [(String, Int, String)])
+    func limitAfterParsing(text: String, position: Int, message: String) {
+        let error = #expect(throws: QueryError.self) { try Fixtures.query(text) }
+        #expect(error?.code == .limitExceeded)
+        #expect(error?.position == position)
+        #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+    }
+
+    private static func keys(_ count: Int) -> String {
+        (0..<count).map { "sizes['\($0)'] ASC" }.joined(separator: ", ")
+    }
+
+    private static func list(_ numbers: Range<Int>) -> String {
+        "price IN {" + numbers.map(String.init).joined(separator: ",") + "}"
+    }
+
+    @Test func whatWasBuiltInSwiftHasNoPosition() {
+        let object = QuerySyntax(.object(ObjectID(high: 1, low: 1)), clauses: [.limit(1)])
+        let error = #expect(throws: QueryError.self) { try Query(object, schema: Fixtures.schema) }
+        #expect(error?.code == .syntax)
+        #expect(error?.position == nil)
+        let placed = QuerySyntax(.object(ObjectID(high: 1, low: 1)), clauses: [.limit(1, position: 7)])
+        #expect(throws: QueryError(.syntax, error?.message ?? "", at: 7)) { try Query(placed, schema: Fixtures.schema) }
     }
 
     @Test func theDeepestAllowedNestingParses() throws {

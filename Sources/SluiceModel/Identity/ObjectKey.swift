@@ -42,7 +42,7 @@ extension ObjectKey: Comparable {
         case (.id(let left), .id(let right)): left < right
         case (.int(let left), .int(let right)): left < right
         case (.string(let left), .string(let right)): UTF8Order.less(left, right)
-        case (.uuid(let left), .uuid(let right)): left.bytes.lexicographicallyPrecedes(right.bytes)
+        case (.uuid(let left), .uuid(let right)): UUID.compare(left, right) < 0
         default: left.rank < right.rank
         }
     }
@@ -92,6 +92,16 @@ extension ObjectKey: CustomStringConvertible {
 extension UUID {
     /// The 16 bytes in textual order.
     package var bytes: [UInt8] { withUnsafeBytes(of: uuid) { Array($0) } }
+
+    /// Negative, zero or positive, by the bytes in textual order.
+    static func compare(_ left: UUID, _ right: UUID) -> Int {
+        withUnsafeBytes(of: left.uuid) { left in
+            withUnsafeBytes(of: right.uuid) { right in
+                UTF8Order.compareBytes(
+                    left.assumingMemoryBound(to: UInt8.self), right.assumingMemoryBound(to: UInt8.self))
+            }
+        }
+    }
 
     /// A UUID of exactly 16 bytes.
     package init?(bytes: some Collection<UInt8>) {

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Strings as data: equality, order and hash by UTF-8 bytes.
 ///
 /// Swift's own operators compare by canonical equivalence ("é" composed equals "é" decomposed) and order by Unicode
@@ -5,11 +7,8 @@
 package enum UTF8Order {
     @inlinable
     package static func equal(_ left: String, _ right: String) -> Bool {
-        var left = left
-        var right = right
-        return left.withUTF8 { left in
-            right.withUTF8 { right in left.count == right.count && left.elementsEqual(right) }
-        }
+        guard left.utf8.count == right.utf8.count else { return false }
+        return compare(left, right) == 0
     }
 
     @inlinable
@@ -25,11 +24,12 @@ package enum UTF8Order {
         return left.withUTF8 { left in right.withUTF8 { right in compareBytes(left, right) } }
     }
 
-    @inlinable
+    /// Negative, zero or positive, as `memcmp` with the shorter bytes first on a common prefix.
     package static func compareBytes(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Int {
         let count = Swift.min(left.count, right.count)
-        for index in 0..<count where left[index] != right[index] {
-            return left[index] < right[index] ? -1 : 1
+        if count > 0, let left = left.baseAddress, let right = right.baseAddress {
+            let order = memcmp(left, right, count)
+            if order != 0 { return Int(order) }
         }
         return left.count - right.count
     }

@@ -1,15 +1,73 @@
 /// The one folding behind `[c]`: every Unicode scalar through its simple lower-case mapping.
 ///
-/// Evaluator and SQL call this same function, so case-insensitive comparisons agree everywhere. A scalar whose lower-case
-/// form is longer than one scalar (such as U+0130) keeps its first scalar only, so folding never changes lengths in scalars.
+/// Evaluator and SQL fold alike, so case-insensitive comparisons agree everywhere. A scalar whose lower-case form is longer
+/// than one scalar (such as U+0130) keeps its first scalar only, so folding never changes lengths in scalars. Folding what
+/// is folded changes nothing.
 package enum CaseFolding {
     /// The folded form of `string`.
     package static func fold(_ string: String) -> String {
         if string.utf8.allSatisfy({ $0 < 0x80 && !(0x41...0x5A).contains($0) }) { return string }
         var folded = String.UnicodeScalarView()
-        for scalar in string.unicodeScalars {
-            folded.append(scalar.properties.lowercaseMapping.unicodeScalars.first ?? scalar)
-        }
+        for scalar in string.unicodeScalars { folded.append(fold(scalar)) }
         return String(folded)
+    }
+
+    /// The folded form of one scalar.
+    package static func fold(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
+        if scalar.value < 0x80 { return fold(ascii: UInt8(truncatingIfNeeded: scalar.value)) }
+        return scalar.properties.lowercaseMapping.unicodeScalars.first ?? scalar
+    }
+
+    static func fold(ascii byte: UInt8) -> Unicode.Scalar {
+        Unicode.Scalar(byte &- 0x41 < 26 ? byte | 0x20 : byte)
+    }
+}
+
+/// Comparisons of folded text that fold both sides on the way: none of them allocates anything.
+extension CaseFolding {
+    /// Negative, zero or positive, as the UTF-8 bytes of the folded texts compare.
+    package static func compare(_ left: String, _ right: String) -> Int {
+        ScalarReader.read(left, right, folded: true) { left, right in
+            var (leftOffset, rightOffset) = (0, 0)
+            while leftOffset < left.end, rightOffset < right.end {
+                let (own, other) = (left.next(&leftOffset), right.next(&rightOffset))
+                if own != other { return own < other ? -1 : 1 }
+            }
+            return (leftOffset < left.end ? 1 : 0) - (rightOffset < right.end ? 1 : 0)
+        }
+    }
+
+    package static func begins(_ text: String, with prefix: String) -> Bool {
+        ScalarReader.read(text, prefix, folded: true) { begins($0, with: $1, at: 0) }
+    }
+
+    package static func ends(_ text: String, with suffix: String) -> Bool {
+        ScalarReader.read(text, suffix, folded: true) { text, suffix in
+            var (offset, suffixOffset) = (text.end, suffix.end)
+            while suffixOffset > 0 {
+                guard offset > 0, text.previous(&offset) == suffix.previous(&suffixOffset) else { return false }
+            }
+            return true
+        }
+    }
+
+    /// Costs at most the product of both lengths.
+    package static func contains(_ text: String, _ part: String) -> Bool {
+        ScalarReader.read(text, part, folded: true) { text, part in
+            var start = 0
+            while !begins(text, with: part, at: start) {
+                guard start < text.end else { return false }
+                _ = text.next(&start)
+            }
+            return true
+        }
+    }
+
+    private static func begins(_ text: ScalarReader, with prefix: ScalarReader, at start: Int) -> Bool {
+        var (offset, prefixOffset) = (start, 0)
+        while prefixOffset < prefix.end {
+            guard offset < text.end, text.next(&offset) == prefix.next(&prefixOffset) else { return false }
+        }
+        return true
     }
 }

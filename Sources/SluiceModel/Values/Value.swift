@@ -97,7 +97,7 @@ extension Value: Comparable {
         case (.bool(let left), .bool(let right)): (left ? 1 : 0) - (right ? 1 : 0)
         case (.date(let left), .date(let right)): left < right ? -1 : left == right ? 0 : 1
         case (.data(let left), .data(let right)): compareBytes(left, right)
-        case (.uuid(let left), .uuid(let right)): compareBytes(left.bytes, right.bytes)
+        case (.uuid(let left), .uuid(let right)): UUID.compare(left, right)
         case (.objectID(let left), .objectID(let right)): left < right ? -1 : left == right ? 0 : 1
         case (.decimal(let left), .decimal(let right)): compareDecimals(left, right)
         case (.link(let left), .link(let right)): left < right ? -1 : left == right ? 0 : 1

@@ -7,13 +7,13 @@ extension Checker {
         var excluded: [(path: PathSyntax, exclusion: CheckedClauses.Exclusion)] = []
         for clause in clauses {
             switch clause {
-            case .sort(let keys, _): chain.sort(by: try sortKeys(keys))
+            case .sort(let keys, let position): chain.sort(by: try sortKeys(keys), at: position)
             case .limit(let limit, let position):
                 guard limit >= 0 else {
                     throw QueryError(.typeMismatch, "LIMIT takes a whole number from 0; found \(limit)", at: position)
                 }
-                chain.limit(to: limit)
-            case .distinct(let paths, _): chain.makeDistinct(by: try distinctPaths(paths))
+                chain.limit(to: limit, at: position)
+            case .distinct(let paths, let position): chain.makeDistinct(by: try distinctPaths(paths), at: position)
             case .exclude(let paths, _):
                 for path in paths { excluded.append((path, try exclusion(path, from: scopes[0].classIndex))) }
             }
@@ -23,10 +23,10 @@ extension Checker {
             throw QueryError(
                 .limitExceeded,
                 "the query excludes \(excluded.count) paths; the limit is \(QueryLimits.exclusionCountMax)",
-                at: nil)
+                at: excluded[QueryLimits.exclusionCountMax].path.position)
         }
         var result = chain.checked()
-        for (path, exclusion) in excluded { try check(exclusion, path, positions: result.positionPaths) }
+        for (path, exclusion) in excluded { try check(exclusion, path, chain, positions: result.positionPaths) }
         result.exclusions = minimal(excluded.map(\.exclusion))
         return result
     }
@@ -115,13 +115,14 @@ extension Checker {
         return CheckedClauses.Exclusion(properties: properties, text: names.joined(separator: "."))
     }
 
-    /// Refuses to hide what tells the order of the results.
+    /// Refuses to hide what orders the results or tells them apart.
     private func check(
-        _ exclusion: CheckedClauses.Exclusion, _ syntax: PathSyntax, positions: [Query.Path]
+        _ exclusion: CheckedClauses.Exclusion, _ syntax: PathSyntax, _ chain: ClauseChain, positions: [Query.Path]
     ) throws(QueryError) {
         for path in positions where path.reads(exclusion.properties) {
+            let reason = chain.sorts(by: path) ? "the query sorts by" : "DISTINCT tells results apart by"
             throw QueryError(
-                .invalidExclusion, "EXCLUDE cannot hide '\(exclusion.text)': the query sorts by '\(path.text)'",
+                .invalidExclusion, "EXCLUDE cannot hide '\(exclusion.text)': \(reason) '\(path.text)'",
                 at: syntax.position)
         }
     }

@@ -11,46 +11,48 @@ extension Query {
         switch syntax.target {
         case .object(let id):
             guard case .constant(true) = syntax.predicate, syntax.clauses.isEmpty else {
-                throw QueryError(.syntax, "a query of one object by its id takes no condition and no clause", at: nil)
+                throw QueryError(
+                    .syntax, "a query of one object by its id takes no condition and no clause",
+                    at: syntax.predicate.position ?? syntax.clauses.first?.position)
             }
             try self.init(
                 className: "", classIndex: -1, object: id, predicate: .constant(true), clauses: CheckedClauses(),
-                text: "OBJECT(\(id))")
+                text: "OBJECT(\(id))", of: syntax)
         case .objects(let className, let position):
             let classIndex = try checker.classIndex(className, at: position)
             let predicate = try checker.on(classIndex).predicate(syntax.predicate)
-            try checker.checkLimits(predicate)
+            try checker.checkLimits(predicate, of: syntax.predicate)
             let clauses = try checker.on(classIndex).clauses(syntax.clauses)
             var text = schema[classIndex].name
             if case .constant(true) = predicate {} else { text += " WHERE " + CanonicalText.predicate(predicate) }
             try self.init(
                 className: schema[classIndex].name, classIndex: classIndex, predicate: predicate, clauses: clauses,
-                text: text + clauses.text)
-            try checkDepth(schema)
+                text: text + clauses.text, of: syntax)
+            try checkDepth(schema, at: syntax.predicate.deepestPosition)
         }
     }
 
     /// Refuses what SQLite's parser would.
-    private func checkDepth(_ schema: Schema) throws(QueryError) {
+    private func checkDepth(_ schema: Schema, at position: Int?) throws(QueryError) {
         let compiler = SQLCompiler(schema: schema)
         for statement in [compiler.select(self, .count), compiler.select(self, .count, restrictedTo: "1")]
         where statement.parserDepth > SQLStatement.parserDepthMax {
             throw QueryError(
                 .limitExceeded, "the query is nested too deep to run; write it with fewer conditions within each other",
-                at: nil)
+                at: position)
         }
     }
 
     private init(
         className: String, classIndex: Int, object: ObjectID? = nil, predicate: Predicate, clauses: CheckedClauses,
-        text: String
+        text: String, of syntax: QuerySyntax
     ) throws(QueryError) {
         guard text.utf8.count <= QueryLimits.textLengthMax else {
             throw QueryError(
                 .limitExceeded,
                 "the query's canonical text is \(text.utf8.count) bytes long; the limit is "
                     + "\(QueryLimits.textLengthMax)",
-                at: nil)
+                at: syntax.predicate.position ?? syntax.clauses.first?.position)
         }
         self.className = className
         self.classIndex = classIndex

@@ -50,7 +50,7 @@ struct Checker {
     func predicate(
         _ syntax: PredicateSyntax, depth: Int = 0
     ) throws(QueryError) -> Query.Predicate {
-        // One level of parentheses can hold an OR of ANDs of negations.
+        // One level of parentheses can hold an OR of ANDs of negations; text is never deeper, so there is no position.
         guard depth <= QueryLimits.depthMax * 4 else {
             throw QueryError(
                 .limitExceeded, "conditions are nested more than \(QueryLimits.depthMax * 4) deep", at: nil)
@@ -74,17 +74,20 @@ struct Checker {
     }
 
     /// Refuses what would not parse again, or not compile.
-    func checkLimits(_ predicate: Query.Predicate) throws(QueryError) {
+    func checkLimits(_ predicate: Query.Predicate, of syntax: PredicateSyntax) throws(QueryError) {
         var size = QuerySize()
         size.add(predicate)
         let limits = [
-            (size.nodeCount, QueryLimits.nodeCountMax, "conditions"),
-            (size.constantCount, QueryLimits.constantCountMax, "constants"),
-            (size.listCount, QueryLimits.listCountMax, "elements in a list"),
-            (predicate.parenthesesDepth, QueryLimits.depthMax, "parentheses within each other"),
+            (size.nodeCount, QueryLimits.nodeCountMax, "conditions", syntax.position),
+            (size.constantCount, QueryLimits.constantCountMax, "constants", syntax.position),
+            (size.listCount, QueryLimits.listCountMax, "elements in a list", syntax.position),
+            (
+                predicate.parenthesesDepth, QueryLimits.depthMax, "parentheses within each other",
+                syntax.deepestPosition
+            ),
         ]
-        for (count, limit, what) in limits where count > limit {
-            throw QueryError(.limitExceeded, "the query has \(count) \(what); the limit is \(limit)", at: nil)
+        for (count, limit, what, position) in limits where count > limit {
+            throw QueryError(.limitExceeded, "the query has \(count) \(what); the limit is \(limit)", at: position)
         }
     }
 }

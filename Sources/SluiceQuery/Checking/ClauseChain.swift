@@ -11,30 +11,47 @@ struct ClauseChain {
     /// The position of the primary key, which leaves no ties.
     let uniqueKey: Int?
     private var clauses: [Clause] = []
+    /// Where each clause stands in the text; of neighbours that became one, the last.
+    private var positions: [Int?] = []
 
     init(uniqueKey: Int?) { self.uniqueKey = uniqueKey }
 
     /// A later sort is the stronger one, as if the earlier had put the objects in order before.
-    mutating func sort(by keys: [SortKey]) {
+    mutating func sort(by keys: [SortKey], at position: Int?) {
         if case .sort(let earlier) = clauses.last {
-            clauses[clauses.count - 1] = .sort(significant(keys + earlier))
+            replaceLast(with: .sort(significant(keys + earlier)), at: position)
         } else {
-            clauses.append(.sort(significant(keys)))
+            append(.sort(significant(keys)), at: position)
         }
     }
 
-    mutating func limit(to limit: Int) {
+    mutating func limit(to limit: Int, at position: Int?) {
         if case .limit(let earlier) = clauses.last {
-            clauses[clauses.count - 1] = .limit(min(limit, earlier))
+            replaceLast(with: .limit(min(limit, earlier)), at: position)
         } else {
-            clauses.append(.limit(limit))
+            append(.limit(limit), at: position)
         }
     }
 
-    mutating func makeDistinct(by paths: [Query.Path]) {
+    mutating func makeDistinct(by paths: [Query.Path], at position: Int?) {
         let sorted = paths.sorted { UTF8Order.less($0.text, $1.text) }
         if case .distinct(let earlier) = clauses.last, earlier == sorted { return }
-        clauses.append(.distinct(sorted))
+        append(.distinct(sorted), at: position)
+    }
+
+    private mutating func append(_ clause: Clause, at position: Int?) {
+        clauses.append(clause)
+        positions.append(position)
+    }
+
+    private mutating func replaceLast(with clause: Clause, at position: Int?) {
+        clauses[clauses.count - 1] = clause
+        positions[clauses.count - 1] = position
+    }
+
+    /// Whether the results are ordered by a path, and not only told apart by it.
+    func sorts(by path: Query.Path) -> Bool {
+        clauses.contains { if case .sort(let keys) = $0 { keys.contains { $0.path == path } } else { false } }
     }
 
     /// The keys that can matter: each path once, and none after the primary key.
@@ -48,7 +65,7 @@ struct ClauseChain {
     }
 
     func checkLimits() throws(QueryError) {
-        for clause in clauses {
+        for (clause, position) in zip(clauses, positions) {
             let (count, what) =
                 switch clause {
                 case .sort(let keys): (keys.count, "sorts by")
@@ -58,13 +75,14 @@ struct ClauseChain {
             guard count <= QueryLimits.sortKeyCountMax else {
                 throw QueryError(
                     .limitExceeded, "the query \(what) \(count) keys; the limit is \(QueryLimits.sortKeyCountMax)",
-                    at: nil)
+                    at: position)
             }
         }
         guard clauses.count <= QueryLimits.stageCountMax else {
             throw QueryError(
                 .limitExceeded,
-                "the query has \(clauses.count) clauses in turn; the limit is \(QueryLimits.stageCountMax)", at: nil)
+                "the query has \(clauses.count) clauses in turn; the limit is \(QueryLimits.stageCountMax)",
+                at: positions[QueryLimits.stageCountMax])
         }
     }
 

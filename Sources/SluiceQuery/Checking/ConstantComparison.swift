@@ -47,9 +47,7 @@ struct ConstantComparison {
                 .typeMismatch, "unsupported comparison between type '\(left.kindName)' and type '\(right.kindName)'",
                 at: syntax.position)
         }
-        let ignoresCase = syntax.ignoresCase
-        return ValueComparison(comparison, ignoresCase: ignoresCase)
-            .holds(left, ignoresCase ? right.folded : right)
+        return ValueComparison(comparison, ignoresCase: syntax.ignoresCase).holds(left, right)
     }
 
     private func value(_ literal: LiteralSyntax) throws(QueryError) -> Value {

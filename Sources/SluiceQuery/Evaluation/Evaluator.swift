@@ -14,14 +14,16 @@ package struct Evaluator: Sendable {
     }
 
     /// Whether an object of the queried class satisfies the predicate. Limit and sort play no part.
+    ///
+    /// Allocates nothing itself, but for arithmetic with decimals, sums and averages of them, and their comparison with
+    /// numbers of other types.
     package func matches(_ row: Row, in source: any ObjectSource) throws -> Bool {
-        try root.matches(EvaluationContext(row), source)
+        try EvaluationContext.with(row) { try root.matches($0, source) }
     }
 
     /// The values that place a result: one for each key of the sort, then one for each further position path.
     package func sortValues(of row: Row, in source: any ObjectSource) throws -> [Value] {
-        let context = EvaluationContext(row)
-        return try positions.map { try $0.value(in: context, source) }
+        try EvaluationContext.with(row) { context in try positions.map { try $0.value(in: context, source) } }
     }
 
     /// Whether everything that predicate and sort read is here: false if a property on their paths is absent, on the

@@ -9,8 +9,10 @@ final class EvaluatorLeaf: Sendable {
     private let isAll: Bool
     private let isAllOnRight: Bool
     private let isNegated: Bool
-    /// Whether what is read on the right has to be folded, as constants are already.
-    private let foldsRight: Bool
+    /// Whether both sides have one value.
+    private let isSingle: Bool
+    /// About how long the judgement takes; more than any ``PropertyTest``.
+    let cost: Int
 
     init(_ source: Query.Comparison, isNegated: Bool, schema: Schema) {
         self.isNegated = isNegated
@@ -20,7 +22,8 @@ final class EvaluatorLeaf: Sendable {
         isMembership = source.comparison == .isIn
         isAll = source.quantifier == .all
         isAllOnRight = source.rightQuantifier == .all
-        if case .path = source.right { foldsRight = source.ignoresCase } else { foldsRight = false }
+        isSingle = !source.left.isToMany && !source.right.isToMany
+        cost = source.paths.reduce(4) { $0 + $1.cost }
     }
 
     func matches(_ context: EvaluationContext, _ source: any ObjectSource) throws -> Bool {
@@ -28,6 +31,7 @@ final class EvaluatorLeaf: Sendable {
     }
 
     private func holds(_ context: EvaluationContext, _ source: any ObjectSource) throws -> Bool {
+        if isSingle { return comparison.holds(try left.value(context, source), try right.value(context, source)) }
         if case .list(let values) = right {
             return try quantified(left, isAll, context, source) { value in
                 if isMembership { return comparison.isMember(value, of: values) }
@@ -36,16 +40,10 @@ final class EvaluatorLeaf: Sendable {
                     : values.contains { comparison.holds(value, $0) }
             }
         }
-        guard right.isToMany else {
-            let other = folded(try right.value(context, source))
-            return try quantified(left, isAll, context, source) { comparison.holds($0, other) }
-        }
         return try quantified(left, isAll, context, source) { value in
-            try quantified(right, isAllOnRight, context, source) { comparison.holds(value, folded($0)) }
+            try quantified(right, isAllOnRight, context, source) { comparison.holds(value, $0) }
         }
     }
-
-    private func folded(_ value: Value) -> Value { foldsRight ? value.folded : value }
 
     /// All values pass if none fails.
     private func quantified(
@@ -53,6 +51,21 @@ final class EvaluatorLeaf: Sendable {
         _ test: (Value) throws -> Bool
     ) throws -> Bool {
         try operand.anyValue(context, source) { try test($0) != isAll } != isAll
+    }
+}
+
+extension Query.Path {
+    /// About how long reading takes.
+    fileprivate var cost: Int {
+        let own = steps.reduce(1) { $0 + ($1.isToMany ? 64 : 16) }
+        return switch leaf {
+        case .elements, .keys, .whole: own + 8
+        case .link, .presence: own + 16
+        case .backlinkCount: own + 64
+        case .aggregate(_, let elements): own + 16 + elements.cost
+        case .subquery(let subquery): own + 64 + subquery.collection.cost
+        default: own
+        }
     }
 }
 

@@ -1,27 +1,50 @@
 internal import SluiceModel
 
 /// A predicate made ready to run.
-indirect enum EvaluatorNode: Sendable {
+enum EvaluatorNode: Sendable {
     case constant(Bool)
+    case test(PropertyTest)
+    case leaf(EvaluatorLeaf)
+    /// The cheapest operands first.
     case and([EvaluatorNode])
     case or([EvaluatorNode])
-    case leaf(EvaluatorLeaf)
 
     init(_ predicate: Query.Predicate, schema: Schema) {
         switch predicate {
         case .constant(let isTrue): self = .constant(isTrue)
-        case .and(let operands): self = .and(operands.map { EvaluatorNode($0, schema: schema) })
-        case .or(let operands): self = .or(operands.map { EvaluatorNode($0, schema: schema) })
-        case .comparison(let comparison):
-            self = .leaf(EvaluatorLeaf(comparison, isNegated: false, schema: schema))
-        case .not(let comparison):
-            self = .leaf(EvaluatorLeaf(comparison, isNegated: true, schema: schema))
+        case .and(let operands): self = .and(Self.ordered(operands, schema))
+        case .or(let operands): self = .or(Self.ordered(operands, schema))
+        case .comparison(let comparison): self.init(comparison, isNegated: false, schema)
+        case .not(let comparison): self.init(comparison, isNegated: true, schema)
+        }
+    }
+
+    private init(_ comparison: Query.Comparison, isNegated: Bool, _ schema: Schema) {
+        if let test = PropertyTest(comparison, isNegated: isNegated) {
+            self = .test(test)
+        } else {
+            self = .leaf(EvaluatorLeaf(comparison, isNegated: isNegated, schema: schema))
+        }
+    }
+
+    private static func ordered(_ operands: [Query.Predicate], _ schema: Schema) -> [EvaluatorNode] {
+        operands.map { EvaluatorNode($0, schema: schema) }.sorted { $0.cost < $1.cost }
+    }
+
+    /// About how long the judgement takes, for comparison only.
+    private var cost: Int {
+        switch self {
+        case .constant: 0
+        case .test(let test): test.isOfText ? 2 : 1
+        case .leaf(let leaf): leaf.cost
+        case .and(let operands), .or(let operands): operands.reduce(0) { $0 + $1.cost }
         }
     }
 
     func matches(_ context: EvaluationContext, _ source: any ObjectSource) throws -> Bool {
         switch self {
         case .constant(let isTrue): return isTrue
+        case .test(let test): return test.passes(context)
         case .leaf(let leaf): return try leaf.matches(context, source)
         case .and(let operands):
             for operand in operands where try !operand.matches(context, source) { return false }

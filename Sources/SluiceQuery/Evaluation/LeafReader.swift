@@ -89,9 +89,11 @@ final class LeafReader: Sendable {
         case .backlinkCount(let backlinks): return .int(try count(backlinks, to: row.key, source))
         case .aggregate(let operation, _):
             var aggregation = Aggregation(operation, of: elementType)
-            _ = try elements?.anyValue(in: EvaluationContext(row), source) { value in
-                aggregation.add(value)
-                return false
+            _ = try EvaluationContext.with(row) { context in
+                try elements?.anyValue(in: context, source) { value in
+                    aggregation.add(value)
+                    return false
+                }
             }
             return aggregation.result
         case .subquery: return .int(try matchCount(context, source))
@@ -111,11 +113,18 @@ final class LeafReader: Sendable {
 
     private func whole(_ value: Value, _ source: any ObjectSource) throws -> Value {
         guard target != nil else { return value }
-        return switch value {
-        case .list(let elements): .list(try elements.map { try present($0, source) })
-        case .set(let elements): .set(try elements.map { try present($0, source) })
-        default: value
+        switch value {
+        case .list(let elements) where try hasGhosts(elements, source):
+            return .list(try elements.map { try present($0, source) })
+        case .set(let elements) where try hasGhosts(elements, source):
+            return .set(try elements.map { try present($0, source) })
+        default: return value
         }
+    }
+
+    private func hasGhosts(_ elements: [Value], _ source: any ObjectSource) throws -> Bool {
+        for case .link(let key) in elements where try !isPresent(key, source) { return true }
+        return false
     }
 
     private func count(
@@ -136,8 +145,9 @@ final class LeafReader: Sendable {
     private func matchCount(_ context: EvaluationContext, _ source: any ObjectSource) throws -> Int64 {
         guard let elements, let condition else { return 0 }
         var count: Int64 = 0
-        _ = try elements.anyEnd(of: context.row(at: elements.scope), in: source) { end in
-            if case .row(let row) = end, try condition.matches(context.entering(row), source) { count += 1 }
+        _ = try elements.anyEnd(of: context.row(at: elements.scope).pointee, in: source) { end in
+            guard case .row(let row) = end else { return false }
+            if try context.entering(row, { try condition.matches($0, source) }) { count += 1 }
             return false
         }
         return count

@@ -2,34 +2,37 @@ internal import SluiceModel
 
 /// `LIKE`: `?` stands for one Unicode scalar, `*` for any run of them, everything else for itself.
 package enum LikePattern {
-    /// Whether the whole of `text` fits `pattern`. Costs at most the product of both lengths.
+    /// Whether the whole of `text` fits `pattern`. Costs at most the product of both lengths, and allocates nothing.
     ///
-    /// - Parameter ignoresCase: fold the text first; the pattern must be folded already.
+    /// - Parameter ignoresCase: compare as if text and pattern were folded.
     package static func matches(_ pattern: String, _ text: String, ignoresCase: Bool) -> Bool {
-        let pattern = pattern.unicodeScalars
-        let folded = ignoresCase ? CaseFolding.fold(text) : text
-        let text = folded.unicodeScalars
-        var patternIndex = pattern.startIndex
-        var textIndex = text.startIndex
+        ScalarReader.read(pattern, text, folded: ignoresCase) { matches($0, $1) }
+    }
+
+    private static func matches(_ pattern: ScalarReader, _ text: ScalarReader) -> Bool {
+        var patternOffset = 0
+        var textOffset = 0
         // Where to go on when what follows the last `*` turns out not to fit.
-        var retry: (pattern: String.UnicodeScalarIndex, text: String.UnicodeScalarIndex)?
-        while textIndex < text.endIndex {
-            if patternIndex < pattern.endIndex, pattern[patternIndex] == "*" {
-                patternIndex = pattern.index(after: patternIndex)
-                retry = (patternIndex, textIndex)
-            } else if patternIndex < pattern.endIndex,
-                pattern[patternIndex] == "?" || pattern[patternIndex] == text[textIndex]
-            {
-                patternIndex = pattern.index(after: patternIndex)
-                textIndex = text.index(after: textIndex)
-            } else if let last = retry {
-                patternIndex = last.pattern
-                textIndex = text.index(after: last.text)
-                retry = (patternIndex, textIndex)
-            } else {
-                return false
+        var retry: (pattern: Int, text: Int)?
+        while textOffset < text.end {
+            if patternOffset < pattern.end {
+                let expected = pattern.next(&patternOffset)
+                if expected == "*" {
+                    retry = (patternOffset, textOffset)
+                    continue
+                }
+                let found = text.next(&textOffset)
+                if expected == "?" || expected == found { continue }
             }
+            guard let last = retry else { return false }
+            patternOffset = last.pattern
+            textOffset = last.text
+            _ = text.next(&textOffset)
+            retry = (patternOffset, textOffset)
         }
-        return pattern[patternIndex...].allSatisfy { $0 == "*" }
+        while patternOffset < pattern.end {
+            guard pattern.next(&patternOffset) == "*" else { return false }
+        }
+        return true
     }
 }

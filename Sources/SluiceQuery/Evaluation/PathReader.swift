@@ -47,9 +47,10 @@ final class PathReader: Sendable {
     func anyValue(
         in context: EvaluationContext, _ source: any ObjectSource, _ test: (Value) throws -> Bool
     ) throws -> Bool {
+        if singleFrom == 0 { return try test(value(in: context, source)) }
         let row = context.row(at: scope)
-        if steps.isEmpty { return try leaf.anyValue(of: row, context, source, test) }
-        return try anyEnd(of: row, in: source) { end in
+        if steps.isEmpty { return try leaf.anyValue(of: row.pointee, context, source, test) }
+        return try anyEnd(of: row.pointee, in: source) { end in
             switch end {
             case .row(let row): try leaf.anyValue(of: row, context, source, test)
             case .key(let key): try test(leaf.value(of: key))
@@ -61,17 +62,32 @@ final class PathReader: Sendable {
     /// The value of a path that has one.
     func value(in context: EvaluationContext, _ source: any ObjectSource) throws -> Value {
         let row = context.row(at: scope)
-        if steps.isEmpty { return try leaf.value(of: row, context, source) }
-        var result = brokenValue
-        _ = try anyEnd(of: row, in: source) { end in
-            switch end {
-            case .row(let row): result = try leaf.value(of: row, context, source)
-            case .key(let key): result = leaf.value(of: key)
-            case .broken: break
-            }
-            return true
+        if steps.isEmpty { return try leaf.value(of: row.pointee, context, source) }
+        return try value(behind: 0, of: row.pointee, context, source)
+    }
+
+    /// The value at the end of single links from one on.
+    private func value(
+        behind index: Int, of row: Row, _ context: EvaluationContext, _ source: any ObjectSource
+    ) throws -> Value {
+        guard let key = key(steps[index], in: row) else { return brokenValue }
+        let object = ObjectRef(steps[index].targetClass, key)
+        let isLast = index == steps.count - 1
+        if isLast, endsAtKey { return try source.isPresent(object) ? leaf.value(of: key) : brokenValue }
+        guard let target = try source.row(object) else { return brokenValue }
+        return isLast
+            ? try leaf.value(of: target, context, source)
+            : try value(behind: index + 1, of: target, context, source)
+    }
+
+    /// The target of a single link.
+    private func key(_ step: Query.Path.Step, in row: Row) -> ObjectKey? {
+        if let selection = step.selection {
+            if case .link(let key) = row.values[step.property].element(at: selection) { return key }
+        } else if case .link(let key) = row.values[step.property] {
+            return key
         }
-        return result
+        return nil
     }
 
     // MARK: Objects

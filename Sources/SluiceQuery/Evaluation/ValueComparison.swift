@@ -6,7 +6,7 @@ struct ValueComparison {
     private let comparison: ComparisonOperator
     private let ignoresCase: Bool
 
-    /// - Parameter ignoresCase: fold the left text; the right one must be folded already.
+    /// - Parameter ignoresCase: compare texts as if both were folded.
     init(_ comparison: ComparisonOperator, ignoresCase: Bool) {
         self.comparison = comparison
         self.ignoresCase = ignoresCase
@@ -17,7 +17,7 @@ struct ValueComparison {
         if left.isNull || right.isNull { return holdsWithNull(left.isNull, right.isNull) }
         if comparison.isTextSearch { return search(left, right) }
         if ignoresCase, case .string(let text) = left, case .string(let other) = right {
-            return UTF8Order.equal(CaseFolding.fold(text), other) == (comparison == .equal)
+            return (CaseFolding.compare(text, other) == 0) == (comparison == .equal)
         }
         if let isEqual = Self.isEqual(wholes: left, right) { return isEqual == (comparison == .equal) }
         guard let order = Self.order(left, right) else { return comparison == .notEqual }
@@ -34,16 +34,22 @@ struct ValueComparison {
 
     /// Whether a value is among those given, which must be sorted, and folded if case is ignored.
     func isMember(_ value: Value, of sorted: [Value]) -> Bool {
-        let value = ignoresCase ? value.folded : value
         var low = 0
         var high = sorted.count
         while low < high {
             let middle = (low + high) / 2
-            let order = Value.compare(sorted[middle], value)
+            let order = memberOrder(sorted[middle], value)
             if order == 0 { return true }
             if order < 0 { low = middle + 1 } else { high = middle }
         }
         return false
+    }
+
+    private func memberOrder(_ member: Value, _ value: Value) -> Int {
+        if ignoresCase, case .string(let member) = member, case .string(let value) = value {
+            return CaseFolding.compare(member, value)
+        }
+        return Value.compare(member, value)
     }
 
     private func holdsWithNull(_ left: Bool, _ right: Bool) -> Bool {
@@ -114,12 +120,21 @@ struct ValueComparison {
         switch (left, right) {
         case (.string(let text), .string(let needle)):
             if comparison == .like { return LikePattern.matches(needle, text, ignoresCase: ignoresCase) }
-            var folded = ignoresCase ? CaseFolding.fold(text) : text
+            if ignoresCase { return searchFolded(text, needle) }
+            var text = text
             var needle = needle
-            return folded.withUTF8 { text in needle.withUTF8 { search(text, $0) } }
+            return text.withUTF8 { text in needle.withUTF8 { search(text, $0) } }
         case (.data(let bytes), .data(let needle)):
             return bytes.withUnsafeBufferPointer { bytes in needle.withUnsafeBufferPointer { search(bytes, $0) } }
         default: return false
+        }
+    }
+
+    private func searchFolded(_ text: String, _ needle: String) -> Bool {
+        switch comparison {
+        case .beginsWith: CaseFolding.begins(text, with: needle)
+        case .endsWith: CaseFolding.ends(text, with: needle)
+        default: CaseFolding.contains(text, needle)
         }
     }
 

@@ -13,33 +13,29 @@ struct ValueTest {
 
     private let comparison: ValueComparison
     private let operand: Operand
-    private let ignoresCase: Bool
 
-    /// A test of what stands on the left of `value`, which must be folded if the comparison ignores case.
+    /// A test of what stands on the left of `value`.
     init(_ comparison: ComparisonOperator, _ value: Value, ignoresCase: Bool) {
         self.comparison = ValueComparison(comparison, ignoresCase: ignoresCase)
-        self.ignoresCase = ignoresCase
         operand = .right(value)
     }
 
     /// A test of what stands on the right of `value`.
     init(_ value: Value, _ comparison: ComparisonOperator, ignoresCase: Bool) {
         self.comparison = ValueComparison(comparison, ignoresCase: ignoresCase)
-        self.ignoresCase = ignoresCase
         operand = .left(value)
     }
 
     /// Whether a value is among those given, which must be sorted, and folded if the test ignores case.
     init(isIn values: [Value], ignoresCase: Bool) {
         comparison = ValueComparison(.isIn, ignoresCase: ignoresCase)
-        self.ignoresCase = ignoresCase
         operand = .list(values)
     }
 
     func passes(_ value: Value) -> Bool {
         switch operand {
         case .right(let constant): comparison.holds(value, constant)
-        case .left(let constant): comparison.holds(constant, ignoresCase ? value.folded : value)
+        case .left(let constant): comparison.holds(constant, value)
         case .list(let values): comparison.isMember(value, of: values)
         }
     }

@@ -4,14 +4,18 @@ package import SluiceModel
 /// Gathers values for an aggregate.
 ///
 /// Null is left out, and NaN is neither a minimum nor a maximum. The result does not depend on the order of the values:
-/// sums of floating-point numbers and of decimals add them in ascending order. A sum of integers that 64 bits do not hold is null.
+/// sums and averages of floating-point numbers are exact and rounded once, decimals are added in ascending order. A sum of
+/// integers that 64 bits do not hold is null.
+///
+/// Nothing is allocated but for sums and averages of decimals, whose own arithmetic allocates. A value of this type is
+/// large: keep it where it is.
 package struct Aggregation {
     private let operation: AggregateOperation
     private let type: ScalarType
     private var count = 0
     private var extreme = Value.null
     private var total: Int128 = 0
-    private var doubles: [Double] = []
+    private var doubles = ExactSum()
     private var decimals: [Decimal] = []
 
     package init(_ operation: AggregateOperation, of type: ScalarType) {
@@ -25,8 +29,8 @@ package struct Aggregation {
         switch (operation, value) {
         case (.minimum, _), (.maximum, _): compare(value)
         case (_, .int(let number)): total += Int128(number)
-        case (_, .float(let number)): doubles.append(Double(number))
-        case (_, .double(let number)): doubles.append(number)
+        case (_, .float(let number)): doubles.add(Double(number))
+        case (_, .double(let number)): doubles.add(number)
         case (_, .decimal(let number)): decimals.append(number)
         default: break
         }
@@ -52,7 +56,7 @@ package struct Aggregation {
             switch type {
             case .int: return .double(Double(total) / Double(count))
             case .decimal: return Arithmetic.apply(.divide, sum, .decimal(Decimal(count)), as: .decimal)
-            default: return .double(doubleSum / Double(count))
+            default: return .double(doubles.divided(by: count))
             }
         }
     }
@@ -64,13 +68,8 @@ package struct Aggregation {
             decimals.sorted { $1.isNaN ? !$0.isNaN : $0 < $1 }.reduce(Value.decimal(0)) {
                 Arithmetic.apply(.add, $0, .decimal($1), as: .decimal)
             }
-        default: .double(doubleSum)
+        default: .double(doubles.divided(by: 1))
         }
-    }
-
-    private var doubleSum: Double {
-        if doubles.contains(where: \.isNaN) { return .nan }
-        return doubles.count < 3 ? doubles.reduce(0, +) : doubles.sorted().reduce(0, +)
     }
 }
 

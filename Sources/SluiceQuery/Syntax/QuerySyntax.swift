@@ -18,6 +18,15 @@ public struct QuerySyntax: Sendable {
         case limit(Int, position: Int? = nil)
         case distinct([PathSyntax], position: Int? = nil)
         case exclude([PathSyntax], position: Int? = nil)
+
+        /// Where the clause begins in the text, in UTF-8 bytes.
+        package var position: Int? {
+            switch self {
+            case .sort(_, let position), .limit(_, let position), .distinct(_, let position),
+                .exclude(_, let position):
+                position
+            }
+        }
     }
 
     /// One key of a sort.

@@ -158,9 +158,7 @@ enum NaiveNumbers {
             let total = values.sorted().reduce(Decimal(0)) { $0 + decimal($1) }
             return .decimal(isAverage ? total / Decimal(values.count) : total)
         default:
-            if numbers.count < values.count { return .double(.nan) }
-            let total = values.map(double).sorted().reduce(0, +)
-            return .double(isAverage ? total / Double(values.count) : total)
+            return .double(NaiveSum.quotient(values.map(double), by: isAverage ? values.count : 1))
         }
     }
 }
