@@ -99,15 +99,15 @@ let package = Package(
             name: "Benchmarks",
             dependencies: [
                 "Sluice", "SluiceServer", "SluiceModel", "SluiceQuery", "SluiceWire", "SluiceTransport",
-                "SluiceStorage", "CSQLite", "CEpoll", "AllocationCounter",
+                "SluiceStorage", "CSQLite", "CEpoll", "CAllocationCounter",
             ], path: "Benchmarks", swiftSettings: settings),
         // Shared by tests and benchmarks.
-        .target(name: "AllocationCounter", path: "Tests/AllocationCounter", swiftSettings: settings),
+        .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
 
         // What several test targets need: a generator with a seed, and programs that run.
         .target(name: "TestSupport", path: "Tests/Support", swiftSettings: settings),
         tests("SluiceModel"),
-        tests("SluiceQuery", ["SluiceModel", "CSQLite", "AllocationCounter", "TestSupport"]),
+        tests("SluiceQuery", ["SluiceModel", "CSQLite", "CAllocationCounter", "TestSupport"]),
         tests("SluiceViews", ["SluiceModel", "SluiceQuery", "TestSupport"]),
         tests("SluiceWire", ["SluiceModel"]),
         tests("SluiceTransport", ["CEpoll", "TestSupport"]),

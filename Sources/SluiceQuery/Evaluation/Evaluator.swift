@@ -15,8 +15,8 @@ package struct Evaluator: Sendable {
 
     /// Whether an object of the queried class satisfies the predicate. Limit and sort play no part.
     ///
-    /// Allocates nothing itself, but for arithmetic with decimals, sums and averages of them, and their comparison with
-    /// numbers of other types.
+    /// Allocates nothing, but for what Foundation does in arithmetic and comparisons of decimals, and for collections of
+    /// links that are compared as a whole and lead to what is not here.
     package func matches(_ row: Row, in source: any ObjectSource) throws -> Bool {
         try EvaluationContext.with(row) { try root.matches($0, source) }
     }

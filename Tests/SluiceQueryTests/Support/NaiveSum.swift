@@ -64,7 +64,8 @@ struct NaiveSum {
 
     private static func divide(_ number: Natural, by divisor: Int) -> (quotient: Natural, hasRest: Bool) {
         var quotient = number
-        var rest = 0
+        let divisor = UInt128(divisor)
+        var rest: UInt128 = 0
         for index in number.indices.reversed() {
             rest = rest * 2 + (number[index] ? 1 : 0)
             quotient[index] = rest >= divisor
