@@ -7,6 +7,7 @@ internal import SluiceWire
 extension ClientEngine {
     /// Adds to the interest in a query; the first asks the server for it.
     func addInterest(_ query: Query) throws -> Interest {
+        try checkOutsideTransaction()
         if let interest = interests[query.hash] {
             interest.holderCount += 1
             return interest
@@ -48,10 +49,14 @@ extension ClientEngine {
     }
 
     /// Ends syncing of a query that was kept without holders; does nothing while somebody observes it.
+    ///
+    /// Within a write, it happens after it.
     package func stopSyncing(_ query: Query, purging: Bool) throws {
-        guard let interest = interests[query.hash] else { return }
-        interest.isKept = false
-        if interest.holderCount == 0 { try endInterest(interest, purging: purging) }
+        try outsideTransaction { engine in
+            guard let interest = engine.interests[query.hash] else { return }
+            interest.isKept = false
+            if interest.holderCount == 0 { try engine.endInterest(interest, purging: purging) }
+        }
     }
 
     private func endInterest(_ interest: Interest, purging: Bool) throws {

@@ -62,6 +62,8 @@ package final class ClientEngine {
     package var onRejection: ((WriteRejection) -> Void)?
     /// Refused writes that were taken back in the open transaction.
     var takenBack: [WriteRejection] = []
+    /// What was asked for within a transaction and cannot be part of it.
+    private var afterTransaction: [(ClientEngine) throws -> Void] = []
     private var lastNumber: UInt64 = 0
     private var hasGrownSchema = false
 
@@ -131,9 +133,31 @@ package final class ClientEngine {
         if try !storage.merge(other, sides: ("this store", side)).isEmpty { hasGrownSchema = true }
     }
 
+    /// Runs `body` now or, while a transaction is open, as soon as that has ended, however it does.
+    func outsideTransaction(_ body: @escaping (ClientEngine) throws -> Void) throws {
+        guard storage.isInTransaction else { return try body(self) }
+        afterTransaction.append(body)
+    }
+
+    func checkOutsideTransaction() throws {
+        guard !storage.isInTransaction else {
+            throw StoreError(.insideWrite, "this cannot be done within a write; do it before or after")
+        }
+    }
+
+    private func runAfterTransaction() {
+        let bodies = afterTransaction
+        afterTransaction = []
+        for body in bodies { recording("what a write asked for could not be done after it") { try body(self) } }
+    }
+
     /// Runs `body` in one storage transaction, then tells observers what it changed.
+    ///
+    /// - Throws: ``StoreError/Code/insideWrite`` when a transaction is open.
     @discardableResult
     func transaction<Result>(_ origin: ChangeOrigin, _ body: (StoreTransaction) throws -> Result) throws -> Result {
+        try checkOutsideTransaction()
+        defer { if !afterTransaction.isEmpty { runAfterTransaction() } }
         let transaction = StoreTransaction(storage, isObserved: !hub.isEmpty)
         try storage.begin()
         let result: Result

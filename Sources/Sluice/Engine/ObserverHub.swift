@@ -136,14 +136,16 @@ extension ClientEngine {
     /// Says that the consumer of an observation has taken its last event.
     package func observerIsReady(_ id: UInt64) { hub.consumerIsReady(id, now: now()) }
 
-    /// Ends an observation.
+    /// Ends an observation. Within a write its events end at once, and the rest happens after the write.
     ///
     /// - Parameters:
     ///   - keeping: whether the query keeps syncing without observers.
     ///   - purging: whether the query's objects leave this store, if syncing ends.
     package func endObservation(_ id: UInt64, keeping: Bool, purging: Bool) throws {
         guard let observer = hub.remove(id) else { return }
-        try releaseInterest(observer.interest, keeping: keeping, purging: purging)
+        try outsideTransaction { engine in
+            try engine.releaseInterest(observer.interest, keeping: keeping, purging: purging)
+        }
     }
 
     /// Holds an interest without observing, and calls back with its status until the callback returns true.

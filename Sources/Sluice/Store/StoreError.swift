@@ -10,6 +10,8 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let invalidConfiguration = Code(description: "invalidConfiguration")
         /// The store was closed.
         public static let closed = Code(description: "closed")
+        /// Something that cannot be done from within a write transaction.
+        public static let insideWrite = Code(description: "insideWrite")
         /// The schema has no class of that name.
         public static let unknownClass = Code(description: "unknownClass")
         /// An object to be inserted is here already.
