@@ -69,6 +69,6 @@ extension ClientEngine {
         interest.record.version = 0
         let message = try subscribeMessage(interest)
         send([.unsubscribe(session: SyncSession.number, subscription: subscription), message])
-        interest.notifyWaiters()
+        notifyWaiters(of: interest)
     }
 }

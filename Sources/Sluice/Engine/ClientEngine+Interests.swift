@@ -138,6 +138,4 @@ extension ClientEngine {
             return count
         }
     }
-
-    func notifyStatus(of interest: Interest) { interest.notifyWaiters() }
 }

@@ -100,7 +100,7 @@ extension ClientEngine {
             try storage.updateSubscription(interest.record)
             transaction.noteRebuild(interest.record.id)
         }
-        interest.notifyWaiters()
+        notifyWaiters(of: interest)
         try retireOutboxIfCaughtUp()
     }
 
@@ -120,7 +120,7 @@ extension ClientEngine {
     private func apply(_ messages: [ServerMessage]) throws {
         lastProblem = nil
         guard let map = session.map else { throw SyncError(.protocolViolation, "objects before the session is open") }
-        var concerned: Set<UInt64> = []
+        var concerned: [UInt64: Interest] = [:]
         var pages: UInt64 = 0
         let origin = ChangeOrigin(messages, now: now())
         try transaction(origin) { transaction in
@@ -147,7 +147,7 @@ extension ClientEngine {
             concerned = applier.concerned
             try retireOutbox(in: transaction)
         }
-        for interest in interests.values where concerned.contains(interest.record.id) { interest.notifyWaiters() }
+        for interest in concerned.values { notifyWaiters(of: interest) }
         reportTakenBack()
         try check(messages)
         if pages > 0 { send([.credit(session: SyncSession.number, pages: pages)]) }

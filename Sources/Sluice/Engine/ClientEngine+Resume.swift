@@ -24,7 +24,7 @@ extension ClientEngine {
         interest.isCompared = true
         interest.progress = 0
         try sendMembers(of: interest, subscription)
-        interest.notifyWaiters()
+        notifyWaiters(of: interest)
         try retireOutboxIfCaughtUp()
     }
 

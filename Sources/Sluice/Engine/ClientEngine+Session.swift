@@ -95,7 +95,7 @@ extension ClientEngine {
                 try storage.updateSubscription(interest.record)
             }
         }
-        notifyStatus(of: interest)
+        notifyWaiters(of: interest)
     }
 
     func retryLater(atLeast minimum: Duration, because reason: String) {
@@ -252,12 +252,7 @@ extension ClientEngine {
     func failWaiters(_ error: SyncError) {
         for (id, waiter) in connectionWaiters where waiter(.failure(error)) { connectionWaiters[id] = nil }
         for (id, waiter) in uploadWaiters where waiter(.failure(error)) { uploadWaiters[id] = nil }
-        for interest in interests.values {
-            let known = interest.error
-            interest.error = known ?? error
-            interest.notifyWaiters()
-            interest.error = known
-        }
+        for interest in interests.values { failWaiters(of: interest, interest.error ?? error) }
     }
 }
 

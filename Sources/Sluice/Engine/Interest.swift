@@ -59,10 +59,4 @@ final class Interest {
         linkTargets = []
         departureReasons = [:]
     }
-
-    /// Tells the waiters the status; those that return true have what they waited for.
-    func notifyWaiters() {
-        let status = status
-        for (id, waiter) in waiters where waiter(status) { waiters[id] = nil }
-    }
 }

@@ -147,26 +147,4 @@ extension ClientEngine {
             try engine.releaseInterest(observer.interest, keeping: keeping, purging: purging)
         }
     }
-
-    /// Holds an interest without observing, and calls back with its status until the callback returns true.
-    package func awaitStatus(
-        _ query: Query, _ waiter: @escaping (SubscriptionStatus) -> Bool
-    ) throws -> UInt64 {
-        let interest = try addInterest(query)
-        let number = nextNumber()
-        var status = interest.status
-        // What stopped the session for good answers the question too.
-        if case .failed(let error) = session.phase, status.state != .complete {
-            status = SubscriptionStatus(state: .error, error: error)
-        }
-        if !waiter(status) { interest.waiters[number] = waiter }
-        return number
-    }
-
-    /// Lets go of an interest held by ``awaitStatus(_:_:)``.
-    package func releaseStatus(_ query: Query, waiter: UInt64) throws {
-        guard let interest = interests[query.hash] else { return }
-        interest.waiters[waiter] = nil
-        try releaseInterest(interest, keeping: interest.isKept, purging: false)
-    }
 }

@@ -104,8 +104,9 @@ public struct Results<Element: ResultElement>: Sendable {
 
     /// Waits until the server has named and sent every result, and returns them. For batch jobs.
     ///
+    /// What an earlier session completed does not count: away from the server this waits for it to come back.
     /// - Parameter timeout: the longest wait without progress; nil waits for ever.
-    /// - Throws: ``SyncError`` when the server refuses the query or nothing comes in time.
+    /// - Throws: ``SyncError`` when the server refuses the query, nothing comes in time, or there is no server.
     public func synced(timeout: Duration? = nil) async throws -> [Element] {
         let query = try query()
         return try await core.synced(query, timeout: timeout) { try fetch() }

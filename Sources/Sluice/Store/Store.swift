@@ -137,7 +137,8 @@ public final class Store: Sendable {
     ///
     /// - Parameter timeout: the longest wait in all, whether or not anything moves; nil waits for ever. Connecting goes on
     ///   after a timeout.
-    /// - Throws: ``SyncError`` when the server refuses this store, or in time nothing came about; `CancellationError`.
+    /// - Throws: ``SyncError`` when the server refuses this store, in time nothing came about, or there is no server;
+    ///   `CancellationError`.
     public func connected(timeout: Duration? = nil) async throws {
         try await core.connected(timeout: timeout)
     }
@@ -145,7 +146,7 @@ public final class Store: Sendable {
     /// Waits until everything written here is acknowledged, and so durable on the server.
     ///
     /// - Parameter timeout: the longest wait without progress; nil waits for ever. Uploading goes on after a timeout.
-    /// - Throws: ``SyncError`` when syncing has ended or nothing moves in time; `CancellationError`.
+    /// - Throws: ``SyncError`` when syncing has ended, nothing moves in time, or there is no server; `CancellationError`.
     public func uploaded(timeout: Duration? = nil) async throws {
         try await core.uploaded(timeout: timeout)
     }
@@ -180,7 +181,7 @@ public final class Store: Sendable {
     /// What the server says about the database: JSON, whose members PROTOCOL.md describes.
     ///
     /// - Parameter timeout: the longest wait for a session and an answer; nil waits for ever.
-    /// - Throws: ``SyncError`` when there is no answer in time or the server refuses; `CancellationError`.
+    /// - Throws: ``SyncError`` when there is no session, no answer in time or no server, or the server refuses; `CancellationError`.
     public func serverStatus(timeout: Duration? = nil) async throws -> String {
         try await core.report(.status, timeout: timeout)
     }

@@ -8,6 +8,8 @@ public struct SyncError: Error, Sendable, Hashable, CustomStringConvertible {
 
         /// The server could not be reached in time.
         public static let unreachable = Code(description: "unreachable")
+        /// The store was opened without a server to sync with.
+        public static let noServer = Code(description: "noServer")
         /// Nothing arrived within the time allowed.
         public static let timedOut = Code(description: "timedOut")
         /// The store was closed, or syncing stopped, while waiting.
