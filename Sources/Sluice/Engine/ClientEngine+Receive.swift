@@ -93,7 +93,7 @@ extension ClientEngine {
     }
 
     private func refused(_ refusal: ServerMessage.SubscriptionError) throws {
-        guard let interest = interests.values.first(where: { $0.wireID == refusal.subscription }) else { return }
+        guard let interest = session.subscribed[refusal.subscription] else { return }
         interest.error = SyncError(SyncError.Code(refusal.code), refusal.message)
         interest.record.state = .failed
         try transaction(.local) { transaction in

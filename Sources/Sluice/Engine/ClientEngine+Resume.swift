@@ -16,7 +16,7 @@ extension ClientEngine {
     /// Tells the server what a subscription has, so that it sends what differs. The differences are staged on a copy.
     func listMembers(of subscription: UInt64) throws {
         // It may have ended while the question was under way.
-        guard let interest = interests.values.first(where: { $0.wireID == subscription }) else { return }
+        guard let interest = session.subscribed[subscription] else { return }
         let id = interest.record.id
         try demote(interest, to: .bootstrapping)
         try transaction(.local) { _ in try storage.beginStagingCopy(id) }

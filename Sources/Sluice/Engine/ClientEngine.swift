@@ -28,6 +28,8 @@ package final class ClientEngine {
 
         /// The most members in one message of a list.
         package var listedMemberCountMax = 10_000
+        /// The most dormant subscriptions that are remembered, so that observing them again resumes.
+        package var dormantSubscriptionCountMax = 256
         /// The most members of subscriptions that digests are made of when a session is opened.
         package var digestObjectCountMax = 1_000
 
@@ -168,7 +170,7 @@ package final class ClientEngine {
             storage.rollback()
             hasGrownSchema = false
             takenBack = []
-            for record in storage.subscriptions { subscriptionInterest(record.id)?.record = record }
+            for record in storage.subscriptions { interests[record.hash]?.record = record }
             try findUnconfirmed()
             throw error
         }
@@ -179,6 +181,4 @@ package final class ClientEngine {
         try hub.publish(transaction, origin: origin, engine: self)
         return result
     }
-
-    func subscriptionInterest(_ id: UInt64) -> Interest? { interests.values.first { $0.record.id == id } }
 }

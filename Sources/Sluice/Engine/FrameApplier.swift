@@ -193,7 +193,7 @@ final class FrameApplier {
     // MARK: Blocks
 
     private func interests(_ subscriptions: [UInt64]) -> [Interest] {
-        engine.interests.values.filter { interest in interest.wireID.map(subscriptions.contains) ?? false }
+        subscriptions.compactMap { engine.session.subscribed[$0] }
     }
 
     private func apply(_ block: ViewBlock, to interests: [Interest]) throws {

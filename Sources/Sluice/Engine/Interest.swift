@@ -15,6 +15,8 @@ final class Interest {
     var holderCount = 0
     /// Whether syncing goes on without holders, until it is stopped explicitly.
     var isKept = false
+    /// Whether its membership stays behind dormant when it ends. An object that was only waited for leaves none.
+    var isRemembered = true
     /// The subscription's number in the open session; nil while there is none.
     var wireID: UInt64?
     /// What the server said about how far the bootstrap is.

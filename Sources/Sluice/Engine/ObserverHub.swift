@@ -122,6 +122,7 @@ extension ClientEngine {
         _ query: Query, end: @escaping () -> Void = {}, deliver: @escaping (ResultEvent) -> Void
     ) throws -> UInt64 {
         let interest = try addInterest(query)
+        interest.isRemembered = true
         let observer = Observer(id: nextNumber(), interest: interest, end: end, deliver: deliver)
         try hub.add(observer, engine: self)
         return observer.id

@@ -27,6 +27,8 @@ struct SyncSession {
     var limits = ServerLimits()
     var userID: String?
     var nextSubscription: UInt64 = 1
+    /// The interests that the server was told of, by the number of their subscription.
+    var subscribed: [UInt64: Interest] = [:]
     /// Whether complete subscriptions stand where the last session left them, since the server has not yet said what
     /// became of any.
     var awaitsCatchUp = false
