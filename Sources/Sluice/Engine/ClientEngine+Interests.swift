@@ -119,7 +119,7 @@ extension ClientEngine {
         interest.error = nil
         // The store may have moved on while the subscription was complete; then all of it stands where the store does.
         let version = interest.isComplete ? storage.syncState?.version ?? 0 : interest.record.version
-        let canResume = version > 0
+        let canResume = version > 0 && session.features.contains(.resume)
         if canResume, interest.isComplete, interest.record.hasHoles { try demote(interest, to: .pending) }
         if !canResume, !storage.isStaging(interest.record.id) {
             try transaction(.local) { transaction in

@@ -18,6 +18,8 @@ extension ClientEngine {
                 let messages = try Frame.decode(frame, as: ServerMessage.self)
                 if !canShare(content, messages) { try apply(&content) }
                 for message in messages {
+                    // An error may have ended the session.
+                    guard session.phase == .opening || session.isActive else { return }
                     switch message {
                     case .page, .complete, .commit, .rejected:
                         content.append(message)
@@ -54,7 +56,7 @@ extension ClientEngine {
     private func receive(_ message: ServerMessage) throws {
         switch message {
         case .hello(let reply):
-            session.limits = reply.limits
+            greeted(reply)
         case .opened(let opened):
             try self.opened(opened)
         case .schema(_, let schema):
@@ -188,6 +190,7 @@ extension SyncError.Code {
             case .authenticationFailed, .credentialsExpired: .notAuthenticated
             case .permissionDenied: .notPermitted
             case .protocolViolation, .unsupportedVersion: .protocolViolation
+            case .limitExceeded: .limitExceeded
             case .invalidOperation: .writeRejected
             case .internalError, .overloaded, .shuttingDown: .server
             default: SyncError.Code(description: code.rawValue)

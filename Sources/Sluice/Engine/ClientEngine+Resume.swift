@@ -44,6 +44,7 @@ extension ClientEngine {
     }
 
     private func sendMembers(of interest: Interest, _ subscription: UInt64) throws {
+        let countMax = listedMemberCountMax
         var content = ObjectBlock()
         var count = 0
         func sendPart(isContinued: Bool) {
@@ -59,7 +60,7 @@ extension ClientEngine {
         for role in MemberRole.allCases {
             try storage.forEachMember(of: interest.record.id, role: role) { object in
                 guard let object = session.map?.toServer(object) else { return true }
-                if count == options.listedMemberCountMax { sendPart(isContinued: true) }
+                if count == countMax { sendPart(isContinued: true) }
                 // Rows may carry later versions without all that this subscription includes.
                 content.append(object, version: interest.record.version, role: role == .root ? .root : .linked)
                 count += 1

@@ -44,23 +44,6 @@ extension ClientEngine {
         failWaiters(SyncError(.stopped, "syncing was stopped"))
     }
 
-    private func greet() {
-        guard session.phase == .connecting, let name = options.databaseName else { return }
-        session.phase = .opening
-        let state = storage.syncState
-        let identity = state.map {
-            ClientIdentity(databaseID: $0.databaseID, epoch: $0.epoch, clientID: $0.clientID, nonce: $0.nonce)
-        }
-        send([
-            .hello(.init(features: [.resume, .reports], agent: options.agent)),
-            .open(
-                .init(
-                    session: SyncSession.number, path: name, credentials: options.credentials, identity: identity,
-                    version: state?.version ?? 0, acknowledged: storage.lastSequence - UInt64(storage.outboxCount),
-                    options: options.isReadOnly ? .readOnly : [], schema: options.isReadOnly ? Schema() : schema)),
-        ])
-    }
-
     private func disconnected(_ reason: String, isTransient: Bool) {
         switch session.phase {
         case .stopped, .waiting, .failed: return
@@ -130,12 +113,6 @@ extension ClientEngine {
         retryLater(atLeast: minimum, because: reason)
     }
 
-    func send(_ messages: [ClientMessage]) {
-        var frame = FrameBuilder()
-        for message in messages { frame.append(message) }
-        actions.append(.send(frame.finish()))
-    }
-
     func recording(_ what: String, _ body: () throws -> Void) {
         do { try body() } catch { log?(.error, what, [("error", "\(error)")]) }
     }
@@ -143,8 +120,8 @@ extension ClientEngine {
     // MARK: Opening
 
     func opened(_ opened: ServerMessage.Opened) throws {
-        guard session.phase == .opening else {
-            return abandonConnection("the server opened a session that was not asked for")
+        guard session.phase == .opening, session.isGreeted else {
+            return abandonConnection("the server opened a session that was not asked for, or before its hello")
         }
         let identity = opened.identity
         if opened.outcome == .reset { try forgetServer() }

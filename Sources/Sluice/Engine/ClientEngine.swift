@@ -16,6 +16,8 @@ package final class ClientEngine {
         package var agent = "sluice-swift"
         /// Whether this store only reads: it uploads nothing, and the server keeps no record of it.
         package var isReadOnly = false
+        /// How often an idle connection is probed.
+        package var heartbeat: Duration = .seconds(60)
         package var reconnectDelay: Duration = .seconds(1)
         package var reconnectDelayMax: Duration = .seconds(300)
         /// The most operations that may travel unacknowledged.

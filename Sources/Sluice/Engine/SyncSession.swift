@@ -24,6 +24,11 @@ struct SyncSession {
     var phase = Phase.stopped
     var map: SchemaMap?
     var serverSchema = Schema()
+    /// Whether the server has said hello.
+    var isGreeted = false
+    /// What both sides can.
+    var features: Features = []
+    /// What the server takes; what every server takes before it has said so.
     var limits = ServerLimits()
     var userID: String?
     var nextSubscription: UInt64 = 1

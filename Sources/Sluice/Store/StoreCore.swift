@@ -45,6 +45,7 @@ package final class StoreCore: Sendable {
         if let sync = configuration.sync {
             options.databaseName = link?.databaseName
             options.credentials = sync.credentials.wire
+            options.heartbeat = sync.heartbeat
             options.reconnectDelay = sync.reconnectDelay
             options.reconnectDelayMax = sync.reconnectDelayMax
             options.isReadOnly = sync.access == .readOnly

@@ -28,6 +28,8 @@ public struct SyncError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let writeRejected = Code(description: "writeRejected")
         /// The peer did not follow the protocol, or speaks another version of it.
         public static let protocolViolation = Code(description: "protocolViolation")
+        /// More than the server takes: too large a transaction, too many subscriptions.
+        public static let limitExceeded = Code(description: "limitExceeded")
         /// The server failed.
         public static let server = Code(description: "server")
     }
