@@ -66,7 +66,7 @@ extension ClientEngine {
         case .listMembers(_, let subscription):
             try listMembers(of: subscription)
         case .error(let failure):
-            failed(failure)
+            try failed(failure)
         case .report(_, let request, let json):
             reportWaiters.removeValue(forKey: request)?(.success(json))
         case .reportError(let failure):
@@ -77,19 +77,23 @@ extension ClientEngine {
         }
     }
 
-    private func failed(_ failure: ServerMessage.Failure) {
+    private func failed(_ failure: ServerMessage.Failure) throws {
         let error = SyncError(SyncError.Code(failure.code), failure.message)
         switch failure.action {
         case .report:
             log?(
                 .warning, "the server reports a problem",
                 [("code", failure.code.rawValue), ("message", failure.message)])
-        case .retry:
+        case .retry, .reset:
             actions.append(.disconnect)
             log?(.info, "the server asks to come again", [("message", failure.message)])
             leaveForRetry(
                 atLeast: .milliseconds(Int64(clamping: failure.retryAfter)), because: failure.message)
-        case .stop, .reset:
+            guard failure.action == .reset else { return }
+            // The next session begins without identity, with what is not acknowledged.
+            try forgetServer()
+            try transaction(.local) { _ in try storage.setSyncState(nil) }
+        case .stop:
             fail(error)
         }
     }

@@ -58,7 +58,7 @@ extension ClientEngine {
         }
     }
 
-    private func leaveSession() {
+    func leaveSession() {
         for interest in interests.values {
             interest.wireID = nil
             if interest.record.state == .bootstrapping { pause(interest) }
@@ -195,9 +195,9 @@ extension ClientEngine {
         return (try? server.merge(schema).isEmpty) ?? false
     }
 
-    /// The database is another one than this file belonged to: what came from the server is void, the outbox is kept.
-    private func forgetServer() throws {
-        log?(.warning, "the server's database is not the one this store belonged to; its objects are fetched anew")
+    /// The server's history is another one than this store builds on: what came from it is void, the outbox is kept.
+    func forgetServer() throws {
+        log?(.warning, "what this store had from the server is void; its objects are fetched anew")
         try transaction(.local) { transaction in
             for interest in interests.values {
                 interest.record.state = .pending
