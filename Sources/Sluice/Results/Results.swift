@@ -94,10 +94,9 @@ public struct Results<Element: ResultElement>: Sendable {
     public func first() throws -> Element? { try limit(1).fetch().first }
 
     private func read<Result>(_ body: (ResultReader) throws -> Result) throws -> Result {
-        try core.checkOpen()
         let query = try query()
         let isAlone = core.configuration.sync == nil
-        return try core.storage.read { try body($0.resultReader(query, isAlone: isAlone)) }
+        return try core.read { try body($0.resultReader(query, isAlone: isAlone)) }
     }
 
     // MARK: Syncing

@@ -82,7 +82,7 @@ public final class Store: Sendable {
     ///
     /// - Throws: ``StoreError`` when the store is closed.
     public func object(_ id: ObjectID) throws -> Record? {
-        guard let reference = try core.storage.read({ try $0.findObject(id) }) else { return nil }
+        guard let reference = try core.read({ try $0.findObject(id) }) else { return nil }
         return try core.fetch(Record.self, reference)
     }
 
@@ -91,7 +91,7 @@ public final class Store: Sendable {
     /// - Throws: ``StoreError`` when the store is closed or lacks the class; ``ModelError`` when the object misses what a
     ///   query excluded and nothing stands for it.
     public func object<Element: Model>(_ type: Element.Type, id: ObjectID) throws -> Element? {
-        guard let reference = try core.storage.read({ try $0.findObject(id) }),
+        guard let reference = try core.read({ try $0.findObject(id) }),
             reference.classIndex == core.schema.index(of: Element.className)
         else { return nil }
         return try core.fetch(type, reference)
@@ -121,7 +121,7 @@ public final class Store: Sendable {
     ///
     /// - Parameter body: runs on the store's own queue, one transaction at a time.
     /// - Returns: what `body` returns.
-    /// - Throws: what `body` throws, or ``StoreError`` and storage errors; nothing is stored then.
+    /// - Throws: what `body` throws, or ``StoreError``; nothing is stored then.
     public func write<Result: Sendable>(
         _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {

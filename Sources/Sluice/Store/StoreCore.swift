@@ -81,7 +81,19 @@ package final class StoreCore: Sendable {
 
     private func run<Result>(_ body: (ClientEngine) throws -> Result) rethrows -> Result {
         defer { carryOut(confined.engine.takeActions()) }
-        return try body(confined.engine)
+        do { return try body(confined.engine) } catch { throw StoreError.wrapping(error) }
+    }
+
+    /// Reads the last commit, from any thread.
+    ///
+    /// - Throws: ``StoreError`` when the store is closed or cannot be read; what `body` throws.
+    func read<Result>(_ body: (any ClientReading) throws -> Result) throws -> Result {
+        try checkOpen()
+        do { return try storage.read(body) } catch {
+            // It may have been closed meanwhile.
+            try checkOpen()
+            throw StoreError.wrapping(error)
+        }
     }
 
     /// Runs `body` on the store's queue.
