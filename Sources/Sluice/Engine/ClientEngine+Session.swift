@@ -138,7 +138,6 @@ extension ClientEngine {
         session.phase = .active
         lastProblem = nil
         backoff.reset()
-        session.userID = opened.userID
         session.acknowledged = opened.outcome == .resumed ? opened.acknowledged : 0
         session.note(opened.refusals)
         session.sentSequence = session.acknowledged

@@ -30,7 +30,6 @@ struct SyncSession {
     var features: Features = []
     /// What the server takes; what every server takes before it has said so.
     var limits = ServerLimits()
-    var userID: String?
     var nextSubscription: UInt64 = 1
     /// The interests that the server was told of, by the number of their subscription.
     var subscribed: [UInt64: Interest] = [:]

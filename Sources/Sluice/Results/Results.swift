@@ -71,7 +71,7 @@ public struct Results<Element: ResultElement>: Sendable {
             return try core.decode(Element.self, read { try $0.sortedEntries() })
         }
         // What nobody sorts or cuts becomes values as it is read.
-        let binding = try core.cachedBinding(of: Element.self, classIndex: query.classIndex)
+        let binding = try core.binding(of: Element.self, classIndex: query.classIndex)
         return try read { try $0.elements(Element.self, binding) }
     }
 

@@ -11,29 +11,24 @@ internal import Synchronization
 public final class Store: Sendable {
     package let core: StoreCore
 
-    private init(core: StoreCore) {
-        self.core = core
-        StoreRegistry.shared.retain(core)
-    }
+    /// - Parameter core: held for this store.
+    private init(core: StoreCore) { self.core = core }
 
-    deinit {
-        StoreRegistry.shared.release(core)
-    }
+    deinit { StoreRegistry.shared.release(core) }
 
     /// Opens a store, making its file if it is missing, and begins to sync if the configuration says with what.
     ///
     /// - Throws: ``StoreError`` when the file cannot be used (another program's, a newer version's, damaged, held by another
     ///   process; it is left untouched) or the configuration cannot; `SchemaError` when a class contradicts the stored one.
     public static func open(_ configuration: StoreConfiguration) async throws -> Store {
-        Store(core: try StoreRegistry.shared.core(for: configuration))
+        Store(core: try await StoreRegistry.shared.core(for: configuration))
     }
 
     /// Ends syncing and every observation. What was written stays in the file, uploaded or not.
     ///
     /// Other ``Store`` values on the same path are closed too. Closing again does nothing.
     public func close() async {
-        core.close()
-        StoreRegistry.shared.forget(core)
+        await StoreRegistry.shared.close(core)
     }
 
     /// The classes of this store: those it was opened with, and what the server has beyond them.

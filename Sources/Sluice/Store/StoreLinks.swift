@@ -17,7 +17,7 @@ final class StoreLinks: LinkResolving {
 
     func binding(of element: any ResultElement.Type, className: String) throws -> ElementBinding {
         let core = try open()
-        return try core.cachedBinding(of: element, classIndex: try core.classIndex(of: className))
+        return try core.binding(of: element, classIndex: try core.classIndex(of: className))
     }
 
     func fetch(_ object: Identity) throws -> Row? {
