@@ -1,4 +1,4 @@
-internal import Dispatch
+public import Dispatch
 internal import SluiceModel
 public import SluiceQuery
 internal import SluiceStorage
@@ -115,20 +115,24 @@ public struct Results<Element: ResultElement>: Sendable {
     ///
     /// The first event comes at once, with what is here. Consecutive commits of one origin may come as one event when the
     /// handler lags; local and remote ones never do.
-    /// - Parameter handler: called on a serial queue of the store, one event at a time.
-    /// - Throws: `QueryError`; ``StoreError`` when the store is closed.
-    public func observe(_ handler: @escaping @Sendable (Change<Element>) -> Void) throws -> NotificationToken {
+    /// - Parameters:
+    ///   - queue: where the handler is called, such as the main queue; nil for a serial queue of the store.
+    ///   - handler: called with one event at a time.
+    /// - Throws: `QueryError`; ``StoreError`` when the store is closed, or within a write.
+    public func observe(
+        on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (Change<Element>) -> Void
+    ) throws -> NotificationToken {
         let core = core
-        let callbacks = core.callbacks
+        let queue = queue ?? core.callbacks
         return try begin { event, ready, gate in
-            callbacks.async {
+            queue.async {
                 gate.deliver { handler(Change(event, core: core)) }
                 ready()
             }
         }
     }
 
-    /// The results' changes as a sequence: the same events as ``observe(_:)``. Ending the iteration ends the observation
+    /// The results' changes as a sequence: the same events as ``observe(on:_:)``. Ending the iteration ends the observation
     /// and keeps the local data.
     public var changes: Changes<Element> { Changes(results: self) }
 

@@ -1,4 +1,4 @@
-internal import Dispatch
+public import Dispatch
 public import SluiceModel
 internal import SluiceStorage
 internal import Synchronization
@@ -108,6 +108,20 @@ public final class Store: Sendable {
     /// One object as results, to be observed: by its global id, whether or not it is here yet. Costs nothing.
     public func results<Element: ResultElement>(_ type: Element.Type, id: ObjectID) -> Results<Element> {
         Results(store: self, description: QueryDescription(object: id))
+    }
+
+    /// Observes one object, whether or not it is here yet, and keeps it in sync while the token lives: short for
+    /// observing ``results(of:)``.
+    ///
+    /// - Parameters:
+    ///   - object: names the object; its values do not matter.
+    ///   - queue: where the handler is called; nil for a serial queue of the store.
+    ///   - handler: called with one event at a time; `results` has the object, or nothing.
+    /// - Throws: ``StoreError`` when the store is closed, or within a write.
+    public func observe<Element: Model>(
+        _ object: Element, on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (Change<Element>) -> Void
+    ) throws -> NotificationToken {
+        try results(of: object).observe(on: queue, handler)
     }
 
     // MARK: Writing
