@@ -52,7 +52,7 @@ extension ClientEngine {
     func check(_ messages: [ServerMessage]) throws {
         for case .complete(let complete) in messages {
             guard let expected = complete.digest,
-                let interest = interests.values.first(where: { $0.wireID == complete.subscription }),
+                let interest = session.subscribed[complete.subscription],
                 interest.isComplete, storage.syncState?.version == complete.version,
                 let actual = try digest(of: interest), actual != expected
             else { continue }
@@ -69,6 +69,6 @@ extension ClientEngine {
         interest.record.version = 0
         let message = try subscribeMessage(interest)
         send([.unsubscribe(session: SyncSession.number, subscription: subscription), message])
-        interest.notifyWaiters()
+        notifyWaiters(of: interest)
     }
 }

@@ -7,11 +7,13 @@ internal import SluiceWire
 extension ClientEngine {
     /// Adds to the interest in a query; the first asks the server for it.
     func addInterest(_ query: Query) throws -> Interest {
+        try checkOutsideTransaction()
         if let interest = interests[query.hash] {
             interest.holderCount += 1
             return interest
         }
-        var record = storage.subscriptions.first { $0.hash == query.hash }
+        var record = storage.subscription(toQuery: query.hash)
+        let wasKnown = record != nil
         try transaction(.local) { _ in
             if var dormant = record {
                 dormant.isDormant = false
@@ -29,6 +31,7 @@ extension ClientEngine {
         guard let record else { throw StoreError(.storage, "the subscription could not be stored") }
         let interest = Interest(query: query, schema: schema, record: record)
         interest.holderCount = 1
+        interest.isRemembered = wasKnown || query.object == nil
         if case .failed(let error) = session.phase { interest.error = error }
         interests[query.hash] = interest
         if session.isActive { send([try subscribeMessage(interest)]) }
@@ -48,15 +51,20 @@ extension ClientEngine {
     }
 
     /// Ends syncing of a query that was kept without holders; does nothing while somebody observes it.
+    ///
+    /// Within a write, it happens after it.
     package func stopSyncing(_ query: Query, purging: Bool) throws {
-        guard let interest = interests[query.hash] else { return }
-        interest.isKept = false
-        if interest.holderCount == 0 { try endInterest(interest, purging: purging) }
+        try outsideTransaction { engine in
+            guard let interest = engine.interests[query.hash] else { return }
+            interest.isKept = false
+            if interest.holderCount == 0 { try engine.endInterest(interest, purging: purging) }
+        }
     }
 
     private func endInterest(_ interest: Interest, purging: Bool) throws {
         interests[interest.query.hash] = nil
         if let wireID = interest.wireID {
+            session.subscribed[wireID] = nil
             if session.isActive { send([.unsubscribe(session: SyncSession.number, subscription: wireID)]) }
         }
         try transaction(.local) { transaction in
@@ -68,6 +76,7 @@ extension ClientEngine {
                 try storage.removeSubscription(id)
                 return
             }
+            guard interest.isRemembered else { return try storage.removeSubscription(id) }
             if interest.record.state == .bootstrapping { try storage.discardStaging(id) }
             interest.record.isDormant = true
             // The membership stays right as of the version that the store stands at now.
@@ -76,9 +85,22 @@ extension ClientEngine {
             } else {
                 interest.record.state = .pending
             }
+            interest.record.updatedAt = now()
             try storage.updateSubscription(interest.record)
+            try forgetOldestDormant()
         }
         try retireOutboxIfCaughtUp()
+    }
+
+    /// Drops the records of those that have been dormant longest, beyond the number that is kept. Objects stay.
+    private func forgetOldestDormant() throws {
+        // Whatever is not observed is dormant.
+        let excess = storage.subscriptions.count - interests.count - options.dormantSubscriptionCountMax
+        guard excess > 0 else { return }
+        let dormant = storage.subscriptions.filter(\.isDormant)
+        for record in dormant.sorted(by: { ($0.updatedAt, $0.id) < ($1.updatedAt, $1.id) }).prefix(excess) {
+            try storage.removeSubscription(record.id)
+        }
     }
 
     /// Nobody waits any more for what became of a complete subscription while this client was away.
@@ -91,11 +113,13 @@ extension ClientEngine {
     func subscribeMessage(_ interest: Interest) throws -> ClientMessage {
         let wireID = session.nextSubscription
         session.nextSubscription += 1
+        if let former = interest.wireID { session.subscribed[former] = nil }
         interest.wireID = wireID
+        session.subscribed[wireID] = interest
         interest.error = nil
         // The store may have moved on while the subscription was complete; then all of it stands where the store does.
         let version = interest.isComplete ? storage.syncState?.version ?? 0 : interest.record.version
-        let canResume = version > 0
+        let canResume = version > 0 && session.features.contains(.resume)
         if canResume, interest.isComplete, interest.record.hasHoles { try demote(interest, to: .pending) }
         if !canResume, !storage.isStaging(interest.record.id) {
             try transaction(.local) { transaction in
@@ -133,6 +157,4 @@ extension ClientEngine {
             return count
         }
     }
-
-    func notifyStatus(of interest: Interest) { interest.notifyWaiters() }
 }

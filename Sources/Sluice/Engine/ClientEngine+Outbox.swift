@@ -9,16 +9,17 @@ extension ClientEngine {
     /// - Parameter written: what was put into the outbox last; it need not be read again if it is what comes next.
     func pumpUploads(with written: Changeset? = nil) {
         guard session.isActive, !options.isReadOnly, let map = session.map, schemaIsAgreed else { return }
+        let byteCountMax = uploadByteCountMax
         var batch = UploadBatch(travelling: session.inFlight.reduce(UploadSize()) { $0 + $1.size })
         func add(_ changeset: Changeset) -> Bool {
-            guard batch.travelling.operationCount < options.inFlightOperationCountMax,
+            guard session.isActive, batch.travelling.operationCount < options.inFlightOperationCountMax,
                 batch.travelling.byteCount < options.inFlightByteCountMax
             else { return false }
             var translated = changeset
             translated.operations = changeset.operations.compactMap(map.toServer)
             let size = UploadSize(translated.operations)
             // No frame may outgrow what servers take.
-            if batch.size.byteCount + size.byteCount > options.uploadByteCountMax { sendUploads(of: &batch) }
+            if batch.size.byteCount + size.byteCount > byteCountMax { sendUploads(of: &batch) }
             batch.add(translated, size)
             session.sentSequence = changeset.sequence
             session.inFlight.append((changeset.sequence, size))
@@ -36,7 +37,7 @@ extension ClientEngine {
     }
 
     private func sendUploads(of batch: inout UploadBatch) {
-        guard !batch.changesets.isEmpty else { return }
+        guard !batch.changesets.isEmpty, session.isActive else { return }
         send([.upload(session: SyncSession.number, changesets: batch.changesets)])
         batch.changesets = []
         batch.size = UploadSize()
@@ -259,6 +260,9 @@ extension ClientEngine {
         _ topic: ClientMessage.ReportTopic, argument: String = "", reply: @escaping (Result<[UInt8], SyncError>) -> Void
     ) {
         guard session.isActive else { return reply(.failure(SyncError(.unreachable, "there is no open session"))) }
+        guard session.features.contains(.reports) else {
+            return reply(.failure(SyncError(.server, "the server gives no reports")))
+        }
         let request = nextNumber()
         reportWaiters[request] = reply
         send([.reportRequest(.init(session: SyncSession.number, request: request, topic: topic, argument: argument))])

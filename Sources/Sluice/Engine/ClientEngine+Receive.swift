@@ -18,6 +18,8 @@ extension ClientEngine {
                 let messages = try Frame.decode(frame, as: ServerMessage.self)
                 if !canShare(content, messages) { try apply(&content) }
                 for message in messages {
+                    // An error may have ended the session.
+                    guard session.phase == .opening || session.isActive else { return }
                     switch message {
                     case .page, .complete, .commit, .rejected:
                         content.append(message)
@@ -54,7 +56,7 @@ extension ClientEngine {
     private func receive(_ message: ServerMessage) throws {
         switch message {
         case .hello(let reply):
-            session.limits = reply.limits
+            greeted(reply)
         case .opened(let opened):
             try self.opened(opened)
         case .schema(_, let schema):
@@ -64,7 +66,7 @@ extension ClientEngine {
         case .listMembers(_, let subscription):
             try listMembers(of: subscription)
         case .error(let failure):
-            failed(failure)
+            try failed(failure)
         case .report(_, let request, let json):
             reportWaiters.removeValue(forKey: request)?(.success(json))
         case .reportError(let failure):
@@ -75,32 +77,36 @@ extension ClientEngine {
         }
     }
 
-    private func failed(_ failure: ServerMessage.Failure) {
+    private func failed(_ failure: ServerMessage.Failure) throws {
         let error = SyncError(SyncError.Code(failure.code), failure.message)
         switch failure.action {
         case .report:
             log?(
                 .warning, "the server reports a problem",
                 [("code", failure.code.rawValue), ("message", failure.message)])
-        case .retry:
+        case .retry, .reset:
             actions.append(.disconnect)
             log?(.info, "the server asks to come again", [("message", failure.message)])
             leaveForRetry(
                 atLeast: .milliseconds(Int64(clamping: failure.retryAfter)), because: failure.message)
-        case .stop, .reset:
+            guard failure.action == .reset else { return }
+            // The next session begins without identity, with what is not acknowledged.
+            try forgetServer()
+            try transaction(.local) { _ in try storage.setSyncState(nil) }
+        case .stop:
             fail(error)
         }
     }
 
     private func refused(_ refusal: ServerMessage.SubscriptionError) throws {
-        guard let interest = interests.values.first(where: { $0.wireID == refusal.subscription }) else { return }
+        guard let interest = session.subscribed[refusal.subscription] else { return }
         interest.error = SyncError(SyncError.Code(refusal.code), refusal.message)
         interest.record.state = .failed
         try transaction(.local) { transaction in
             try storage.updateSubscription(interest.record)
             transaction.noteRebuild(interest.record.id)
         }
-        interest.notifyWaiters()
+        notifyWaiters(of: interest)
         try retireOutboxIfCaughtUp()
     }
 
@@ -120,7 +126,7 @@ extension ClientEngine {
     private func apply(_ messages: [ServerMessage]) throws {
         lastProblem = nil
         guard let map = session.map else { throw SyncError(.protocolViolation, "objects before the session is open") }
-        var concerned: Set<UInt64> = []
+        var concerned: [UInt64: Interest] = [:]
         var pages: UInt64 = 0
         let origin = ChangeOrigin(messages, now: now())
         try transaction(origin) { transaction in
@@ -147,7 +153,7 @@ extension ClientEngine {
             concerned = applier.concerned
             try retireOutbox(in: transaction)
         }
-        for interest in interests.values where concerned.contains(interest.record.id) { interest.notifyWaiters() }
+        for interest in concerned.values { notifyWaiters(of: interest) }
         reportTakenBack()
         try check(messages)
         if pages > 0 { send([.credit(session: SyncSession.number, pages: pages)]) }
@@ -188,6 +194,7 @@ extension SyncError.Code {
             case .authenticationFailed, .credentialsExpired: .notAuthenticated
             case .permissionDenied: .notPermitted
             case .protocolViolation, .unsupportedVersion: .protocolViolation
+            case .limitExceeded: .limitExceeded
             case .invalidOperation: .writeRejected
             case .internalError, .overloaded, .shuttingDown: .server
             default: SyncError.Code(description: code.rawValue)

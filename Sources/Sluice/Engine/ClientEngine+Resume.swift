@@ -16,7 +16,7 @@ extension ClientEngine {
     /// Tells the server what a subscription has, so that it sends what differs. The differences are staged on a copy.
     func listMembers(of subscription: UInt64) throws {
         // It may have ended while the question was under way.
-        guard let interest = interests.values.first(where: { $0.wireID == subscription }) else { return }
+        guard let interest = session.subscribed[subscription] else { return }
         let id = interest.record.id
         try demote(interest, to: .bootstrapping)
         try transaction(.local) { _ in try storage.beginStagingCopy(id) }
@@ -24,7 +24,7 @@ extension ClientEngine {
         interest.isCompared = true
         interest.progress = 0
         try sendMembers(of: interest, subscription)
-        interest.notifyWaiters()
+        notifyWaiters(of: interest)
         try retireOutboxIfCaughtUp()
     }
 
@@ -44,6 +44,7 @@ extension ClientEngine {
     }
 
     private func sendMembers(of interest: Interest, _ subscription: UInt64) throws {
+        let countMax = listedMemberCountMax
         var content = ObjectBlock()
         var count = 0
         func sendPart(isContinued: Bool) {
@@ -59,7 +60,7 @@ extension ClientEngine {
         for role in MemberRole.allCases {
             try storage.forEachMember(of: interest.record.id, role: role) { object in
                 guard let object = session.map?.toServer(object) else { return true }
-                if count == options.listedMemberCountMax { sendPart(isContinued: true) }
+                if count == countMax { sendPart(isContinued: true) }
                 // Rows may carry later versions without all that this subscription includes.
                 content.append(object, version: interest.record.version, role: role == .root ? .root : .linked)
                 count += 1

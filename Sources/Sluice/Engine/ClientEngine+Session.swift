@@ -44,23 +44,6 @@ extension ClientEngine {
         failWaiters(SyncError(.stopped, "syncing was stopped"))
     }
 
-    private func greet() {
-        guard session.phase == .connecting, let name = options.databaseName else { return }
-        session.phase = .opening
-        let state = storage.syncState
-        let identity = state.map {
-            ClientIdentity(databaseID: $0.databaseID, epoch: $0.epoch, clientID: $0.clientID, nonce: $0.nonce)
-        }
-        send([
-            .hello(.init(features: [.resume, .reports], agent: options.agent)),
-            .open(
-                .init(
-                    session: SyncSession.number, path: name, credentials: options.credentials, identity: identity,
-                    version: state?.version ?? 0, acknowledged: storage.lastSequence - UInt64(storage.outboxCount),
-                    options: options.isReadOnly ? .readOnly : [], schema: options.isReadOnly ? Schema() : schema)),
-        ])
-    }
-
     private func disconnected(_ reason: String, isTransient: Bool) {
         switch session.phase {
         case .stopped, .waiting, .failed: return
@@ -75,7 +58,7 @@ extension ClientEngine {
         }
     }
 
-    private func leaveSession() {
+    func leaveSession() {
         for interest in interests.values {
             interest.wireID = nil
             if interest.record.state == .bootstrapping { pause(interest) }
@@ -95,7 +78,7 @@ extension ClientEngine {
                 try storage.updateSubscription(interest.record)
             }
         }
-        notifyStatus(of: interest)
+        notifyWaiters(of: interest)
     }
 
     func retryLater(atLeast minimum: Duration, because reason: String) {
@@ -130,12 +113,6 @@ extension ClientEngine {
         retryLater(atLeast: minimum, because: reason)
     }
 
-    func send(_ messages: [ClientMessage]) {
-        var frame = FrameBuilder()
-        for message in messages { frame.append(message) }
-        actions.append(.send(frame.finish()))
-    }
-
     func recording(_ what: String, _ body: () throws -> Void) {
         do { try body() } catch { log?(.error, what, [("error", "\(error)")]) }
     }
@@ -143,8 +120,8 @@ extension ClientEngine {
     // MARK: Opening
 
     func opened(_ opened: ServerMessage.Opened) throws {
-        guard session.phase == .opening else {
-            return abandonConnection("the server opened a session that was not asked for")
+        guard session.phase == .opening, session.isGreeted else {
+            return abandonConnection("the server opened a session that was not asked for, or before its hello")
         }
         let identity = opened.identity
         if opened.outcome == .reset { try forgetServer() }
@@ -161,7 +138,6 @@ extension ClientEngine {
         session.phase = .active
         lastProblem = nil
         backoff.reset()
-        session.userID = opened.userID
         session.acknowledged = opened.outcome == .resumed ? opened.acknowledged : 0
         session.note(opened.refusals)
         session.sentSequence = session.acknowledged
@@ -218,9 +194,9 @@ extension ClientEngine {
         return (try? server.merge(schema).isEmpty) ?? false
     }
 
-    /// The database is another one than this file belonged to: what came from the server is void, the outbox is kept.
-    private func forgetServer() throws {
-        log?(.warning, "the server's database is not the one this store belonged to; its objects are fetched anew")
+    /// The server's history is another one than this store builds on: what came from it is void, the outbox is kept.
+    func forgetServer() throws {
+        log?(.warning, "what this store had from the server is void; its objects are fetched anew")
         try transaction(.local) { transaction in
             for interest in interests.values {
                 interest.record.state = .pending
@@ -252,12 +228,7 @@ extension ClientEngine {
     func failWaiters(_ error: SyncError) {
         for (id, waiter) in connectionWaiters where waiter(.failure(error)) { connectionWaiters[id] = nil }
         for (id, waiter) in uploadWaiters where waiter(.failure(error)) { uploadWaiters[id] = nil }
-        for interest in interests.values {
-            let known = interest.error
-            interest.error = known ?? error
-            interest.notifyWaiters()
-            interest.error = known
-        }
+        for interest in interests.values { failWaiters(of: interest, interest.error ?? error) }
     }
 }
 

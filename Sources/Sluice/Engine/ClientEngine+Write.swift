@@ -51,7 +51,7 @@ extension ClientEngine {
     /// - Returns: what was put there, if anything.
     private func enqueue(_ writer: LocalWriter, _ transaction: StoreTransaction) throws -> Changeset? {
         guard records, !writer.operations.isEmpty else { return nil }
-        try TransactionLimit.check(writer.operations)
+        try TransactionLimit.check(writer.operations, byteCountMax: transactionByteCountMax)
         // Of what was not here no image is kept.
         let known = writer.firstImages.filter { $0.old != nil || unconfirmed.contains($0.object) }
         let written = known.isEmpty ? [] : Set(writer.operations.map(\.object))

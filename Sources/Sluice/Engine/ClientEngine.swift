@@ -16,6 +16,8 @@ package final class ClientEngine {
         package var agent = "sluice-swift"
         /// Whether this store only reads: it uploads nothing, and the server keeps no record of it.
         package var isReadOnly = false
+        /// How often an idle connection is probed.
+        package var heartbeat: Duration = .seconds(60)
         package var reconnectDelay: Duration = .seconds(1)
         package var reconnectDelayMax: Duration = .seconds(300)
         /// The most operations that may travel unacknowledged.
@@ -28,6 +30,8 @@ package final class ClientEngine {
 
         /// The most members in one message of a list.
         package var listedMemberCountMax = 10_000
+        /// The most dormant subscriptions that are remembered, so that observing them again resumes.
+        package var dormantSubscriptionCountMax = 256
         /// The most members of subscriptions that digests are made of when a session is opened.
         package var digestObjectCountMax = 1_000
 
@@ -62,6 +66,8 @@ package final class ClientEngine {
     package var onRejection: ((WriteRejection) -> Void)?
     /// Refused writes that were taken back in the open transaction.
     var takenBack: [WriteRejection] = []
+    /// What was asked for within a transaction and cannot be part of it.
+    private var afterTransaction: [(ClientEngine) throws -> Void] = []
     private var lastNumber: UInt64 = 0
     private var hasGrownSchema = false
 
@@ -131,9 +137,31 @@ package final class ClientEngine {
         if try !storage.merge(other, sides: ("this store", side)).isEmpty { hasGrownSchema = true }
     }
 
+    /// Runs `body` now or, while a transaction is open, as soon as that has ended, however it does.
+    func outsideTransaction(_ body: @escaping (ClientEngine) throws -> Void) throws {
+        guard storage.isInTransaction else { return try body(self) }
+        afterTransaction.append(body)
+    }
+
+    func checkOutsideTransaction() throws {
+        guard !storage.isInTransaction else {
+            throw StoreError(.insideWrite, "this cannot be done within a write; do it before or after")
+        }
+    }
+
+    private func runAfterTransaction() {
+        let bodies = afterTransaction
+        afterTransaction = []
+        for body in bodies { recording("what a write asked for could not be done after it") { try body(self) } }
+    }
+
     /// Runs `body` in one storage transaction, then tells observers what it changed.
+    ///
+    /// - Throws: ``StoreError/Code/insideWrite`` when a transaction is open.
     @discardableResult
     func transaction<Result>(_ origin: ChangeOrigin, _ body: (StoreTransaction) throws -> Result) throws -> Result {
+        try checkOutsideTransaction()
+        defer { if !afterTransaction.isEmpty { runAfterTransaction() } }
         let transaction = StoreTransaction(storage, isObserved: !hub.isEmpty)
         try storage.begin()
         let result: Result
@@ -144,7 +172,7 @@ package final class ClientEngine {
             storage.rollback()
             hasGrownSchema = false
             takenBack = []
-            for record in storage.subscriptions { subscriptionInterest(record.id)?.record = record }
+            for record in storage.subscriptions { interests[record.hash]?.record = record }
             try findUnconfirmed()
             throw error
         }
@@ -155,6 +183,4 @@ package final class ClientEngine {
         try hub.publish(transaction, origin: origin, engine: self)
         return result
     }
-
-    func subscriptionInterest(_ id: UInt64) -> Interest? { interests.values.first { $0.record.id == id } }
 }

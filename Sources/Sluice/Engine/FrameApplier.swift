@@ -9,8 +9,8 @@ final class FrameApplier {
     private let storage: any ClientStorage
     private let map: SchemaMap
     private let transaction: StoreTransaction
-    /// Subscriptions whose state or progress the frame changed, by stored id.
-    private(set) var concerned: Set<UInt64> = []
+    /// Interests whose state or progress the frame changed, by the stored subscription's id.
+    private(set) var concerned: [UInt64: Interest] = [:]
     private var departed: [(object: ObjectRef, reason: RemovalReason)] = []
     private var bootstrapped: [Interest] = []
     private var completed: [Interest] = []
@@ -35,7 +35,7 @@ final class FrameApplier {
         for case .complete(let complete) in messages { resumed.insert(complete.subscription) }
         for interest in engine.interests.values where interest.isComplete {
             if let wireID = interest.wireID, resumed.contains(wireID) { continue }
-            concerned.insert(interest.record.id)
+            concerned[interest.record.id] = interest
             interest.record.state = .pending
             interest.record.version = storage.syncState?.version ?? 0
             try storage.updateSubscription(interest.record)
@@ -79,7 +79,7 @@ final class FrameApplier {
     func apply(_ page: ServerMessage.Page) throws {
         let interests = interests(page.subscriptions)
         for interest in interests {
-            concerned.insert(interest.record.id)
+            concerned[interest.record.id] = interest
             if page.kind == .bootstrap { try bootstrap(interest) }
             // What is caught up in one frame is like a commit.
             guard storage.isStaging(interest.record.id) else {
@@ -105,7 +105,7 @@ final class FrameApplier {
 
     func apply(_ complete: ServerMessage.Complete) throws {
         guard let interest = interests([complete.subscription]).first else { return }
-        concerned.insert(interest.record.id)
+        concerned[interest.record.id] = interest
         let id = interest.record.id
         if complete.kind == .bootstrap || storage.isStaging(id) {
             for object in try storage.finishStaging(id) {
@@ -193,7 +193,7 @@ final class FrameApplier {
     // MARK: Blocks
 
     private func interests(_ subscriptions: [UInt64]) -> [Interest] {
-        engine.interests.values.filter { interest in interest.wireID.map(subscriptions.contains) ?? false }
+        subscriptions.compactMap { engine.session.subscribed[$0] }
     }
 
     private func apply(_ block: ViewBlock, to interests: [Interest]) throws {

@@ -15,6 +15,8 @@ final class Interest {
     var holderCount = 0
     /// Whether syncing goes on without holders, until it is stopped explicitly.
     var isKept = false
+    /// Whether its membership stays behind dormant when it ends. An object that was only waited for leaves none.
+    var isRemembered = true
     /// The subscription's number in the open session; nil while there is none.
     var wireID: UInt64?
     /// What the server said about how far the bootstrap is.
@@ -58,11 +60,5 @@ final class Interest {
         isCompared = false
         linkTargets = []
         departureReasons = [:]
-    }
-
-    /// Tells the waiters the status; those that return true have what they waited for.
-    func notifyWaiters() {
-        let status = status
-        for (id, waiter) in waiters where waiter(status) { waiters[id] = nil }
     }
 }

@@ -4,8 +4,8 @@ internal import SluiceViews
 
 /// One observation of a query's results: keeps them current in memory and reports how they change.
 ///
-/// While the consumer is busy with an event, edits of one origin gather and become one event; edits of another origin
-/// never join them.
+/// The consumer has one event at a time. While it is busy, edits of one origin gather and become one event; edits of
+/// another origin never join them.
 final class Observer {
     let id: UInt64
     let interest: Interest
@@ -17,9 +17,7 @@ final class Observer {
     /// Tells the consumer that no event will come any more.
     let end: () -> Void
     private var isBusy = false
-    private var backlog: [ResultEdit] = []
-    private var backlogOrigin = ChangeOrigin.local
-    private var backlogHasStatus = false
+    private var backlog = Backlog()
     private var reportedStatus: SubscriptionStatus?
 
     init(id: UInt64, interest: Interest, end: @escaping () -> Void, deliver: @escaping (ResultEvent) -> Void) {
@@ -40,7 +38,7 @@ final class Observer {
 
     /// Every object held, beyond the limit too.
     var objects: [ObjectRef] {
-        (pool.map { Array($0.objects) } ?? list.entries.map(\.object)) + backlog.map(\.object)
+        (pool.map { Array($0.objects) } ?? list.entries.map(\.object)) + backlog.objects
     }
 
     /// Reports the results as they are, as the first event.
@@ -51,31 +49,18 @@ final class Observer {
 
     /// Takes edits, and reports them at once or when the consumer is ready.
     func take(_ edits: [ResultEdit], origin: ChangeOrigin, now: Timestamp) {
-        let statusChanged = interest.status != reportedStatus
-        guard !edits.isEmpty || statusChanged else { return }
-        if !backlog.isEmpty || backlogHasStatus, backlogOrigin.isRemote != origin.isRemote { flush(now: now) }
-        if backlog.isEmpty {
-            backlogOrigin = origin
-        } else if case .remote(let earlier) = backlogOrigin, case .remote(let later) = origin {
-            backlogOrigin = .remote(earlier + later.filter { !earlier.contains($0) })
-        }
-        backlog += edits
-        backlogHasStatus = backlogHasStatus || statusChanged
-        if !isBusy { flush(now: now) }
+        guard !edits.isEmpty || interest.status != reportedStatus else { return }
+        if isBusy { backlog.append(edits, origin: origin) } else { apply(edits, origin: origin, now: now) }
     }
 
     /// The consumer has taken the last event.
     func consumerIsReady(now: Timestamp) {
         isBusy = false
-        if !backlog.isEmpty || backlogHasStatus { flush(now: now) }
+        while !isBusy, let next = backlog.removeFirst() { apply(next.edits.all, origin: next.origin, now: now) }
     }
 
-    private func flush(now: Timestamp) {
-        let edits = backlog
-        let origin = backlogOrigin
-        backlog = []
-        backlogHasStatus = false
-        backlogOrigin = .local
+    /// Reports what edits change, if anything.
+    private func apply(_ edits: [ResultEdit], origin: ChangeOrigin, now: Timestamp) {
         let before = list
         let change = list.apply(pool?.apply(edits, to: list) ?? edits)
         guard !change.isEmpty || interest.status != reportedStatus else { return }

@@ -122,6 +122,7 @@ extension ClientEngine {
         _ query: Query, end: @escaping () -> Void = {}, deliver: @escaping (ResultEvent) -> Void
     ) throws -> UInt64 {
         let interest = try addInterest(query)
+        interest.isRemembered = true
         let observer = Observer(id: nextNumber(), interest: interest, end: end, deliver: deliver)
         try hub.add(observer, engine: self)
         return observer.id
@@ -136,35 +137,15 @@ extension ClientEngine {
     /// Says that the consumer of an observation has taken its last event.
     package func observerIsReady(_ id: UInt64) { hub.consumerIsReady(id, now: now()) }
 
-    /// Ends an observation.
+    /// Ends an observation. Within a write its events end at once, and the rest happens after the write.
     ///
     /// - Parameters:
     ///   - keeping: whether the query keeps syncing without observers.
     ///   - purging: whether the query's objects leave this store, if syncing ends.
     package func endObservation(_ id: UInt64, keeping: Bool, purging: Bool) throws {
         guard let observer = hub.remove(id) else { return }
-        try releaseInterest(observer.interest, keeping: keeping, purging: purging)
-    }
-
-    /// Holds an interest without observing, and calls back with its status until the callback returns true.
-    package func awaitStatus(
-        _ query: Query, _ waiter: @escaping (SubscriptionStatus) -> Bool
-    ) throws -> UInt64 {
-        let interest = try addInterest(query)
-        let number = nextNumber()
-        var status = interest.status
-        // What stopped the session for good answers the question too.
-        if case .failed(let error) = session.phase, status.state != .complete {
-            status = SubscriptionStatus(state: .error, error: error)
+        try outsideTransaction { engine in
+            try engine.releaseInterest(observer.interest, keeping: keeping, purging: purging)
         }
-        if !waiter(status) { interest.waiters[number] = waiter }
-        return number
-    }
-
-    /// Lets go of an interest held by ``awaitStatus(_:_:)``.
-    package func releaseStatus(_ query: Query, waiter: UInt64) throws {
-        guard let interest = interests[query.hash] else { return }
-        interest.waiters[waiter] = nil
-        try releaseInterest(interest, keeping: interest.isKept, purging: false)
     }
 }

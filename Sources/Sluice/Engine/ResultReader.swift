@@ -167,7 +167,7 @@ extension ClientReading {
     ///
     /// - Parameter isAlone: whether the store syncs with nothing.
     func resultReader(_ query: Query, isAlone: Bool = false) -> ResultReader {
-        let subscription = subscriptions.first { $0.hash == query.hash }
+        let subscription = subscription(toQuery: query.hash)
         let evaluator = Evaluator(query, schema: schema)
         return ResultReader(query, evaluator: evaluator, in: self, subscription: subscription, isAlone: isAlone)
     }

@@ -24,9 +24,15 @@ struct SyncSession {
     var phase = Phase.stopped
     var map: SchemaMap?
     var serverSchema = Schema()
+    /// Whether the server has said hello.
+    var isGreeted = false
+    /// What both sides can.
+    var features: Features = []
+    /// What the server takes; what every server takes before it has said so.
     var limits = ServerLimits()
-    var userID: String?
     var nextSubscription: UInt64 = 1
+    /// The interests that the server was told of, by the number of their subscription.
+    var subscribed: [UInt64: Interest] = [:]
     /// Whether complete subscriptions stand where the last session left them, since the server has not yet said what
     /// became of any.
     var awaitsCatchUp = false

@@ -6,8 +6,9 @@ enum TransactionLimit {
     static let operationCountMax = 100_000
     static let byteCountMax = 12 << 20
 
+    /// - Parameter byteCountMax: the most bytes, about.
     /// - Throws: ``StoreError/Code/transactionTooLarge`` when the operations are too many or carry too much.
-    static func check(_ operations: [ObjectOperation]) throws {
+    static func check(_ operations: [ObjectOperation], byteCountMax: Int = byteCountMax) throws {
         guard operations.count <= operationCountMax else {
             throw StoreError(
                 .transactionTooLarge,
@@ -17,7 +18,7 @@ enum TransactionLimit {
         guard byteCount <= byteCountMax else {
             throw StoreError(
                 .transactionTooLarge,
-                "the transaction carries about \(byteCount >> 20) MiB; at most \(byteCountMax >> 20) MiB fit in one")
+                "the transaction carries about \(byteCount) bytes; at most \(byteCountMax) fit in one")
         }
     }
 

@@ -77,7 +77,7 @@ public struct Link<Target: Model>: Sendable {
     ///
     /// - Parameter timeout: the longest wait without progress; nil waits for ever.
     /// - Throws: ``ModelError`` when there is no target, the server has no such object for this user, or the link was
-    ///   made by hand; ``SyncError`` when nothing comes in time, and what stops a connection.
+    ///   made by hand; ``SyncError`` when nothing comes in time or there is no server, and what stops a connection.
     public func resolve(timeout: Duration? = nil) async throws -> Target {
         if let target = try fetch() { return target }
         if case .excluded(let property) = state {

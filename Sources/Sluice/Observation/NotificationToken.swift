@@ -29,7 +29,8 @@ public final class NotificationToken: Sendable {
 
     /// Stops notifications; none is delivered after this has returned, unless it is called from within one.
     ///
-    /// Returns when syncing has ended and the purge is on disk. Calling it again does nothing.
+    /// Returns when syncing has ended and the purge is on disk; called within a write, both follow when that has ended.
+    /// Calling it again does nothing.
     ///
     /// - Parameters:
     ///   - stopSyncing: end the interest in the query. With `false` the query keeps syncing until a later identical

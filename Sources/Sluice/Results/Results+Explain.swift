@@ -9,9 +9,8 @@ extension Results {
     /// complete subscription are read by their row ids.
     /// - Throws: `QueryError` when the query is malformed or names what the schema lacks.
     public func explain() throws -> QueryExplanation {
-        try core.checkOpen()
         let query = try query()
-        return try core.storage.read { reader in
+        return try core.read { reader in
             QueryExplanation(
                 query, schema: reader.schema, plan: try reader.plan(of: query, inOrder: false), wantedIndexes: [])
         }
@@ -24,6 +23,8 @@ extension Results {
     ///   does not understand the query.
     public func explainOnServer(timeout: Duration? = nil) async throws -> QueryExplanation {
         let report = try await core.report(.explain(query: query().canonicalText), timeout: timeout)
-        return try QueryExplanation(json: report.utf8)
+        do { return try QueryExplanation(json: report.utf8) } catch {
+            throw SyncError(.protocolViolation, "the server's explanation cannot be read")
+        }
     }
 }

@@ -1,4 +1,4 @@
-internal import Dispatch
+public import Dispatch
 internal import SluiceModel
 public import SluiceQuery
 internal import SluiceStorage
@@ -71,7 +71,7 @@ public struct Results<Element: ResultElement>: Sendable {
             return try core.decode(Element.self, read { try $0.sortedEntries() })
         }
         // What nobody sorts or cuts becomes values as it is read.
-        let binding = try core.cachedBinding(of: Element.self, classIndex: query.classIndex)
+        let binding = try core.binding(of: Element.self, classIndex: query.classIndex)
         return try read { try $0.elements(Element.self, binding) }
     }
 
@@ -94,18 +94,18 @@ public struct Results<Element: ResultElement>: Sendable {
     public func first() throws -> Element? { try limit(1).fetch().first }
 
     private func read<Result>(_ body: (ResultReader) throws -> Result) throws -> Result {
-        try core.checkOpen()
         let query = try query()
         let isAlone = core.configuration.sync == nil
-        return try core.storage.read { try body($0.resultReader(query, isAlone: isAlone)) }
+        return try core.read { try body($0.resultReader(query, isAlone: isAlone)) }
     }
 
     // MARK: Syncing
 
     /// Waits until the server has named and sent every result, and returns them. For batch jobs.
     ///
+    /// What an earlier session completed does not count: away from the server this waits for it to come back.
     /// - Parameter timeout: the longest wait without progress; nil waits for ever.
-    /// - Throws: ``SyncError`` when the server refuses the query or nothing comes in time.
+    /// - Throws: ``SyncError`` when the server refuses the query, nothing comes in time, or there is no server.
     public func synced(timeout: Duration? = nil) async throws -> [Element] {
         let query = try query()
         return try await core.synced(query, timeout: timeout) { try fetch() }
@@ -115,20 +115,24 @@ public struct Results<Element: ResultElement>: Sendable {
     ///
     /// The first event comes at once, with what is here. Consecutive commits of one origin may come as one event when the
     /// handler lags; local and remote ones never do.
-    /// - Parameter handler: called on a serial queue of the store, one event at a time.
-    /// - Throws: `QueryError`; ``StoreError`` when the store is closed.
-    public func observe(_ handler: @escaping @Sendable (Change<Element>) -> Void) throws -> NotificationToken {
+    /// - Parameters:
+    ///   - queue: where the handler is called, such as the main queue; nil for a serial queue of the store.
+    ///   - handler: called with one event at a time.
+    /// - Throws: `QueryError`; ``StoreError`` when the store is closed, or within a write.
+    public func observe(
+        on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (Change<Element>) -> Void
+    ) throws -> NotificationToken {
         let core = core
-        let callbacks = core.callbacks
+        let queue = queue ?? core.callbacks
         return try begin { event, ready, gate in
-            callbacks.async {
+            queue.async {
                 gate.deliver { handler(Change(event, core: core)) }
                 ready()
             }
         }
     }
 
-    /// The results' changes as a sequence: the same events as ``observe(_:)``. Ending the iteration ends the observation
+    /// The results' changes as a sequence: the same events as ``observe(on:_:)``. Ending the iteration ends the observation
     /// and keeps the local data.
     public var changes: Changes<Element> { Changes(results: self) }
 

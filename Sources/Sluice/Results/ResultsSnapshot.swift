@@ -59,7 +59,7 @@ extension StoreCore {
         var binding: ElementBinding?
         for entry in entries {
             let known = binding.flatMap { $0.classIndex == entry.object.classIndex ? $0 : nil }
-            let current = try known ?? cachedBinding(of: type, classIndex: entry.object.classIndex)
+            let current = try known ?? self.binding(of: type, classIndex: entry.object.classIndex)
             binding = current
             elements.append(try Element.decode(entry.row, current))
         }
@@ -67,12 +67,11 @@ extension StoreCore {
     }
 
     func decode<Element: ResultElement>(_ type: Element.Type, _ entry: ResultEntry) throws -> Element {
-        try Element.decode(entry.row, cachedBinding(of: type, classIndex: entry.object.classIndex))
+        try Element.decode(entry.row, binding(of: type, classIndex: entry.object.classIndex))
     }
 
     func fetch<Element: ResultElement>(_ type: Element.Type, _ object: ObjectRef) throws -> Element? {
-        try checkOpen()
-        guard let row = try storage.read({ try $0.row(object) }) else { return nil }
-        return try Element.decode(row, cachedBinding(of: type, classIndex: object.classIndex))
+        guard let row = try read({ try $0.row(object) }) else { return nil }
+        return try Element.decode(row, binding(of: type, classIndex: object.classIndex))
     }
 }

@@ -1,4 +1,4 @@
-internal import Dispatch
+public import Dispatch
 public import SluiceModel
 internal import SluiceStorage
 internal import Synchronization
@@ -11,29 +11,24 @@ internal import Synchronization
 public final class Store: Sendable {
     package let core: StoreCore
 
-    private init(core: StoreCore) {
-        self.core = core
-        StoreRegistry.shared.retain(core)
-    }
+    /// - Parameter core: held for this store.
+    private init(core: StoreCore) { self.core = core }
 
-    deinit {
-        StoreRegistry.shared.release(core)
-    }
+    deinit { StoreRegistry.shared.release(core) }
 
     /// Opens a store, making its file if it is missing, and begins to sync if the configuration says with what.
     ///
     /// - Throws: ``StoreError`` when the file cannot be used (another program's, a newer version's, damaged, held by another
     ///   process; it is left untouched) or the configuration cannot; `SchemaError` when a class contradicts the stored one.
     public static func open(_ configuration: StoreConfiguration) async throws -> Store {
-        Store(core: try StoreRegistry.shared.core(for: configuration))
+        Store(core: try await StoreRegistry.shared.core(for: configuration))
     }
 
     /// Ends syncing and every observation. What was written stays in the file, uploaded or not.
     ///
     /// Other ``Store`` values on the same path are closed too. Closing again does nothing.
     public func close() async {
-        core.close()
-        StoreRegistry.shared.forget(core)
+        await StoreRegistry.shared.close(core)
     }
 
     /// The classes of this store: those it was opened with, and what the server has beyond them.
@@ -82,7 +77,7 @@ public final class Store: Sendable {
     ///
     /// - Throws: ``StoreError`` when the store is closed.
     public func object(_ id: ObjectID) throws -> Record? {
-        guard let reference = try core.storage.read({ try $0.findObject(id) }) else { return nil }
+        guard let reference = try core.read({ try $0.findObject(id) }) else { return nil }
         return try core.fetch(Record.self, reference)
     }
 
@@ -91,7 +86,7 @@ public final class Store: Sendable {
     /// - Throws: ``StoreError`` when the store is closed or lacks the class; ``ModelError`` when the object misses what a
     ///   query excluded and nothing stands for it.
     public func object<Element: Model>(_ type: Element.Type, id: ObjectID) throws -> Element? {
-        guard let reference = try core.storage.read({ try $0.findObject(id) }),
+        guard let reference = try core.read({ try $0.findObject(id) }),
             reference.classIndex == core.schema.index(of: Element.className)
         else { return nil }
         return try core.fetch(type, reference)
@@ -115,13 +110,27 @@ public final class Store: Sendable {
         Results(store: self, description: QueryDescription(object: id))
     }
 
+    /// Observes one object, whether or not it is here yet, and keeps it in sync while the token lives: short for
+    /// observing ``results(of:)``.
+    ///
+    /// - Parameters:
+    ///   - object: names the object; its values do not matter.
+    ///   - queue: where the handler is called; nil for a serial queue of the store.
+    ///   - handler: called with one event at a time; `results` has the object, or nothing.
+    /// - Throws: ``StoreError`` when the store is closed, or within a write.
+    public func observe<Element: Model>(
+        _ object: Element, on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (Change<Element>) -> Void
+    ) throws -> NotificationToken {
+        try results(of: object).observe(on: queue, handler)
+    }
+
     // MARK: Writing
 
     /// Runs a transaction: everything in it is stored, visible and queued for upload, or nothing is.
     ///
     /// - Parameter body: runs on the store's own queue, one transaction at a time.
     /// - Returns: what `body` returns.
-    /// - Throws: what `body` throws, or ``StoreError`` and storage errors; nothing is stored then.
+    /// - Throws: what `body` throws, or ``StoreError``; nothing is stored then.
     public func write<Result: Sendable>(
         _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
@@ -137,7 +146,8 @@ public final class Store: Sendable {
     ///
     /// - Parameter timeout: the longest wait in all, whether or not anything moves; nil waits for ever. Connecting goes on
     ///   after a timeout.
-    /// - Throws: ``SyncError`` when the server refuses this store, or in time nothing came about; `CancellationError`.
+    /// - Throws: ``SyncError`` when the server refuses this store, in time nothing came about, or there is no server;
+    ///   `CancellationError`.
     public func connected(timeout: Duration? = nil) async throws {
         try await core.connected(timeout: timeout)
     }
@@ -145,7 +155,7 @@ public final class Store: Sendable {
     /// Waits until everything written here is acknowledged, and so durable on the server.
     ///
     /// - Parameter timeout: the longest wait without progress; nil waits for ever. Uploading goes on after a timeout.
-    /// - Throws: ``SyncError`` when syncing has ended or nothing moves in time; `CancellationError`.
+    /// - Throws: ``SyncError`` when syncing has ended, nothing moves in time, or there is no server; `CancellationError`.
     public func uploaded(timeout: Duration? = nil) async throws {
         try await core.uploaded(timeout: timeout)
     }
@@ -180,7 +190,7 @@ public final class Store: Sendable {
     /// What the server says about the database: JSON, whose members PROTOCOL.md describes.
     ///
     /// - Parameter timeout: the longest wait for a session and an answer; nil waits for ever.
-    /// - Throws: ``SyncError`` when there is no answer in time or the server refuses; `CancellationError`.
+    /// - Throws: ``SyncError`` when there is no session, no answer in time or no server, or the server refuses; `CancellationError`.
     public func serverStatus(timeout: Duration? = nil) async throws -> String {
         try await core.report(.status, timeout: timeout)
     }

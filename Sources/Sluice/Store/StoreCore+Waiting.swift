@@ -58,12 +58,21 @@ extension StoreCore {
         }
     }
 
-    /// Waits until a query's subscription is complete, runs `body` while it is held, and lets go.
+    /// - Throws: ``SyncError/Code/noServer`` when no server will ever say anything.
+    private func requireServer() throws {
+        try checkOpen()
+        guard configuration.sync == nil else { return }
+        throw SyncError(
+            .noServer, "this store syncs with nothing; open it with a SyncConfiguration to wait for a server")
+    }
+
+    /// Waits until a query's subscription is complete and caught up in an open session, runs `body` while it is held, and lets go.
     ///
     /// - Parameter timeout: the longest time without any progress; nil waits for ever.
     package func synced<Value: Sendable>(
         _ query: Query, timeout: Duration?, _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
+        try requireServer()
         let arrival = Arrival<Bool>()
         let waiter = try await perform { engine in
             try engine.awaitStatus(query) { status in
@@ -90,6 +99,7 @@ extension StoreCore {
         @Sendable (ClientEngine, @escaping (Result<Bool, SyncError>) -> Bool) -> UInt64?
 
     private func wait(timeout: Duration?, _ what: String, _ register: @escaping Registration) async throws {
+        try requireServer()
         let arrival = Arrival<Bool>()
         let waiter = try await perform { engine in
             register(engine) { result in
@@ -120,6 +130,7 @@ extension StoreCore {
 
     /// Asks the server for a report.
     func report(_ topic: ReportTopic, timeout: Duration?) async throws -> String {
+        try requireServer()
         let arrival = Arrival<String>()
         try await perform { engine in
             engine.requestReport(topic.wire, argument: topic.argument) { result in

@@ -45,6 +45,7 @@ package final class StoreCore: Sendable {
         if let sync = configuration.sync {
             options.databaseName = link?.databaseName
             options.credentials = sync.credentials.wire
+            options.heartbeat = sync.heartbeat
             options.reconnectDelay = sync.reconnectDelay
             options.reconnectDelayMax = sync.reconnectDelayMax
             options.isReadOnly = sync.access == .readOnly
@@ -80,7 +81,19 @@ package final class StoreCore: Sendable {
 
     private func run<Result>(_ body: (ClientEngine) throws -> Result) rethrows -> Result {
         defer { carryOut(confined.engine.takeActions()) }
-        return try body(confined.engine)
+        do { return try body(confined.engine) } catch { throw StoreError.wrapping(error) }
+    }
+
+    /// Reads the last commit, from any thread.
+    ///
+    /// - Throws: ``StoreError`` when the store is closed or cannot be read; what `body` throws.
+    func read<Result>(_ body: (any ClientReading) throws -> Result) throws -> Result {
+        try checkOpen()
+        do { return try storage.read(body) } catch {
+            // It may have been closed meanwhile.
+            try checkOpen()
+            throw StoreError.wrapping(error)
+        }
     }
 
     /// Runs `body` on the store's queue.
@@ -162,26 +175,26 @@ package final class StoreCore: Sendable {
         for _ in batch { link?.didHandleFrame() }
     }
 
-    /// Ends syncing and all interests; what was written stays, and is uploaded when the store is next opened.
-    func close() {
-        queue.sync {
+    /// Ends syncing and all interests, after what the queue has been given before; what was written stays, and is
+    /// uploaded when the store is next opened. Waits for nothing, so that any thread may let go of a store.
+    ///
+    /// - Parameter completion: called on the queue.
+    func close(_ completion: @escaping @Sendable () -> Void) {
+        queue.async { [self] in
+            defer { completion() }
             guard !closed.exchange(true, ordering: .sequentiallyConsistent) else { return }
             run { $0.close() }
             storage.close()
         }
     }
 
-    // MARK: Elements
-
-    /// How rows of a class become values of a type.
-    package func binding<Element: ResultElement>(of element: Element.Type, classIndex: Int) throws -> ElementBinding {
-        try cachedBinding(of: element, classIndex: classIndex)
-    }
-
     /// The classes of the store, as of now.
     package var schema: Schema { published.withLock { $0 } }
 
-    func cachedBinding(of element: any ResultElement.Type, classIndex: Int) throws -> ElementBinding {
+    // MARK: Elements
+
+    /// How rows of a class become values of a type.
+    func binding(of element: any ResultElement.Type, classIndex: Int) throws -> ElementBinding {
         let schema = schema
         let key = BindingKey(
             element: ObjectIdentifier(element), classIndex: classIndex,

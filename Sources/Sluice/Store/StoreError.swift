@@ -10,6 +10,8 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let invalidConfiguration = Code(description: "invalidConfiguration")
         /// The store was closed.
         public static let closed = Code(description: "closed")
+        /// Something that cannot be done from within a write transaction.
+        public static let insideWrite = Code(description: "insideWrite")
         /// The schema has no class of that name.
         public static let unknownClass = Code(description: "unknownClass")
         /// An object to be inserted is here already.
@@ -20,7 +22,17 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let readOnly = Code(description: "readOnly")
         /// A transaction that syncs is too large to travel in one piece.
         public static let transactionTooLarge = Code(description: "transactionTooLarge")
-        /// The file could not be opened, read or written.
+        /// Another process, or something else in this one, has the file open.
+        public static let locked = Code(description: "locked")
+        /// The file is no store: no database, or one of another program.
+        public static let foreignFile = Code(description: "foreignFile")
+        /// The file was written by a newer version of this library.
+        public static let newerFormat = Code(description: "newerFormat")
+        /// The file's content contradicts itself.
+        public static let damaged = Code(description: "damaged")
+        /// No space is left on the device.
+        public static let full = Code(description: "full")
+        /// The file could not be opened, read or written for another reason.
         public static let storage = Code(description: "storage")
     }
 

@@ -17,24 +17,24 @@ final class StoreLinks: LinkResolving {
 
     func binding(of element: any ResultElement.Type, className: String) throws -> ElementBinding {
         let core = try open()
-        return try core.cachedBinding(of: element, classIndex: try core.classIndex(of: className))
+        return try core.binding(of: element, classIndex: try core.classIndex(of: className))
     }
 
     func fetch(_ object: Identity) throws -> Row? {
         let core = try open()
         let reference = ObjectRef(try core.classIndex(of: object.className), object.key)
-        return try core.storage.read { try $0.row(reference) }
+        return try core.read { try $0.row(reference) }
     }
 
     func isPresent(_ object: Identity) throws -> Bool {
         let core = try open()
         let reference = ObjectRef(try core.classIndex(of: object.className), object.key)
-        return try core.storage.read { try $0.isPresent(reference) }
+        return try core.read { try $0.isPresent(reference) }
     }
 
     func backlinks(to object: Identity, className: String, property: String) throws -> [Row] {
         let core = try open()
-        return try core.storage.read { reader in
+        return try core.read { reader in
             var rows: [(id: ObjectID, row: Row)] = []
             try core.forEachBacklink(to: object, className: className, property: property, in: reader) { source in
                 guard let row = try reader.row(source) else { return }
@@ -46,7 +46,7 @@ final class StoreLinks: LinkResolving {
 
     func backlinkCount(to object: Identity, className: String, property: String) throws -> Int {
         let core = try open()
-        return try core.storage.read { reader in
+        return try core.read { reader in
             var count = 0
             try core.forEachBacklink(to: object, className: className, property: property, in: reader) { _ in
                 count += 1

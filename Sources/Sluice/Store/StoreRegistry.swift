@@ -1,40 +1,125 @@
+internal import Dispatch
 internal import FoundationEssentials
 internal import SluiceModel
 internal import SluiceStorage
 internal import Synchronization
 
 /// The open stores of this process, by where they live.
+///
+/// The lock is held for looking only: files are opened and closed, and stores asked, outside it. Meanwhile their place
+/// is taken, and whoever wants it waits without a thread.
 final class StoreRegistry: Sendable {
     static let shared = StoreRegistry()
 
-    private struct Entry {
-        let core: StoreCore
-        var holderCount = 0
+    private enum Entry {
+        /// Being opened or closed.
+        case busy(waiters: [CheckedContinuation<Void, Never>])
+        case open(StoreCore, holderCount: Int)
+    }
+
+    private enum Claim {
+        /// The store is open, and is held.
+        case open(StoreCore)
+        /// The place is the caller's to open.
+        case free
+        case busy
     }
 
     private let entries = Mutex<[StoreConfiguration.Location: Entry]>([:])
+    private let opening = DispatchQueue(label: "sluice.opening", attributes: .concurrent)
 
-    /// The core of the configuration's location: the one that is open, its schema extended, or a new one.
-    func core(for configuration: StoreConfiguration) throws -> StoreCore {
+    /// The core of the configuration's location: the one that is open, its schema extended, or a new one. It is held
+    /// until ``release(_:)``.
+    func core(for configuration: StoreConfiguration) async throws -> StoreCore {
         let location = configuration.location.standardized
         let schema = try configuration.wholeSchema()
-        return try entries.withLock { entries in
-            if let entry = entries[location] {
-                guard entry.core.configuration.sync == configuration.sync else {
-                    throw StoreError(
-                        .invalidConfiguration, "the store is open already and syncs with something else; close it first"
-                    )
+        while true {
+            switch claim(location) {
+            case .free:
+                return try await open(location, configuration, schema: schema)
+            case .busy:
+                await change(of: location)
+            case .open(let core):
+                do {
+                    return try await join(core, configuration, schema: schema)
+                } catch {
+                    release(core)
+                    // Closed by another at the same time: open it again.
+                    guard core.isClosed else { throw error }
                 }
-                try entry.core.performAndWait { try $0.declare(schema.classes) }
-                entry.core.addInverses(of: configuration.models)
-                return entry.core
             }
-            let storage = try Self.openStorage(location, configuration, schema: schema)
-            let core = try StoreCore(storage: storage, configuration: configuration)
-            entries[location] = Entry(core: core)
+        }
+    }
+
+    private func claim(_ location: StoreConfiguration.Location) -> Claim {
+        entries.withLock { entries in
+            switch entries[location] {
+            case nil:
+                entries[location] = .busy(waiters: [])
+                return .free
+            case .busy: return .busy
+            case .open(let core, let holderCount):
+                entries[location] = .open(core, holderCount: holderCount + 1)
+                return .open(core)
+            }
+        }
+    }
+
+    private func change(of location: StoreConfiguration.Location) async {
+        await withCheckedContinuation { continuation in
+            let isBusy = entries.withLock { entries in
+                guard case .busy(let waiters) = entries[location] else { return false }
+                entries[location] = .busy(waiters: waiters + [continuation])
+                return true
+            }
+            if !isBusy { continuation.resume() }
+        }
+    }
+
+    /// Gives a place that was busy its new entry.
+    private func settle(_ location: StoreConfiguration.Location, _ entry: Entry?) {
+        let waiters = entries.withLock { entries -> [CheckedContinuation<Void, Never>] in
+            guard case .busy(let waiters) = entries[location] else { return [] }
+            entries[location] = entry
+            return waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    // MARK: Opening
+
+    private func open(
+        _ location: StoreConfiguration.Location, _ configuration: StoreConfiguration, schema: Schema
+    ) async throws -> StoreCore {
+        do {
+            let core = try await withCheckedThrowingContinuation { continuation in
+                opening.async {
+                    continuation.resume(
+                        with: Result {
+                            let storage = try Self.openStorage(location, configuration, schema: schema)
+                            return try StoreCore(storage: storage, configuration: configuration)
+                        })
+                }
+            }
+            settle(location, .open(core, holderCount: 1))
             core.start()
             return core
+        } catch {
+            settle(location, nil)
+            throw StoreError.wrapping(error)
         }
+    }
+
+    private func join(
+        _ core: StoreCore, _ configuration: StoreConfiguration, schema: Schema
+    ) async throws -> StoreCore {
+        guard core.configuration.sync == configuration.sync else {
+            throw StoreError(
+                .invalidConfiguration, "the store is open already and syncs with something else; close it first")
+        }
+        try await core.perform { try $0.declare(schema.classes) }
+        core.addInverses(of: configuration.models)
+        return core
     }
 
     private static func openStorage(
@@ -58,28 +143,29 @@ final class StoreRegistry: Sendable {
         return storage
     }
 
-    func retain(_ core: StoreCore) {
-        entries.withLock { $0[core.configuration.location.standardized]?.holderCount += 1 }
-    }
+    // MARK: Closing
 
-    /// Lets go of a core; the last to do so closes it.
+    /// Lets go of a core; the last to do so closes it, in the background.
     func release(_ core: StoreCore) {
         let location = core.configuration.location.standardized
         let isLast = entries.withLock { entries in
-            guard let entry = entries[location], entry.core === core else { return false }
-            entries[location]?.holderCount -= 1
-            guard entry.holderCount == 1 else { return false }
-            entries[location] = nil
-            return true
+            guard case .open(let held, let holderCount) = entries[location], held === core else { return false }
+            entries[location] = holderCount == 1 ? .busy(waiters: []) : .open(core, holderCount: holderCount - 1)
+            return holderCount == 1
         }
-        if isLast { core.close() }
+        if isLast { core.close { [self] in settle(location, nil) } }
     }
 
-    func forget(_ core: StoreCore) {
-        entries.withLock { entries in
-            let location = core.configuration.location.standardized
-            if entries[location]?.core === core { entries[location] = nil }
+    /// Closes a core, whoever holds it.
+    func close(_ core: StoreCore) async {
+        let location = core.configuration.location.standardized
+        let isMine = entries.withLock { entries in
+            guard case .open(let held, _) = entries[location], held === core else { return false }
+            entries[location] = .busy(waiters: [])
+            return true
         }
+        await withCheckedContinuation { continuation in core.close { continuation.resume() } }
+        if isMine { settle(location, nil) }
     }
 }
 

@@ -39,7 +39,7 @@ public struct WriteTransaction: ~Copyable {
     ///
     /// - Throws: ``StoreError/Code/objectMissing`` if the object is not here; what `body` throws.
     public func update<Element: Model>(_ object: Element, _ body: (inout Element) throws -> Void) throws {
-        let binding = try core.cachedBinding(of: Element.self, classIndex: try core.classIndex(of: Element.className))
+        let binding = try core.binding(of: Element.self, classIndex: try core.classIndex(of: Element.className))
         let reference = ObjectRef(binding.classIndex, object.objectKey)
         guard let before = try writer.row(reference) else { throw missing(Element.className) }
         var value = try Element.decode(before, binding)
@@ -92,7 +92,7 @@ public struct WriteTransaction: ~Copyable {
 
     /// The object with a primary key as this transaction sees it.
     public func object<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) throws -> Element? {
-        let binding = try core.cachedBinding(of: type, classIndex: try core.classIndex(of: Element.className))
+        let binding = try core.binding(of: type, classIndex: try core.classIndex(of: Element.className))
         return try writer.row(ObjectRef(binding.classIndex, try ObjectKey(primaryKey: key))).map {
             try Element.decode($0, binding)
         }
@@ -165,7 +165,7 @@ public struct WriteTransaction: ~Copyable {
         }
         let className = try Element.declaredClass?.schema.get().name ?? (object as? Record)?.classSchema.name
         let classIndex = try core.classIndex(of: className ?? "")
-        let binding = try core.cachedBinding(of: Element.self, classIndex: classIndex)
+        let binding = try core.binding(of: Element.self, classIndex: classIndex)
         // A record's class is not known from its type.
         if Element.declaredClass != nil {
             recent.binding = binding

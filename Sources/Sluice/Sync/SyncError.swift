@@ -8,6 +8,8 @@ public struct SyncError: Error, Sendable, Hashable, CustomStringConvertible {
 
         /// The server could not be reached in time.
         public static let unreachable = Code(description: "unreachable")
+        /// The store was opened without a server to sync with.
+        public static let noServer = Code(description: "noServer")
         /// Nothing arrived within the time allowed.
         public static let timedOut = Code(description: "timedOut")
         /// The store was closed, or syncing stopped, while waiting.
@@ -26,6 +28,8 @@ public struct SyncError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let writeRejected = Code(description: "writeRejected")
         /// The peer did not follow the protocol, or speaks another version of it.
         public static let protocolViolation = Code(description: "protocolViolation")
+        /// More than the server takes: too large a transaction, too many subscriptions.
+        public static let limitExceeded = Code(description: "limitExceeded")
         /// The server failed.
         public static let server = Code(description: "server")
     }

@@ -9,16 +9,15 @@ struct ClientState: Sendable {
     var clock = HybridTimestamp(microseconds: 0)
     var lastSequence: UInt64 = 0
     var outboxCount = 0
-    /// By ascending id.
-    var subscriptions: [SubscriptionRecord] = []
+    var subscriptions = SubscriptionTable()
     /// The subscriptions with a bootstrap under way.
     var staging: Set<UInt64> = []
     var members = Memberships()
 
-    func index(of subscription: UInt64) -> Int? { subscriptions.firstIndex { $0.id == subscription } }
+    func index(of subscription: UInt64) -> Int? { subscriptions.index(ofID: subscription) }
 
     /// The ids of the subscriptions that protect their members.
-    var active: [UInt64] { subscriptions.filter { !$0.isDormant }.map(\.id) }
+    var active: some Sequence<UInt64> { subscriptions.records.lazy.filter { !$0.isDormant }.map(\.id) }
 }
 
 /// What readers ask of a state and the tables it belongs to.

@@ -6,6 +6,9 @@ package protocol ClientReading: ObjectReading {
     /// The subscriptions, dormant ones included, by ascending id.
     var subscriptions: [SubscriptionRecord] { get }
 
+    /// The subscription, dormant or not, to the query with a hash. Takes logarithmic time.
+    func subscription(toQuery hash: ObjectID) -> SubscriptionRecord?
+
     /// Whether an object belongs to a subscription in a role; nil asks for either.
     func isMember(_ object: ObjectRef, of subscription: UInt64, role: MemberRole?) throws -> Bool
 

@@ -28,7 +28,9 @@ final class SQLiteClientReader: SQLiteObjectStore, ClientReading {
 
     func end() { connection.rollback() }
 
-    var subscriptions: [SubscriptionRecord] { state.subscriptions }
+    var subscriptions: [SubscriptionRecord] { state.subscriptions.records }
+
+    func subscription(toQuery hash: ObjectID) -> SubscriptionRecord? { state.subscriptions.record(ofQuery: hash) }
 
     func isMember(_ object: ObjectRef, of subscription: UInt64, role: MemberRole?) throws -> Bool {
         try state.isMember(object, of: subscription, role: role, in: tables)

@@ -131,7 +131,11 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
 
     // MARK: Reading
 
-    package var subscriptions: [SubscriptionRecord] { state.subscriptions }
+    package var subscriptions: [SubscriptionRecord] { state.subscriptions.records }
+
+    package func subscription(toQuery hash: ObjectID) -> SubscriptionRecord? {
+        state.subscriptions.record(ofQuery: hash)
+    }
 
     package func isMember(_ object: ObjectRef, of subscription: UInt64, role: MemberRole?) throws -> Bool {
         try state.isMember(object, of: subscription, role: role, in: tables)

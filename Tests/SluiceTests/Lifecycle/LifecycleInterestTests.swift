@@ -1,5 +1,6 @@
 import Sluice
 import SluiceTesting
+import Synchronization
 import Testing
 
 #if SLUICE_MACROS
@@ -140,6 +141,65 @@ import Testing
             second.token.stop()
             #expect(try query.count() == 0)
             #expect(try await bob.serverSubscriptions() == "[]")
+        }
+
+        @Test func aTokenThatIsStoppedWithinAWriteStopsAndPurgesAfterIt() async throws {
+            try await alice.upload(vins: "a", "b")
+            let recorder = try EventRecorder(bob.objects(Vehicle.self))
+            try await recorder.complete()
+            let token = recorder.token
+            try await bob.write { tx in
+                token.stop(stopSyncing: true, purgeLocal: true)
+                let car = try tx.object(Vehicle.self, key: "a")
+                #expect(car != nil)
+            }
+            #expect(try bob.objects(Vehicle.self).count() == 0)
+            #expect(try await bob.serverSubscriptions() == "[]")
+        }
+
+        @Test func aTokenThatIsReleasedWithinAWriteEndsSyncingAndKeepsTheData() async throws {
+            try await alice.upload(vins: "a")
+            let recorder = try EventRecorder(bob.objects(Vehicle.self))
+            try await recorder.complete()
+            let box = TokenBox(try bob.objects(Vehicle.self).observe { _ in })
+            recorder.token.stop(stopSyncing: true, purgeLocal: false)
+            #expect(try await bob.serverSubscriptions() != "[]")
+            try await bob.write { _ in box.letGo() }
+            #expect(try await bob.serverSubscriptions() == "[]")
+            #expect(try bob.objects(Vehicle.self).count() == 1)
+        }
+
+        /// A token that whoever has the box can let go.
+        private final class TokenBox: Sendable {
+            private let token: Mutex<NotificationToken?>
+
+            init(_ token: NotificationToken) { self.token = Mutex(token) }
+
+            func letGo() {
+                let token = token.withLock { token in
+                    defer { token = nil }
+                    return token
+                }
+                withExtendedLifetime(token) {}
+            }
+        }
+
+        @Test func syncedWaitsForTheServerAlsoWhereTheQueryIsObserved() async throws {
+            try await alice.upload(vins: "a")
+            let query = bob.objects(Vehicle.self)
+            let recorder = try EventRecorder(query)
+            try await recorder.complete()
+            server.cut(bob)
+            try await alice.upload(vins: "b")
+            let late = Task { try await query.synced(timeout: .seconds(5)) }
+            // Two timers: that of the wait, and that of reconnecting.
+            while server.clock.timerCount < 2 { await Task.yield() }
+            server.clock.advance(by: .seconds(6))
+            let error = await #expect(throws: SyncError.self) { _ = try await late.value }
+            #expect(error?.code == .timedOut)
+            async let rows = query.synced()
+            server.restore(bob)
+            #expect(try await Set(rows.map(\.vin)) == ["a", "b"])
         }
 
         @Test func stopSyncingEndsAQueryThatWasKept() async throws {

@@ -1,5 +1,7 @@
+import Dispatch
 import Sluice
 import SluiceTesting
+import Synchronization
 import Testing
 
 #if SLUICE_MACROS
@@ -23,6 +25,18 @@ import Testing
                     Garage(code: "G", city: "Oslo"),
                     Vehicle(vin: "a", plate: "P", owners: [Link(key: "ann")], garage: Link(key: "G")),
                 ] as [any Model])
+        }
+
+        private final class Warnings: Sendable {
+            private let lines = Mutex<[String]>([])
+
+            var all: [String] { lines.withLock { $0 } }
+
+            func sink(_ level: LogLevel) -> LogSink {
+                LogSink(level: level) { [self] line in
+                    if line.level == .warning { lines.withLock { $0.append(line.message) } }
+                }
+            }
         }
 
         @Test func anInverseRelationshipIsReadOnObjectsAndAskedInQueries() async throws {
@@ -99,6 +113,26 @@ import Testing
             await #expect(throws: ModelError.self) { try await carol.objects(Vehicle.self).excluding(\.plate).synced() }
         }
 
+        @Test func readingWhatAQueryExcludesIsLoggedAtVerboseLevel() async throws {
+            try await uploadCar()
+            let warnings = Warnings()
+            let carol = try await server.open(lifecycleModels) { $0.log = warnings.sink(.verbose) }
+            let cars = try await carol.objects(Vehicle.self).excluding(\.name).excluding(\.garage).synced()
+            #expect(warnings.all.count == 1 && warnings.all[0].contains("Vehicle.name"))
+            let garage = try #require(cars.first?.garage)
+            #expect(try garage.fetch() == nil && garage.fetch() == nil)
+            #expect(warnings.all.count == 2 && warnings.all[1].contains("Vehicle.garage"))
+        }
+
+        @Test func readingWhatAQueryExcludesIsNotLoggedBelowThatLevel() async throws {
+            try await uploadCar()
+            let warnings = Warnings()
+            let carol = try await server.open(lifecycleModels) { $0.log = warnings.sink(.debug) }
+            let cars = try await carol.objects(Vehicle.self).excluding(\.name).excluding(\.garage).synced()
+            #expect(try cars.first?.garage?.fetch() == nil)
+            #expect(warnings.all.isEmpty)
+        }
+
         @Test func anotherQueryThatBringsThePropertyMakesItPresent() async throws {
             try await uploadCar()
             let without = try EventRecorder(bob.objects(Vehicle.self).excluding(\.owners))
@@ -145,6 +179,18 @@ import Testing
             try await alice.write { try $0.delete(Vehicle(vin: "a", plate: "")) }
             let gone = try await id.event { !$0.removals.isEmpty }
             #expect(gone.removals.map(\.reason) == [.deleted])
+        }
+
+        @Test func anObjectIsObservedByItself_onTheQueueAskedFor() async throws {
+            let queue = DispatchQueue(label: "test")
+            let (vins, continuation) = AsyncStream.makeStream(of: [String].self)
+            let token = try bob.observe(Vehicle(vin: "a", plate: ""), on: queue) { change in
+                dispatchPrecondition(condition: .onQueue(queue))
+                continuation.yield(change.vins)
+            }
+            try await alice.upload(vins: "a", "b")
+            for await seen in vins where seen == ["a"] { break }
+            token.stop()
         }
 
         @Test func valuesHaveTheirGlobalIdBeforeAnyStoreAndEverywhereTheSame() async throws {

@@ -1,0 +1,80 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceWire
+
+/// How a session begins, and what it keeps to because of that.
+extension ClientEngine {
+    private static let features: Features = [.resume, .reports]
+
+    /// Greets the server and asks it to open the session.
+    func greet() {
+        guard session.phase == .connecting, let name = options.databaseName else { return }
+        session.phase = .opening
+        let state = storage.syncState
+        let identity = state.map {
+            ClientIdentity(databaseID: $0.databaseID, epoch: $0.epoch, clientID: $0.clientID, nonce: $0.nonce)
+        }
+        send([
+            .hello(.init(features: Self.features, agent: options.agent)),
+            .open(
+                .init(
+                    session: SyncSession.number, path: name, credentials: options.credentials, identity: identity,
+                    version: state?.version ?? 0, acknowledged: storage.lastSequence - UInt64(storage.outboxCount),
+                    options: options.isReadOnly ? .readOnly : [], schema: options.isReadOnly ? Schema() : schema)),
+        ])
+    }
+
+    /// Takes in what the server speaks and how much it takes.
+    func greeted(_ reply: ServerMessage.HelloReply) {
+        guard !session.isGreeted else { return abandonConnection("the server said hello twice") }
+        let versions = ProtocolVersion.minimum...ProtocolVersion.maximum
+        guard versions.contains(reply.version) else {
+            let known =
+                versions.count == 1 ? "\(versions.lowerBound)" : "\(versions.lowerBound) to \(versions.upperBound)"
+            return fail(
+                SyncError(
+                    .protocolViolation,
+                    "the server speaks version \(reply.version) of the protocol, and this library \(known)"))
+        }
+        session.isGreeted = true
+        session.features = reply.features.intersection(Self.features)
+        session.limits = reply.limits
+        let idle = Duration.milliseconds(Int64(clamping: reply.limits.idleTimeoutMilliseconds))
+        if options.heartbeat * 2 > idle {
+            log?(
+                .warning,
+                "the server drops connections that are idle for \(idle); set heartbeat to at most half of that",
+                [("heartbeat", "\(options.heartbeat)")])
+        }
+    }
+
+    /// Sends messages in one frame. What the server would not take ends syncing with an error that says so, since
+    /// sending it again would not help.
+    func send(_ messages: [ClientMessage]) {
+        var frame = FrameBuilder()
+        for message in messages { frame.append(message) }
+        let size = frame.size
+        let bytes = frame.finish()
+        guard bytes.count <= session.limits.frameLengthMax, size <= session.limits.expandedLengthMax else {
+            return fail(
+                SyncError(
+                    .limitExceeded,
+                    "\(bytes.count) bytes (\(size) expanded) have to be sent in one piece, and the server takes "
+                        + "\(session.limits.frameLengthMax) (\(session.limits.expandedLengthMax))"))
+        }
+        actions.append(.send(bytes))
+    }
+
+    /// The most bytes, about, that transactions share a frame with.
+    var uploadByteCountMax: Int { min(options.uploadByteCountMax, frameLengthMax / 2) }
+
+    /// The most bytes, about, that a transaction may take: what the server takes that this store knows of, or any does.
+    var transactionByteCountMax: Int { min(TransactionLimit.byteCountMax, frameLengthMax / 4 * 3) }
+
+    /// The most members that are listed in one message.
+    var listedMemberCountMax: Int { max(1, min(options.listedMemberCountMax, frameLengthMax / 256)) }
+
+    private var frameLengthMax: Int {
+        Int(clamping: min(session.limits.frameLengthMax, session.limits.expandedLengthMax))
+    }
+}

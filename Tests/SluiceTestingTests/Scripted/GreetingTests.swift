@@ -1,0 +1,115 @@
+import Sluice
+import SluiceModel
+import SluiceQuery
+import SluiceStorage
+import SluiceWire
+import Testing
+
+/// What a client makes of how its server introduces itself.
+@Suite struct GreetingTests {
+    private func failure(_ server: ScriptedSession) throws -> SyncError? {
+        var error: SyncError?
+        _ = server.engine.whenConnected { result in
+            if case .failure(let failure) = result { error = failure }
+            return true
+        }
+        return error
+    }
+
+    private func uploads(_ messages: [ClientMessage]) -> [[Changeset]] {
+        messages.compactMap { if case .upload(_, let changesets) = $0 { changesets } else { nil } }
+    }
+
+    private func insert(_ id: Int64, _ server: ScriptedSession) throws {
+        try server.engine.write { try $0.insert(ScriptedSession.user(id, age: id), ofClass: 0) }
+    }
+
+    @Test func aVersionThatIsNotSpokenEndsSyncing() throws {
+        let server = try ScriptedSession()
+        server.greet(version: 9)
+        #expect(try failure(server)?.code == .protocolViolation)
+        #expect(server.actions().last == .disconnect)
+        // What follows in vain is ignored.
+        server.opened(.created)
+        #expect(try failure(server) != nil && server.actions().isEmpty)
+    }
+
+    @Test func aSessionThatIsOpenedWithoutHelloIsLeft() throws {
+        let server = try ScriptedSession()
+        server.engine.handle(.start)
+        server.engine.handle(.opened)
+        server.opened(.created)
+        #expect(server.actions().contains(.disconnect))
+        #expect(server.storage.syncState == nil)
+    }
+
+    @Test func aServerThatCannotResume_isAskedForEverything() throws {
+        let server = try ScriptedSession()
+        _ = try server.engine.observe(try server.query("User")) { _ in }
+        server.open()
+        server.bootstrap(1, [ScriptedSession.user(1, age: 40)])
+        server.loseConnection()
+        server.greet(features: [])
+        server.opened(.resumed)
+        let resumes = server.sent().compactMap { message -> Bool? in
+            if case .subscribe(let subscribe) = message { subscribe.resume != nil } else { nil }
+        }
+        #expect(resumes == [false, false])
+        server.bootstrap(1, [ScriptedSession.user(2, age: 41)])
+        #expect(try server.age(of: 1) == nil && server.age(of: 2) == .int(41))
+    }
+
+    @Test func aServerWithoutReportsIsNotAskedForOne() throws {
+        let server = try ScriptedSession()
+        server.greet(features: [.resume])
+        server.opened(.created)
+        var error: SyncError?
+        server.engine.requestReport(.status) { if case .failure(let failure) = $0 { error = failure } }
+        #expect(error?.code == .server)
+    }
+
+    @Test func uploadsKeepToWhatTheServerTakesInAFrame() throws {
+        let server = try ScriptedSession()
+        for id in 1...20 { try insert(Int64(id), server) }
+        server.greet(limits: ServerLimits(frameLengthMax: 400))
+        server.opened(.created)
+        let frames = server.actions().compactMap { if case .send(let frame) = $0 { frame } else { nil } }
+        #expect(frames.dropFirst().allSatisfy { $0.count <= 400 })
+        let batches = uploads(try frames.flatMap { try Frame.decode($0, as: ClientMessage.self) })
+        #expect(batches.count > 1 && batches.flatMap { $0 }.map(\.sequence) == Array(1...20))
+    }
+
+    @Test func aTransactionThatTheServerDoesNotTakeIsRefusedWhenItIsMade() throws {
+        let server = try ScriptedSession()
+        server.greet(limits: ServerLimits(frameLengthMax: 400))
+        server.opened(.created)
+        let error = #expect(throws: StoreError.self) {
+            try server.engine.write { writer in
+                for id in 1...20 { try writer.insert(ScriptedSession.user(Int64(id), age: 1), ofClass: 0) }
+            }
+        }
+        #expect(error?.code == .transactionTooLarge)
+        #expect(try server.age(of: 1) == nil)
+    }
+
+    @Test func aTransactionThatWasMadeBefore_andThatTheServerDoesNotTake_endsSyncing_andIsKept() throws {
+        let server = try ScriptedSession()
+        try server.engine.write { writer in
+            for id in 1...200 { try writer.insert(ScriptedSession.user(Int64(id), age: 1), ofClass: 0) }
+        }
+        server.greet(limits: ServerLimits(expandedLengthMax: 400))
+        server.opened(.created)
+        #expect(try failure(server)?.code == .limitExceeded)
+        #expect(server.storage.outboxCount == 1)
+    }
+
+    @Test func aHeartbeatThatIsTooSlowForTheServerIsWarnedOf() throws {
+        let lines = LogLines()
+        let server = try ScriptedSession(log: lines.sink) { $0.heartbeat = .seconds(60) }
+        server.greet(limits: ServerLimits(idleTimeoutMilliseconds: 120_000))
+        #expect(lines.all.filter { $0.level == .warning }.isEmpty)
+        server.loseConnection()
+        server.greet(limits: ServerLimits(idleTimeoutMilliseconds: 90_000))
+        #expect(lines.all.filter { $0.level == .warning }.count == 1)
+    }
+}

@@ -1,0 +1,61 @@
+import Sluice
+import SluiceModel
+import SluiceQuery
+import SluiceWire
+import Testing
+
+/// When a wait for the server's word ends (rows S15, S16).
+@Suite struct WaitTests {
+    private final class Seen {
+        var states: [SubscriptionState] = []
+    }
+
+    private let server: ScriptedSession
+    private let query: Query
+    private let seen = Seen()
+
+    init() throws {
+        server = try ScriptedSession()
+        query = try server.query("User")
+        _ = try server.engine.observe(query) { _ in }
+        server.open()
+        server.bootstrap(1, [ScriptedSession.user(1, age: 40)])
+    }
+
+    private func wait() throws {
+        _ = try server.engine.awaitStatus(query) { [seen] status in
+            seen.states.append(status.state)
+            return status.state == .complete || status.state == .error
+        }
+    }
+
+    @Test func whatIsCompleteAndConnectedNeedsNoWaiting() throws {
+        try wait()
+        #expect(seen.states == [.complete])
+    }
+
+    @Test func whatAnEarlierSessionCompleted_isWaitedForUntilThisOneHasCaughtUp() throws {
+        server.loseConnection()
+        try wait()
+        #expect(seen.states == [.pending])
+        server.open(.resumed)
+        #expect(!seen.states.contains(.complete))
+        server.receive([server.complete(1, .resumed)])
+        #expect(seen.states.last == .complete)
+    }
+
+    @Test func aWaitThatBeginsWhileCatchingUp_endsWhenThatIsDone() throws {
+        server.loseConnection()
+        server.open(.resumed)
+        try wait()
+        #expect(seen.states == [.pending])
+        server.receive([server.complete(1, .resumed)])
+        #expect(seen.states.last == .complete)
+    }
+
+    @Test func aServerThatRefusesForGood_endsTheWait_althoughTheQueryWasComplete() throws {
+        server.receive([.error(.init(code: .permissionDenied, message: "no", action: .stop))])
+        try wait()
+        #expect(seen.states == [.error])
+    }
+}
