@@ -148,6 +148,30 @@ struct ImportTests {
         #expect(result.records[0]["tags"] == .list([.string("a")]))
     }
 
+    @Test func batchesAreCutByRowsAndByBytes() throws {
+        let long = String(repeating: "x", count: 1_000)
+        let file = try TemporaryFile("n,text\n1,a\n2,b\n3,c\n4,\(long)\n5,\(long)\n6,d\n")
+        let source = try ImportFile(path: file.path, skipsBadRows: false)
+        let request = ImportPlan.Request(className: "Row", key: nil, links: [])
+        let rows = try source.rows(ImportPlan(request, columns: try source.infer(), schema: Schema()))
+        var batches: [[Value?]] = []
+        while true {
+            let batch = try rows.batch(upTo: 2, byteCount: 1_000)
+            if batch.isEmpty { break }
+            batches.append(batch.map { $0["n"] })
+        }
+        #expect(batches == [[.int(1), .int(2)], [.int(3)], [.int(4)], [.int(5)], [.int(6)]])
+    }
+
+    @Test func aRowThatFitsNoTransactionIsABadRow() throws {
+        let text = "n,text\n1,a\n2,\(String(repeating: "x", count: 13 << 20))\n3,c\n"
+        let error = #expect(throws: CommandError.self) { try load(text) }
+        #expect(error?.message.contains(":3: the row carries about 13.1 MiB; at most 12 MiB") == true)
+        let result = try load(text, skip: true)
+        #expect(result.records.map { $0["n"] } == [.int(1), .int(3)])
+        #expect(result.bad == 1)
+    }
+
     private static func mixed(_ index: Int, _ declared: ClassSchema) throws -> Record {
         var values: [String: Value] = ["k": .string("key \"\(index)\",\n"), "b": .data([UInt8(index)])]
         values["d"] = .double(Double(index) / 7)

@@ -30,8 +30,9 @@ struct ImportCommand: Command {
             "sluice import ws://127.0.0.1:9080/cars Car cars.jsonl --key=vin --skip-bad-rows",
         ])
 
-    /// Rows of one transaction.
+    /// The most rows of one transaction, and about how many bytes; one row may have more.
     private static let batchSize = 2_000
+    private static let batchByteCount = 2 << 20
     /// Batches that may wait for their acknowledgement.
     private static let batchCountMax = 10
     /// Batches after which what was sent leaves memory.
@@ -72,19 +73,20 @@ struct ImportCommand: Command {
         let rows = try file.rows(plan)
         let progress = ProgressBar("importing")
         defer { progress.finish() }
-        var batches = 0
+        var batchSizes: [Int] = []
         var count = 0
         do {
             while true {
-                let batch = try rows.batch(upTo: Self.batchSize)
+                let batch = try rows.batch(upTo: Self.batchSize, byteCount: Self.batchByteCount)
                 if batch.isEmpty { break }
                 try await write(batch, of: plan, to: store)
                 count += batch.count
-                batches += 1
+                batchSizes.append(batch.count)
                 progress.update(fraction: rows.source.fraction, count: count)
                 let waiting = try await makeRoom(in: store)
-                acknowledged.withLock { $0 = max($0, count - waiting * Self.batchSize) }
-                if batches % Self.purgeInterval == 0 {
+                let sent = count - batchSizes.suffix(waiting).reduce(0, +)
+                acknowledged.withLock { $0 = max($0, sent) }
+                if batchSizes.count % Self.purgeInterval == 0 {
                     try await store.uploaded(timeout: access.timeout)
                     try await store.purgeUnsubscribed()
                 }

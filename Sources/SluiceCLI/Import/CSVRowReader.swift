@@ -18,6 +18,8 @@ final class CSVRowReader: RowReader {
 
     var source: ByteSource { reader.source }
 
+    var line: Int { reader.line }
+
     func next() throws -> Bool { try reader.next() }
 
     func observe(into columns: inout [ColumnInference]) {

@@ -6,7 +6,7 @@ final class JSONRowReader: RowReader {
     private(set) var columns: [String] = []
     private var positions: [String: Int] = [:]
     private let buffer: RecordBuffer
-    private var line = 0
+    private(set) var line = 0
     private var members: [JSONValue.Member] = []
     private var rowCount = 0
 

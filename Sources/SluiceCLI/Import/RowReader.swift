@@ -5,6 +5,8 @@ protocol RowReader: AnyObject {
     /// The columns known so far; a CSV file knows them all from its header.
     var columns: [String] { get }
     var source: ByteSource { get }
+    /// The line that the current row begins on, from 1.
+    var line: Int { get }
 
     /// Moves to the next row.
     ///
