@@ -37,7 +37,10 @@ struct ImportTests {
         ("2013-01-01T10:00:00Z\n", "date"), ("2013-01-01T10:00:00Z\nNA\n", "date?"), ("1\nx\n", "string"),
         ("true\n1\n", "string"), ("NA\n\n", "string?"), ("x\nNA\n", "string?"), ("007\n", "string"),
         ("99999999999999999999\n", "string"), ("2013-01-01T10:00:00Z\n5\n", "string"), ("TRUE\n", "string"),
-        ("", "string?"),
+        ("", "string?"), ("1\nNaN\n", "double"), ("0.5\n-inf\nNA\n", "double?"), ("NaN\n", "double"),
+        ("NaN\nx\n", "string"),
+        ("-x\n", "string"), ("x\n\"\"\n", "string"), ("\"\"\n", "string"), ("\"NA\"\nNA\n", "string?"),
+        ("\"1\"\n\"\"\n", "int?"),
     ])
     func theWholeColumnDecidesItsType(rows: String, type: String) throws {
         let plan = try load("x\n" + rows).plan
@@ -49,7 +52,10 @@ struct ImportTests {
         (#"{"x":"2013-01-01T10:00:00Z"}"#, "date"), (#"{"x":[1,2]}"#, "[int]"), (#"{"x":[1,null,2.5]}"#, "[double?]"),
         (#"{"x":{"a":1}}"#, "[string: int]"), (#"{"x":[[1]]}"#, "string"), ("{\"x\":1}\n{\"x\":\"a\"}", "string"),
         ("{\"x\":1}\n{}", "int?"), ("{}\n{\"x\":true}", "bool?"), ("{\"x\":1}\n{\"x\":[1]}", "string"),
-        (#"{"x":1e400}"#, "double"),
+        (#"{"x":1e400}"#, "double"), ("{\"x\":[1]}\n{}\n{\"x\":null}", "[int]"),
+        ("{\"x\":null}\n{\"x\":{}}", "[string: string]"),
+        ("{\"x\":1}\n{\"x\":\"NaN\"}", "double"), (#"{"x":-0}"#, "double"),
+        ("{\"x\":\"Infinity\"}\n{\"x\":\"x\"}", "string"),
     ])
     func jsonColumnsAreTypedLikewise(lines: String, type: String) throws {
         let file = try TemporaryFile(lines + "\n", suffix: ".jsonl")
@@ -206,6 +212,67 @@ struct ImportTests {
             #expect(result.records.map(\.row.values) == originals.map(\.row.values))
             #expect(result.records.map(\.key) == originals.map(\.key))
         }
+    }
+
+    /// Everything that could be taken for something else: nulls, words for null, empty text, numbers that are none.
+    private static let confusable: [[Value]] = [
+        [.string("a"), .string(""), .null, .double(.infinity), .list([])],
+        [.string("b"), .string("NA"), .string(""), .double(-.infinity), .list([.int(1)])],
+        [.string("c"), .string("x"), .string("NA"), .double(1.5), .list([])],
+        [.string(""), .string("NaN"), .null, .double(1e300), .list([.int(2), .int(3)])],
+        [.string("NA"), .string("\""), .string("null"), .double(-2), .list([])],
+    ]
+
+    private func exported(_ declared: ClassSchema, _ rows: [[Value]], suffix: String) throws -> String {
+        var csv = CSVWriter()
+        csv.writeHeader(declared)
+        var lines: [UInt8] = []
+        for values in rows {
+            let record = Record(
+                classSchema: declared, row: Row(key: ObjectKey(primaryKey: values[0]) ?? .int(0), values: values))
+            csv.write(record)
+            lines += try RecordRenderer().line(record)
+        }
+        return String(decoding: suffix == ".csv" ? csv.bytes : lines, as: UTF8.self)
+    }
+
+    @Test(arguments: [".csv", ".jsonl"])
+    func whatLooksLikeNullComesBackAsItWasAlsoIntoANewClass(suffix: String) throws {
+        let declared = try ClassSchema(
+            "Odd", primaryKey: "k",
+            properties: [
+                Property("k", .scalar(.string)), Property("s", .scalar(.string)),
+                Property("o", .scalar(.string, isOptional: true)), Property("d", .scalar(.double)),
+                Property("l", PropertyType(.scalar(.int), container: .list)),
+            ])
+        let text = try exported(declared, Self.confusable, suffix: suffix)
+        for schema in suffix == ".csv" ? [try Schema([declared])] : [try Schema([declared]), Schema()] {
+            let result = try load(text, suffix: suffix, className: "Odd", key: "k", schema: schema)
+            #expect(types(result.plan) == ["k": "string", "s": "string", "o": "string?", "d": "double", "l": "[int]"])
+            #expect(result.records.map(\.row.values) == Self.confusable)
+        }
+    }
+
+    @Test func aSinglePropertyMayBeNullOrEmpty() throws {
+        let declared = try ClassSchema("Odd", properties: [Property("s", .scalar(.string, isOptional: true))])
+        let rows: [[Value]] = [[.string("")], [.null], [.string("NA")], [.null]]
+        let result = try load(
+            try exported(declared, rows, suffix: ".csv"), className: "Odd", schema: try Schema([declared]))
+        #expect(result.records.map(\.row.values) == rows)
+    }
+
+    @Test func listsThatAreMissingOrNullAreEmpty() throws {
+        let result = try load("{\"n\":1,\"l\":[1,2]}\n{\"n\":2}\n{\"n\":3,\"l\":null}\n", suffix: ".jsonl")
+        #expect(result.records.map { $0["l"] } == [.list([.int(1), .int(2)]), .list([]), .list([])])
+    }
+
+    @Test func notANumberIsANumber() throws {
+        let result = try load("x\n1\nnan\nInf\n-inf\n-0.0\n")
+        let values = result.records.compactMap { record -> Double? in
+            if case .double(let value)? = record["x"] { value } else { nil }
+        }
+        #expect(values.count == 5 && values[1].isNaN && values[4].sign == .minus)
+        #expect(values[0] == 1 && values[2] == .infinity && values[3] == -.infinity)
     }
 
     @Test(arguments: ["flights.txt", "flights.csv.zip", "flights", ".gz"])

@@ -20,7 +20,7 @@ struct ImportCommand: Command {
             .flag("skip-bad-rows", "report and count rows that cannot be used, instead of stopping at the first"),
         ] + ServerAccess.options,
         notes: [
-            "The whole file decides the types of a new class: integers become int, or double where some have a fraction; ISO 8601 dates date; true and false bool; anything mixed string. In CSV an empty field and NA are null. A class that exists keeps its types, and columns that it lacks are added as optional properties.",
+            "The whole file decides the types of a new class: integers become int, or double where some have a fraction; ISO 8601 dates date; true and false bool; anything mixed string. In CSV an empty field and NA are null, and text when in quotes. NaN, inf and Infinity are numbers. A list or map is never null: without a value it is empty. A class that exists keeps its types, and columns that it lacks are added as optional properties.",
             "Columns are named as in the file's header, with '_' for blanks and punctuation. With a primary key rows replace what is there, so that importing twice changes nothing. In JSON lines \"@id\" names the object of a class without a primary key.",
             "Rows are sent in batches; success means that the server has all of them on disk. A bad row stops the import before anything of its batch is kept.",
         ],

@@ -24,7 +24,9 @@ final class CSVRowReader: RowReader {
 
     func observe(into columns: inout [ColumnInference]) {
         while columns.count < reader.fieldCount { columns.append(ColumnInference()) }
-        for index in 0..<reader.fieldCount { columns[index].observe(text: reader.bytes(of: index)) }
+        for index in 0..<reader.fieldCount {
+            columns[index].observe(text: reader.bytes(of: index), isQuoted: reader.isQuoted(index))
+        }
     }
 
     func row(_ plan: ImportPlan, ids: ObjectIDGenerator) throws(RowError) -> Row {
@@ -32,13 +34,15 @@ final class CSVRowReader: RowReader {
         var key: ObjectKey?
         for index in plan.columns.indices {
             let column = plan.columns[index]
-            let bytes = reader.bytes(of: columnPositions(plan)[index])
+            let position = columnPositions(plan)[index]
+            let bytes = reader.bytes(of: position)
+            let isQuoted = reader.isQuoted(position)
             let isKey = index == plan.keyColumn
-            if isKey, NullText.matches(bytes) {
+            if isKey, NullText.matches(bytes), !(isQuoted && column.codec.takesAnyText) {
                 throw RowError(line: reader.line, column: column.name, message: "it is the key, and it is empty")
             }
             do throws(ConversionError) {
-                let value = try column.codec.value(text: bytes)
+                let value = try column.codec.value(text: bytes, isQuoted: isQuoted)
                 if let property = column.property { values[property] = value }
                 if isKey { key = value.asKey }
             } catch {

@@ -99,6 +99,7 @@ final class JSONRowReader: RowReader {
     }
 
     private func value(of json: JSONValue, for column: ImportPlan.Column) throws(ConversionError) -> Value {
+        if json == .null, column.codec.type.isCollection { return column.codec.type.zero }
         if column.takesAnyJSONAsText, !column.codec.type.isCollection {
             switch json {
             case .null, .string: break
