@@ -12,11 +12,13 @@ struct ImportTests {
 
     private func load(
         _ text: String, suffix: String = ".csv", className: String = "Flight", key: String? = nil, links: [String] = [],
-        skip: Bool = false, schema: Schema = Schema()
+        types: [String] = [], isOptional: Bool = false, skip: Bool = false, schema: Schema = Schema()
     ) throws -> (plan: ImportPlan, records: [Record], bad: Int) {
         let file = try TemporaryFile(text, suffix: suffix)
         let source = try ImportFile(path: file.path, skipsBadRows: skip)
-        let request = ImportPlan.Request(className: className, key: key, links: try links.map { try LinkOption($0) })
+        let request = ImportPlan.Request(
+            className: className, key: key, links: try links.map { try LinkOption($0) },
+            types: try types.map { try TypeOption($0) }, isOptional: isOptional)
         let plan = try ImportPlan(request, columns: try source.infer(), schema: schema)
         let rows = try source.rows(plan)
         var records: [Record] = []
@@ -80,6 +82,54 @@ struct ImportTests {
     @Test func aClassMayLinkToItself() throws {
         let result = try load("id,boss\n1,NA\n2,1\n", className: "Person", key: "id", links: ["boss:Person"])
         #expect(result.records[1]["boss"] == .link(.int(1)))
+    }
+
+    @Test func aFileInPartsMayHaveNullsLater() throws {
+        let first = try load("id,delay,tags\n1,5,NA\n", key: "id", types: ["tags:[int]"], isOptional: true)
+        #expect(types(first.plan) == ["id": "int", "delay": "int?", "tags": "[int]"])
+        let schema = try Schema([first.plan.classSchema])
+        let second = try load("id,delay,tags\n2,NA,[7]\n", schema: schema)
+        #expect(second.records[0]["delay"] == .null)
+        #expect(second.records[0]["tags"] == .list([.int(7)]))
+    }
+
+    @Test func typesThatAreAskedForWinOverInference() throws {
+        let result = try load("id,a:b,c\n1,5,NA\n", key: "id", types: ["id:string", "a:b:double", "c:date?"])
+        #expect(types(result.plan) == ["id": "string", "a_b": "double", "c": "date?"])
+        #expect(result.records[0].key == .string("1"))
+        #expect(result.plan.notes == [])
+    }
+
+    @Test func aColumnWithoutValuesIsAGuessThatIsTold() throws {
+        let notes = try load("a,b\n1,NA\n2,\n").plan.notes
+        #expect(notes == ["the column 'b' holds no value, so it becomes string?; --type=b:TYPE says otherwise"])
+    }
+
+    @Test func nullWhereNoneIsAllowedIsNamedAsItStands() throws {
+        for (text, message) in [("NA", "NA means null, and int allows no null"), ("", "it is empty, and int")] {
+            let error = #expect(throws: CommandError.self) {
+                try load("tailnum,year\nN1,\(text)\n", className: "Plane", schema: try schema())
+            }
+            #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+        }
+    }
+
+    @Test(arguments: ["a", ":int", "a:", "a:integer", "a:int??", "a:[[int]]", "a:Link<B>"])
+    func typeOptionsNameAColumnAndAType(text: String) {
+        #expect(throws: CommandError.self) { try TypeOption(text) }
+    }
+
+    @Test func aTypeThatContradictsTheSchemaIsRefused() throws {
+        for (type, link, message) in [
+            ("year:double", [], "exists and is int"), ("seats:int", ["seats:Plane"], "both --type and --link"),
+        ] {
+            let error = #expect(throws: CommandError.self) {
+                try load(
+                    "tailnum,year,seats\nN1,1,2\n", className: "Plane", links: link, types: [type], schema: try schema()
+                )
+            }
+            #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+        }
     }
 
     @Test func anExistingClassWinsOverInference() throws {

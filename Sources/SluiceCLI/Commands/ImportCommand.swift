@@ -17,10 +17,15 @@ struct ImportCommand: Command {
                 "link", "COLUMN:CLASS[:PROPERTY]",
                 "the column holds primary keys of CLASS: make it a link, named PROPERTY if given; may be repeated",
                 isRepeatable: true),
+            .value(
+                "type", "COLUMN:TYPE", "the type of a new property, such as int, double? or [string]; may be repeated",
+                isRepeatable: true),
+            .flag("optional", "let all new properties but the key be null, also those that never are in this file"),
             .flag("skip-bad-rows", "report and count rows that cannot be used, instead of stopping at the first"),
         ] + ServerAccess.options,
         notes: [
             "The whole file decides the types of a new class: integers become int, or double where some have a fraction; ISO 8601 dates date; true and false bool; anything mixed string. In CSV an empty field and NA are null, and text when in quotes. NaN, inf and Infinity are numbers. A list or map is never null: without a value it is empty. A class that exists keeps its types, and columns that it lacks are added as optional properties.",
+            "Where a file comes in parts, the first decides: --optional and --type make room for what later ones hold.",
             "Columns are named as in the file's header, with '_' for blanks and punctuation. With a primary key rows replace what is there, so that importing twice changes nothing. In JSON lines \"@id\" names the object of a class without a primary key.",
             "Rows are sent in batches; success means that the server has all of them on disk. A bad row stops the import before anything of its batch is kept.",
         ],
@@ -51,7 +56,11 @@ struct ImportCommand: Command {
         }
         var links: [LinkOption] = []
         for text in arguments.values("link") { links.append(try LinkOption(text)) }
-        request = ImportPlan.Request(className: className, key: arguments.value("key"), links: links)
+        var types: [TypeOption] = []
+        for text in arguments.values("type") { types.append(try TypeOption(text)) }
+        request = ImportPlan.Request(
+            className: className, key: arguments.value("key"), links: links, types: types,
+            isOptional: arguments.flag("optional"))
         file = try ImportFile(path: arguments.positionals[2], skipsBadRows: arguments.flag("skip-bad-rows"))
     }
 
@@ -66,6 +75,7 @@ struct ImportCommand: Command {
         let rejected = RejectedWrites()
         rejected.observe(store)
         let plan = try ImportPlan(request, columns: try inferredColumns(), schema: store.schema)
+        for note in plan.notes { Diagnostics.report("note: \(note)") }
         if plan.needsDeclaration {
             try await store.declare([plan.classSchema])
             try await store.connected(timeout: access.timeout)

@@ -87,6 +87,9 @@ struct ColumnInference: Hashable, Sendable {
         return .scalar(type, isOptional: hasNull || kinds.isEmpty && !isJSON && !hasQuotedNullText)
     }
 
+    /// Whether no row had a value, so that the type is a guess.
+    var hasOnlyNulls: Bool { kinds.isEmpty && !hasArray && !hasObject && !hasQuotedNullText }
+
     /// The type of a property that links to objects of a class: a list where the column holds arrays.
     func linkType(to target: String) -> PropertyType { hasArray ? .links(target) : .link(target) }
 
