@@ -98,6 +98,20 @@ struct RenderingTests {
         #expect(DisplayText.cut("東京a", to: 4) == "東…")
     }
 
+    @Test func columnsWithoutRoomAreCounted() {
+        let columns = (1...5).map { TableRenderer.Column(title: "column\($0)", isNumeric: false) }
+        let row = columns.map(\.title)
+        func lines(_ width: Int?) -> [String] { TableRenderer(columns: columns, width: width).lines([row]) }
+        let footer = "not shown; --format=jsonl or a wider terminal shows all"
+        #expect(lines(nil).count == 3)
+        #expect(lines(38).count == 3)
+        #expect(lines(37).last == "1 column is \(footer)")
+        #expect(lines(22).last == "2 columns are \(footer)")
+        #expect(lines(22)[1] == "──────  ──────  ──────")
+        #expect(lines(3).map(\.count).prefix(3) == [3, 3, 3])
+        #expect(lines(3).last == "4 columns are \(footer)")
+    }
+
     @Test func progressTellsShareCountAndRate() {
         let line = ProgressBar.line(
             title: "importing", fraction: 0.5, count: 120_000, unit: "rows", elapsed: .seconds(2))
