@@ -121,7 +121,7 @@ let package = Package(
             "SluiceServer",
             [
                 "SluiceModel", "SluiceQuery", "SluiceStorage", "SluiceTesting", "SluiceTransport", "SluiceViews",
-                "SluiceWire",
+                "SluiceWire", "TestSupport",
             ]),
         tests(
             "SluiceTesting",
