@@ -1,3 +1,5 @@
+import Foundation
+import Glibc
 import SluiceModel
 import Testing
 
@@ -323,6 +325,16 @@ struct ImportTests {
         }
         #expect(values.count == 5 && values[1].isNaN && values[4].sign == .minus)
         #expect(values[0] == 1 && values[2] == .infinity && values[3] == -.infinity)
+    }
+
+    @Test func aPipeIsRefusedAtOnce() throws {
+        let path = NSTemporaryDirectory() + "sluice-pipe-\(UUID().uuidString).csv"
+        #expect(mkfifo(path, 0o600) == 0)
+        defer { unlink(path) }
+        for path in [path, "/dev/null"] {
+            let error = #expect(throws: CommandError.self) { try ImportFile(path: path, skipsBadRows: false) }
+            #expect(error?.message.contains("it cannot be a pipe") == true, "\(error?.message ?? "")")
+        }
     }
 
     @Test(arguments: ["flights.txt", "flights.csv.zip", "flights", ".gz"])

@@ -11,8 +11,8 @@ struct ImportFile: Sendable {
     init(path: String, skipsBadRows: Bool) throws(CommandError) {
         self.path = path
         self.skipsBadRows = skipsBadRows
+        try ByteSource.check(path)
         format = try ImportFormat(path: path)
-        _ = try ByteSource(path: path)
     }
 
     /// How far a pass is.
