@@ -327,6 +327,25 @@ struct ImportTests {
         #expect(values[0] == 1 && values[2] == .infinity && values[3] == -.infinity)
     }
 
+    @Test func linesThatEndWithCarriageReturnsAloneAreRefused() throws {
+        let error = #expect(throws: CommandError.self) { try load("a,b\r1,2\r3,4\r") }
+        #expect(error?.message.contains(":1: the header holds a carriage return") == true, "\(error?.message ?? "")")
+    }
+
+    @Test(arguments: [
+        ("a,b\n1,2\n", nil), ("1,2\n3,4\n", "1"), ("a,2013-01-01T10:00:00Z\n", "2013-01-01T10:00:00Z"),
+        ("_1,2x\n", nil),
+    ])
+    func aHeaderThatLooksLikeARowIsPointedOut(text: String, value: String?) throws {
+        let file = try TemporaryFile(text)
+        let warning = try ImportFile(path: file.path, skipsBadRows: false).warning()
+        #expect(
+            warning
+                == value.map {
+                    "\(file.path):1: the column name '\($0)' looks like a value; is the header line missing?"
+                })
+    }
+
     @Test func aPipeIsRefusedAtOnce() throws {
         let path = NSTemporaryDirectory() + "sluice-pipe-\(UUID().uuidString).csv"
         #expect(mkfifo(path, 0o600) == 0)

@@ -75,6 +75,7 @@ struct ImportCommand: Command {
         let rejected = RejectedWrites()
         rejected.observe(store)
         let plan = try ImportPlan(request, columns: try inferredColumns(), schema: store.schema)
+        if let warning = try file.warning() { Diagnostics.report("warning: \(warning)") }
         for note in plan.notes { Diagnostics.report("note: \(note)") }
         if plan.needsDeclaration {
             try await store.declare([plan.classSchema])

@@ -9,12 +9,26 @@ final class CSVRowReader: RowReader {
         reader = try CSVReader(path: path)
         var seen: Set<String> = []
         for (index, name) in reader.header.enumerated() {
+            if name.utf8.contains(0x0D), !reader.isQuoted(index) {
+                throw .failure(
+                    "\(path):1: the header holds a carriage return: lines must end with LF or CRLF, not CR alone; tr '\\r' '\\n' makes them so"
+                )
+            }
             if name.isEmpty { throw .failure("\(path):1: column \(index + 1) has no name") }
             if !seen.insert(name).inserted { throw .failure("\(path):1: two columns are named '\(name)'") }
         }
     }
 
     var columns: [String] { reader.header }
+
+    /// A name in the header that is a number or a date, as in a file without a header.
+    var valueInHeader: String? {
+        reader.header.first { name in
+            Array(name.utf8).withUnsafeBufferPointer {
+                NumberText.double($0) != nil || NumberText.date($0) != nil
+            }
+        }
+    }
 
     var source: ByteSource { reader.source }
 

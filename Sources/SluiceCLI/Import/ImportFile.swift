@@ -41,6 +41,13 @@ struct ImportFile: Sendable {
         return zip(reader.columns, inferences).map { ($0, $1) }
     }
 
+    /// What looks wrong with the file as a whole although it can be read; nil for nothing.
+    func warning() throws(CommandError) -> String? {
+        try format.reader(path: path).valueInHeader.map {
+            "\(path):1: the column name '\($0)' looks like a value; is the header line missing?"
+        }
+    }
+
     /// Starts the second pass.
     func rows(_ plan: ImportPlan, ids: ObjectIDGenerator = .process) throws(CommandError) -> ImportRows {
         ImportRows(file: self, reader: try format.reader(path: path), plan: plan, ids: ids)

@@ -14,6 +14,8 @@ final class JSONRowReader: RowReader {
 
     var source: ByteSource { buffer.source }
 
+    var valueInHeader: String? { nil }
+
     func next() throws -> Bool {
         while let text = try nextLine() {
             if text.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
