@@ -112,6 +112,19 @@ struct RenderingTests {
         #expect(lines(3).last == "4 columns are \(footer)")
     }
 
+    @Test(arguments: [
+        ("x\u{1B}[31mx", "x\\u{1B}[31mx", #"x\u001b[31mx"#), ("a\u{9B}b", "a\\u{9B}b", #"a\u009bb"#),
+        ("a\u{7F}", "a\\u{7F}", #"a\u007f"#), ("cod\u{202E}exe", "cod\\u{202E}exe", #"cod\u202eexe"#),
+        ("\u{2066}é—東\u{061C}", "\\u{2066}é—東\\u{061C}", #"\u2066é—東\u061c"#), ("“é”€©", "“é”€©", "“é”€©"),
+    ])
+    func whatSteersATerminalIsEscaped(text: String, shown: String, json: String) throws {
+        #expect(DisplayText.harmless(text) == shown)
+        var writer = JSONWriter()
+        writer.string(text)
+        #expect(String(decoding: writer.bytes, as: UTF8.self) == "\"\(json)\"")
+        #expect(try JSONParser.parse("\"\(json)\"") == .string(text))
+    }
+
     @Test func progressTellsShareCountAndRate() {
         let line = ProgressBar.line(
             title: "importing", fraction: 0.5, count: 120_000, unit: "rows", elapsed: .seconds(2))

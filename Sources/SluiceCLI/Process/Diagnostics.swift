@@ -2,8 +2,8 @@ internal import Glibc
 
 /// Standard error.
 enum Diagnostics {
-    /// Prints `sluice: MESSAGE`.
-    static func report(_ message: String) { write("sluice: \(message)\n") }
+    /// Prints `sluice: MESSAGE`, harmless to a terminal whatever data is in it.
+    static func report(_ message: String) { write("sluice: \(DisplayText.harmless(message))\n") }
 
     /// Writes text as it is. What cannot be written is lost: there is nowhere to say so.
     static func write(_ text: String) {
