@@ -133,6 +133,7 @@ struct EndToEndTests {
                     #"{"op":"update","class":"Plane","key":"N1","set":{"wings":2}}"#,
                     "stdin:2: Plane has no property 'wings'"
                 ),
+                (#"{"op":"delete","class":"Plane","key":"N8"}"#, "stdin:2: Plane has no object with this key"),
                 ("nonsense", "stdin:2: at byte 1"),
             ] {
                 let result = try await Tool.run("write", server.url(), input: insert + line + "\n")
@@ -143,6 +144,24 @@ struct EndToEndTests {
                     try await Tool.run("write", server.url(), input: #"{"op":"delete","class":"Plane","key":"N5"}"#)
                         .code == 0)
             }
+        }
+    }
+
+    @Test func anUpsertAddsOrSets() async throws {
+        try await withServer { server in
+            try await load(server)
+            let lines = [
+                #"{"op":"upsert","class":"Plane","key":"N1","set":{"year":2013}}"#,
+                #"{"op":"upsert","class":"Plane","key":"N7","set":{"seats":7}}"#,
+                #"{"op":"upsert","class":"Plane","key":"N7","set":{"year":2014}}"#,
+            ]
+            let result = try await Tool.run("write", server.url(), input: lines.joined(separator: "\n") + "\n")
+            #expect(result.code == 0, "\(result.diagnostics)")
+            let query = "Plane WHERE tailnum IN {'N1', 'N7'} SORT(tailnum ASC)"
+            #expect(
+                try await Tool.run("query", server.url(), query).lines.map(withoutID) == [
+                    #"{"tailnum":"N1","year":2013,"seats":55}"#, #"{"tailnum":"N7","year":2014,"seats":7}"#,
+                ])
         }
     }
 
