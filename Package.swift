@@ -128,7 +128,7 @@ let package = Package(
             [
                 "Sluice", "SluiceModel", "SluiceQuery", "SluiceServer", "SluiceStorage", "SluiceViews", "SluiceWire",
             ]),
-        tests("SluiceCLI", ["SluiceModel", "TestSupport"]),
+        tests("SluiceCLI", ["SluiceModel", "SluiceQuery", "TestSupport"]),
         // What `make fuzz` feeds, and the inputs that every test run feeds again.
         .target(
             name: "FuzzTargets",

@@ -1,4 +1,5 @@
 import SluiceModel
+import SluiceQuery
 import Testing
 
 @testable import SluiceCLI
@@ -64,6 +65,14 @@ struct RenderingTests {
         let error = #expect(throws: CommandError.self) { try Expansion(paths, className: "Car", schema: schema) }
         #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
         #expect(error?.kind == .failure)
+    }
+
+    @Test(arguments: [
+        ("Car EXCLUDE(a)", "a,b", ["a"]), ("Car EXCLUDE(a, b.c)", "b,b.c,b.c.d,a.x", ["b.c", "b.c.d", "a.x"]),
+        ("Car", "a", []), ("Car EXCLUDE(ab)", "a", []),
+    ])
+    func expansionsOfWhatAQueryExcludesAreFound(query: String, paths: String, excluded: [String]) throws {
+        #expect(Expansion.paths(paths, excludedBy: try QuerySyntax.parse(query)) == excluded)
     }
 
     @Test func changeLinesHaveAllFields() throws {

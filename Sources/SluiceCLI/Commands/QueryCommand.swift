@@ -39,10 +39,14 @@ struct QueryCommand: Command {
         isWatching = arguments.flag("watch")
         format = try OutputFormat.chosen(arguments)
         expansionPaths = arguments.value("expand")
+        let syntax: QuerySyntax
         do throws(QueryError) {
-            _ = try QuerySyntax.parse(text)
+            syntax = try QuerySyntax.parse(text)
         } catch {
             throw .usage(error.description)
+        }
+        if let expansionPaths, let path = Expansion.paths(expansionPaths, excludedBy: syntax).first {
+            throw .usage("--expand=\(path): the query excludes it, so that there is nothing to print")
         }
     }
 

@@ -27,6 +27,13 @@ enum DisplayText {
         return result + "…"
     }
 
+    /// A text to be quoted in a message: of a long one only the beginning.
+    static func shortened(_ text: some StringProtocol) -> String {
+        let limit = 100
+        let beginning = text.prefix(limit)
+        return beginning.endIndex == text.endIndex ? String(text) : beginning + "…"
+    }
+
     /// The text with control characters escaped, so that data cannot steer the terminal, nor turn the direction of what
     /// stands beside it.
     static func harmless(_ text: String) -> String {

@@ -211,6 +211,13 @@ struct EndToEndTests {
         (["query", "ws://127.0.0.1:1/x", "Car", "--format=xml"], 64, "table, jsonl"),
         (["query", "nowhere", "Car"], 64, "not the URL of a database"),
         (["query", "ws://127.0.0.1:1/x"], 64, "QUERY is missing"),
+        (
+            ["query", "ws://127.0.0.1:1/x", "Car EXCLUDE(dealer)", "--expand=owners,dealer.city"], 64,
+            "--expand=dealer.city: the query excludes it"
+        ),
+        (["query", "ws://127.0.0.1:1/x", "Car", "--ca-file=/x"], 64, "--ca-file is for wss"),
+        ([String(repeating: "x", count: 100_000)], 64, "xxx…'; 'sluice"),
+        (["help", "qurey"], 64, "did you mean 'query'?"),
         (["qurey"], 64, "did you mean 'query'?"), ([], 64, "a command is missing"),
         (["serve", "--data=/tmp/x"], 64, "no login method"), (["serve", "--dev"], 64, "--data=DIR is missing"),
         (["serve", "--dev", "--data=/tmp/x", "--listen=8080"], 64, "HOST:PORT"),
@@ -252,7 +259,19 @@ struct EndToEndTests {
             #expect(own.code == 0)
             #expect(own.lines.contains("Usage: \(command.usage)"))
             #expect(own.lines.contains("Examples:"))
+            #expect(try await Tool.run("help", command.name).lines == own.lines)
         }
+        #expect(try await Tool.run("help").lines == help.lines)
+    }
+
+    @Test(arguments: [
+        ("--version >&-", 1, "sluice: standard output: it is closed\n"),
+        ("write ws://127.0.0.1:1/x --timeout=300ms <&-", 1, "no connection within 0.3 s"),
+        ("query ws://127.0.0.1:1/x $'Car WHERE a == \\'\\xff\\xfe\\''", 64, "argument 3, "),
+    ])
+    func streamsThatAreClosedAndBytesThatAreNoTextAreNamed(command: String, code: Int, message: String) throws {
+        let result = try shell("\(Tool.path) \(command) 2>&1; echo $?".replacing(">&- 2>&1", with: "2>&1 >&-"))
+        #expect(result.hasSuffix("\n\(code)\n") && result.contains(message), "\(result)")
     }
 
     @Test(arguments: [
