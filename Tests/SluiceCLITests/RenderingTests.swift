@@ -107,6 +107,19 @@ struct RenderingTests {
         #expect(DisplayText.cut("東京a", to: 4) == "東…")
     }
 
+    @Test(arguments: [("ann", " from ann"), (nil, "")])
+    func aChangeNamesItsAuthorWhereThereIsOne(userID: String?, ending: String) {
+        let change = ChangeLine(
+            isInitial: false, state: "complete", inserted: [], updated: [],
+            removed: [(ObjectID(high: 0, low: 1), "filter")],
+            count: 1200,
+            remote: .init(
+                userID: userID, operations: [], acceptedAt: Timestamp(microseconds: 0),
+                receivedAt: Timestamp(microseconds: 0), workerID: nil))
+        #expect(
+            RecordTable.title(change) == "── complete: 1 removed, 1,200 in all; accepted 1970-01-01T00:00:00Z" + ending)
+    }
+
     @Test func columnsWithoutRoomAreCounted() {
         let columns = (1...5).map { TableRenderer.Column(title: "column\($0)", isNumeric: false) }
         let row = columns.map(\.title)
