@@ -121,14 +121,14 @@ let package = Package(
             "SluiceServer",
             [
                 "SluiceModel", "SluiceQuery", "SluiceStorage", "SluiceTesting", "SluiceTransport", "SluiceViews",
-                "SluiceWire",
+                "SluiceWire", "TestSupport",
             ]),
         tests(
             "SluiceTesting",
             [
                 "Sluice", "SluiceModel", "SluiceQuery", "SluiceServer", "SluiceStorage", "SluiceViews", "SluiceWire",
             ]),
-        tests("SluiceCLI", ["SluiceModel", "TestSupport"]),
+        tests("SluiceCLI", ["SluiceModel", "SluiceQuery", "TestSupport"]),
         // What `make fuzz` feeds, and the inputs that every test run feeds again.
         .target(
             name: "FuzzTargets",

@@ -5,7 +5,8 @@ import Sluice
 final class Screen: @unchecked Sendable {
     // The lock guards everything.
     private let lock = NSLock()
-    private let isTerminal = isatty(1) == 1
+    private let isTerminal =
+        isatty(1) == 1 && !["", "dumb"].contains(ProcessInfo.processInfo.environment["TERM"] ?? "")
     private var paintedLineCount = 0
     private var board: [String] = []
     private var log: [String] = []

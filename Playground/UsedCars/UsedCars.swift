@@ -48,7 +48,7 @@ import SluiceServer
     private static func reading(_ phone: Store) async throws {
         step("Reading is about what is on this disk, and asks nobody.")
         let cars = phone.objects(Car.self).filter("name == 'Toyota'")
-        say("there are \(try cars.count()) cars here, although the server has two")
+        say("there are \(try cars.count()) Toyotas here, although two of the server's three cars are")
     }
 
     private static func observing(_ phone: Store) async throws -> NotificationToken {
@@ -56,11 +56,11 @@ import SluiceServer
         let cars = phone.objects(Car.self).where { $0.name == "Toyota" }
         let token = try cars.observe { change in
             say(
-                "event: \(change.results.count) cars, \(change.state), \(change.remote == nil ? "made here" : "from the server")"
+                "event: \(change.results.count) Toyotas, \(change.state), \(change.remote == nil ? "made here" : "from the server")"
             )
         }
         _ = try await cars.synced(timeout: .seconds(30))
-        say("now there are \(try cars.count()) cars and \(try phone.objects(User.self).count()) users here")
+        say("now there are \(try cars.count()) Toyotas and \(try phone.objects(User.self).count()) users here")
         return token
     }
 
@@ -126,7 +126,7 @@ import SluiceServer
         let token = try cars.observe { _ in }
         let all = try await cars.synced(timeout: .seconds(30))
         say(
-            "\(all.count) cars, \(try phone.objects(User.self).count()) users; the owners read as \(all[0].owners.count), excluded: \(!all[0].isPresent(\.owners))"
+            "\(all.count) Toyotas, \(try phone.objects(User.self).count()) users; the owners read as \(all[0].owners.count), excluded: \(!all[0].isPresent(\.owners))"
         )
         token.stop()
     }

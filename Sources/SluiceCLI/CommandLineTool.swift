@@ -1,11 +1,31 @@
 /// The executable `sluice`, as a library: a thin program calls it, tests look inside.
 package enum CommandLineTool {
-    /// Runs a command to its end.
+    /// Runs the command that this process was started with to its end.
     ///
-    /// - Parameter arguments: without the program's own name.
     /// - Returns: the exit code.
-    package static func run(_ arguments: [String]) async -> Int32 {
+    package static func run() async -> Int32 {
+        StandardStreams.holdClosed()
         Signals.ignoreBrokenPipes()
-        return await Program.sluice.run(arguments)
+        do throws(CommandError) {
+            return await Program.sluice.run(try arguments())
+        } catch {
+            Diagnostics.report(error.message)
+            return error.kind.rawValue
+        }
+    }
+
+    /// What follows the program's own name.
+    ///
+    /// - Throws: ``CommandError`` where bytes are not UTF-8: repaired, they would name something else.
+    private static func arguments() throws(CommandError) -> [String] {
+        var arguments: [String] = []
+        for index in 1..<max(Int(CommandLine.argc), 1) {
+            guard let bytes = CommandLine.unsafeArgv[index] else { break }
+            guard let argument = String(validatingCString: bytes) else {
+                throw .usage("argument \(index), '\(DisplayText.shortened(String(cString: bytes)))', is not UTF-8")
+            }
+            arguments.append(argument)
+        }
+        return arguments
     }
 }

@@ -38,12 +38,27 @@ struct Program: Sendable {
         switch name {
         case "--help", "-h": return StandardOutput.shared.write(line: HelpText.program(descriptions))
         case "--version": return StandardOutput.shared.write(line: "sluice \(Self.version)")
+        case "help": return try help(arguments.dropFirst())
         default: break
         }
-        guard let command = commands.first(where: { $0.description.name == name }) else { throw unknown(name) }
+        let command = try command(name)
         let parsed = try ArgumentParser(command.description).parse(arguments.dropFirst())
         if parsed.flag("help") { return StandardOutput.shared.write(line: HelpText.command(command.description)) }
         try await command.init(parsed).run()
+    }
+
+    /// `sluice help [COMMAND]`: what `--help` prints.
+    private func help(_ names: ArraySlice<String>) throws(CommandError) {
+        guard let name = names.first, name != "help", name != "--help", name != "-h" else {
+            return StandardOutput.shared.write(line: HelpText.program(descriptions))
+        }
+        guard names.count == 1 else { throw .usage("help is about one command: sluice help COMMAND") }
+        StandardOutput.shared.write(line: HelpText.command(try command(name).description))
+    }
+
+    private func command(_ name: String) throws(CommandError) -> any Command.Type {
+        guard let command = commands.first(where: { $0.description.name == name }) else { throw unknown(name) }
+        return command
     }
 
     private func unknown(_ name: String) -> CommandError {
@@ -52,7 +67,7 @@ struct Program: Sendable {
         let hint =
             Suggestion.closest(to: name, among: names).map { "did you mean '\($0)'?" }
             ?? "'sluice --help' lists the commands"
-        return .usage("there is no \(what) '\(name)'; \(hint)")
+        return .usage("there is no \(what) '\(DisplayText.shortened(name))'; \(hint)")
     }
 
     /// What to tell the user about an error of any module.

@@ -4,6 +4,6 @@ internal import SluiceCLI
 @main
 struct Main {
     static func main() async {
-        exit(await CommandLineTool.run(Array(CommandLine.arguments.dropFirst())))
+        exit(await CommandLineTool.run())
     }
 }

@@ -5,8 +5,8 @@ import Testing
 /// What a person sees: the commands on a terminal that the test makes with `script`.
 @Suite struct TerminalTests {
     /// What the tool writes on a terminal, lines and diagnostics together; nil where there is no `script`.
-    private func onTerminal(_ arguments: String...) async throws -> String? {
-        let command = ([Tool.path] + arguments.map { "'\($0)'" }).joined(separator: " ")
+    private func onTerminal(kind: String = "xterm", _ arguments: String...) async throws -> String? {
+        let command = (["TERM=\(kind)", Tool.path] + arguments.map { "'\($0)'" }).joined(separator: " ")
         guard let exit = try await run("script", ["-qec", command, "/dev/null"]) else {
             print("skipped: there is no script command to make a terminal with")
             return nil
@@ -28,6 +28,9 @@ import Testing
                 // The bar is drawn over itself.
                 #expect(imported.contains("\r") && imported.contains("100 %"), "\(imported)")
                 #expect(imported.contains("20,000 rows"))
+                let plain = try #require(
+                    try await onTerminal(kind: "dumb", "import", server.url(), "Plane", file))
+                #expect(!plain.contains("\u{1B}") && plain.contains("imported 20,000 rows"), "\(plain)")
                 let query = "Plane WHERE seats == 299 SORT(tail ASC) LIMIT(2)"
                 let table = try #require(try await onTerminal("query", server.url(), query))
                 #expect(table.contains("tail") && table.contains("seats"), "\(table)")

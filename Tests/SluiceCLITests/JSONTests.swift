@@ -31,6 +31,25 @@ struct JSONTests {
         #expect(error?.position == position)
     }
 
+    /// Lines that are like those before in part: swapped, missing, further, escaped, repeated and nested names.
+    @Test func linesLikeTheOnesBeforeReadTheSame() throws {
+        let many = (0..<40).map { "\"m\($0)\":\($0)" }.joined(separator: ",")
+        let lines = [
+            #"{"a":1,"b":{"a":2},"é":"x"}"#, #"{"a":3,"b":[{"b":1}],"é":"ü"}"#, #"{ "b" : 1 , "a" : 2 }"#,
+            #"{"b":1,"a":2,"c":3}"#, #"{"b":1,"\u0061":2,"c":3}"#, #"{"b":1,"a\"":2}"#, #"{"b":1,"a\"":3,"a":4}"#, "{}",
+            #"{"b":1,"b":2}"#, #"{"b":1,"a\"":3,"b":2}"#, #"{"b":1,"a\"" 3}"#, #"{"b":1,"a"#, "{\(many)}",
+            "{\(many),\"x\":1}",
+            "{\(many),\"m7\":1}", "{\(many),\"x\":1,\"x\":2}",
+        ]
+        let shape = JSONShape()
+        func parse(_ line: String, _ shape: JSONShape?) -> Result<JSONValue, JSONError> {
+            Array(line.utf8).withUnsafeBufferPointer { bytes in
+                Result { () throws(JSONError) in try JSONParser.parse(bytes, shape: shape) }
+            }
+        }
+        for line in lines + lines + lines { #expect(parse(line, shape) == parse(line, nil), "\(line)") }
+    }
+
     @Test func depthIsLimited() {
         let text = String(repeating: "[", count: 100_000)
         #expect(throws: JSONError.self) { try JSONParser.parse(text) }

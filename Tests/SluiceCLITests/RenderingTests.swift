@@ -1,4 +1,5 @@
 import SluiceModel
+import SluiceQuery
 import Testing
 
 @testable import SluiceCLI
@@ -66,6 +67,14 @@ struct RenderingTests {
         #expect(error?.kind == .failure)
     }
 
+    @Test(arguments: [
+        ("Car EXCLUDE(a)", "a,b", ["a"]), ("Car EXCLUDE(a, b.c)", "b,b.c,b.c.d,a.x", ["b.c", "b.c.d", "a.x"]),
+        ("Car", "a", []), ("Car EXCLUDE(ab)", "a", []),
+    ])
+    func expansionsOfWhatAQueryExcludesAreFound(query: String, paths: String, excluded: [String]) throws {
+        #expect(Expansion.paths(paths, excludedBy: try QuerySyntax.parse(query)) == excluded)
+    }
+
     @Test func changeLinesHaveAllFields() throws {
         let id = ObjectID(high: 0, low: 5)
         let local = ChangeLine(
@@ -96,6 +105,46 @@ struct RenderingTests {
             ])
         #expect(DisplayText.width("東京a") == 5)
         #expect(DisplayText.cut("東京a", to: 4) == "東…")
+    }
+
+    @Test(arguments: [("ann", " from ann"), (nil, "")])
+    func aChangeNamesItsAuthorWhereThereIsOne(userID: String?, ending: String) {
+        let change = ChangeLine(
+            isInitial: false, state: "complete", inserted: [], updated: [],
+            removed: [(ObjectID(high: 0, low: 1), "filter")],
+            count: 1200,
+            remote: .init(
+                userID: userID, operations: [], acceptedAt: Timestamp(microseconds: 0),
+                receivedAt: Timestamp(microseconds: 0), workerID: nil))
+        #expect(
+            RecordTable.title(change) == "── complete: 1 removed, 1,200 in all; accepted 1970-01-01T00:00:00Z" + ending)
+    }
+
+    @Test func columnsWithoutRoomAreCounted() {
+        let columns = (1...5).map { TableRenderer.Column(title: "column\($0)", isNumeric: false) }
+        let row = columns.map(\.title)
+        func lines(_ width: Int?) -> [String] { TableRenderer(columns: columns, width: width).lines([row]) }
+        let footer = "not shown; --format=jsonl or a wider terminal shows all"
+        #expect(lines(nil).count == 3)
+        #expect(lines(38).count == 3)
+        #expect(lines(37).last == "1 column is \(footer)")
+        #expect(lines(22).last == "2 columns are \(footer)")
+        #expect(lines(22)[1] == "──────  ──────  ──────")
+        #expect(lines(3).map(\.count).prefix(3) == [3, 3, 3])
+        #expect(lines(3).last == "4 columns are \(footer)")
+    }
+
+    @Test(arguments: [
+        ("x\u{1B}[31mx", "x\\u{1B}[31mx", #"x\u001b[31mx"#), ("a\u{9B}b", "a\\u{9B}b", #"a\u009bb"#),
+        ("a\u{7F}", "a\\u{7F}", #"a\u007f"#), ("cod\u{202E}exe", "cod\\u{202E}exe", #"cod\u202eexe"#),
+        ("\u{2066}é—東\u{061C}", "\\u{2066}é—東\\u{061C}", #"\u2066é—東\u061c"#), ("“é”€©", "“é”€©", "“é”€©"),
+    ])
+    func whatSteersATerminalIsEscaped(text: String, shown: String, json: String) throws {
+        #expect(DisplayText.harmless(text) == shown)
+        var writer = JSONWriter()
+        writer.string(text)
+        #expect(String(decoding: writer.bytes, as: UTF8.self) == "\"\(json)\"")
+        #expect(try JSONParser.parse("\"\(json)\"") == .string(text))
     }
 
     @Test func progressTellsShareCountAndRate() {

@@ -29,6 +29,16 @@ struct WriteRequestTests {
         }
     }
 
+    @Test func upsertsHoldWhatIsSetAlone() throws {
+        let id = ObjectID(high: 3, low: 4)
+        guard case .upsert(let car) = try parser.parse(#"{"op":"upsert","class":"Car","key":"a","set":{"views":5}}"#),
+            case .upsert(let note) = try parser.parse(#"{"op":"upsert","class":"Note","@id":"\#(id)"}"#)
+        else { throw CommandError.failure("other operations") }
+        #expect(car.key == .string("a"))
+        #expect(["vin", "price", "views", "sister"].filter(car.isPresent) == ["vin", "views"])
+        #expect(note.objectID == id && !note.isPresent("text"))
+    }
+
     @Test func keylessObjectsAreNamedByIds() throws {
         let id = ObjectID(high: 3, low: 4)
         guard
@@ -63,7 +73,9 @@ struct WriteRequestTests {
 
     @Test(arguments: [
         (#"[]"#, "not a JSON object"), (#"{"op":"insert""#, "at byte 15"),
-        (#"{"op":"upsert","class":"Car"}"#, "\"op\""),
+        (#"{"op":"replace","class":"Car"}"#, "\"op\""), (#"{"op":"upsert","class":"Car"}"#, "primary key 'vin'"),
+        (#"{"op":"upsert","class":"Note","set":{"text":"x"}}"#, "\"@id\" is missing"),
+        (#"{"op":"upsert","class":"Car","key":"a","add":{"price":1}}"#, "no \"add\""),
         (#"{"op":"insert","class":"Cart","key":"a"}"#, "did you mean 'Car'?"), (#"{"op":"insert"}"#, "\"class\""),
         (#"{"op":"insert","class":"Car"}"#, "primary key 'vin'"),
         (#"{"op":"insert","class":"Car","key":5}"#, "'5' is not a string"),

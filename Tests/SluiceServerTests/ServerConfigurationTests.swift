@@ -1,4 +1,6 @@
+import Foundation
 import SluiceServer
+import TestSupport
 import Testing
 
 struct ServerConfigurationTests {
@@ -16,6 +18,38 @@ struct ServerConfigurationTests {
             try SyncServer(ServerConfiguration(host: host, port: 0, isDevelopment: true))
         }
         #expect(error?.code == .invalidConfiguration)
+    }
+
+    private func failure(ofDataFolder folder: String) -> ServerError? {
+        #expect(throws: ServerError.self) {
+            try SyncServer(ServerConfiguration(dataFolder: folder, port: 0, isDevelopment: true))
+        }
+    }
+
+    @Test(arguments: [
+        ("/etc/passwd", "'/etc/passwd' cannot be made: there is a file"), ("/etc/passwd/a/b", "there is a file"),
+        ("/proc/nowhere", "the system takes no folder there"), ("/proc/a/b/", "no folder there for '/proc/a'"),
+    ])
+    func `a data folder that cannot be made is refused in plain words`(folder: String, message: String) {
+        let error = failure(ofDataFolder: folder)
+        #expect(error?.code == .dataFolder)
+        #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains("name another") == true)
+    }
+
+    @Test func `a data folder belongs to one server as long as that lives`() async throws {
+        try await withFolder { folder in
+            let data = folder + "/a/b"
+            let first = try SyncServer(ServerConfiguration(dataFolder: data, port: 0, isDevelopment: true))
+            try first.start()
+            let error = failure(ofDataFolder: data)
+            #expect(error?.code == .dataFolder)
+            #expect(error?.message.contains("another server has it open") == true, "\(error?.message ?? "")")
+            await first.stop()
+            let second = try SyncServer(ServerConfiguration(dataFolder: data, port: 0, isDevelopment: true))
+            await second.stop()
+            #expect(try FileManager.default.contentsOfDirectory(atPath: data) == ["server.lock"])
+        }
     }
 
     @Test func `a server that does not know its users does not start`() {

@@ -87,6 +87,7 @@ extension ClientEngine {
         let delay = backoff.delay(using: &generator)
         session.reset(to: .waiting)
         actions.append(.reconnect(after: max(delay, minimum)))
+        onSession?(reason)
     }
 
     func fail(_ error: SyncError) {
@@ -152,6 +153,7 @@ extension ClientEngine {
         if interests.isEmpty { try standAt(opened.version) }
         pumpUploads()
         log?(.info, "session opened", [("outcome", "\(opened.outcome)"), ("version", "\(opened.version)")])
+        onSession?(nil)
         for (id, waiter) in connectionWaiters where waiter(.success(true)) { connectionWaiters[id] = nil }
     }
 

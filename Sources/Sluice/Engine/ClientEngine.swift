@@ -62,6 +62,8 @@ package final class ClientEngine {
     var reportWaiters: [UInt64: (Result<[UInt8], SyncError>) -> Void] = [:]
     /// Tells, before anybody else is told of the same commit, that the schema has grown.
     package var onSchemaGrowth: ((Schema) -> Void)?
+    /// Tells that a session is open, by nil, or why one ended or did not come about and is tried for again.
+    package var onSession: ((_ problem: String?) -> Void)?
     /// Tells about writes that the server refused.
     package var onRejection: ((WriteRejection) -> Void)?
     /// Refused writes that were taken back in the open transaction.

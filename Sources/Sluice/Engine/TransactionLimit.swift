@@ -1,10 +1,11 @@
-internal import SluiceModel
+package import SluiceModel
 internal import SluiceWire
 
 /// How large a local transaction may be so that every server takes it in one piece.
-enum TransactionLimit {
+package enum TransactionLimit {
     static let operationCountMax = 100_000
-    static let byteCountMax = 12 << 20
+    /// The most bytes that a transaction carries, about, as ``estimatedSize(of:)`` counts them.
+    package static let byteCountMax = 12 << 20
 
     /// - Parameter byteCountMax: the most bytes, about.
     /// - Throws: ``StoreError/Code/transactionTooLarge`` when the operations are too many or carry too much.
@@ -20,6 +21,11 @@ enum TransactionLimit {
                 .transactionTooLarge,
                 "the transaction carries about \(byteCount) bytes; at most \(byteCountMax) fit in one")
         }
+    }
+
+    /// About how many bytes writing a whole object takes on the wire, all its properties present.
+    package static func estimatedSize(of row: Row) -> Int {
+        row.values.reduce(24 + row.key.value.estimatedSize) { $0 + 4 + $1.estimatedSize }
     }
 
     /// About how many bytes operations take on the wire.

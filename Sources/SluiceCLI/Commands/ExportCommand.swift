@@ -10,7 +10,7 @@ struct ExportCommand: Command {
         arguments: [ServerAccess.argument, ArgumentDescription("CLASS", "the class")],
         options: [.choice("format", Format.allCases.map(\.rawValue), "JSON lines unless given")] + ServerAccess.options,
         notes: [
-            "Links are the keys of their targets. JSON lines hold the objects' ids too; CSV holds the properties alone, null as an empty field, collections as JSON."
+            "Links are the keys of their targets. JSON lines hold the objects' ids too; CSV holds the properties alone, null as an empty field, an empty string and the string NA in quotes, collections as JSON."
         ],
         examples: [
             "sluice export ws://127.0.0.1:9080/nyc Plane > planes.jsonl",

@@ -17,10 +17,15 @@ struct ImportCommand: Command {
                 "link", "COLUMN:CLASS[:PROPERTY]",
                 "the column holds primary keys of CLASS: make it a link, named PROPERTY if given; may be repeated",
                 isRepeatable: true),
+            .value(
+                "type", "COLUMN:TYPE", "the type of a new property, such as int, double? or [string]; may be repeated",
+                isRepeatable: true),
+            .flag("optional", "let all new properties but the key be null, also those that never are in this file"),
             .flag("skip-bad-rows", "report and count rows that cannot be used, instead of stopping at the first"),
         ] + ServerAccess.options,
         notes: [
-            "The whole file decides the types of a new class: integers become int, or double where some have a fraction; ISO 8601 dates date; true and false bool; anything mixed string. In CSV an empty field and NA are null. A class that exists keeps its types, and columns that it lacks are added as optional properties.",
+            "The whole file decides the types of a new class: integers become int, or double where some have a fraction; ISO 8601 dates date; true and false bool; anything mixed string. In CSV an empty field and NA are null, and text when in quotes. NaN, inf and Infinity are numbers. A list or map is never null: without a value it is empty. A class that exists keeps its types, and columns that it lacks are added as optional properties.",
+            "Where a file comes in parts, the first decides: --optional and --type make room for what later ones hold.",
             "Columns are named as in the file's header, with '_' for blanks and punctuation. With a primary key rows replace what is there, so that importing twice changes nothing. In JSON lines \"@id\" names the object of a class without a primary key.",
             "Rows are sent in batches; success means that the server has all of them on disk. A bad row stops the import before anything of its batch is kept.",
         ],
@@ -30,8 +35,9 @@ struct ImportCommand: Command {
             "sluice import ws://127.0.0.1:9080/cars Car cars.jsonl --key=vin --skip-bad-rows",
         ])
 
-    /// Rows of one transaction.
+    /// The most rows of one transaction, and about how many bytes; one row may have more.
     private static let batchSize = 2_000
+    private static let batchByteCount = 2 << 20
     /// Batches that may wait for their acknowledgement.
     private static let batchCountMax = 10
     /// Batches after which what was sent leaves memory.
@@ -50,7 +56,11 @@ struct ImportCommand: Command {
         }
         var links: [LinkOption] = []
         for text in arguments.values("link") { links.append(try LinkOption(text)) }
-        request = ImportPlan.Request(className: className, key: arguments.value("key"), links: links)
+        var types: [TypeOption] = []
+        for text in arguments.values("type") { types.append(try TypeOption(text)) }
+        request = ImportPlan.Request(
+            className: className, key: arguments.value("key"), links: links, types: types,
+            isOptional: arguments.flag("optional"))
         file = try ImportFile(path: arguments.positionals[2], skipsBadRows: arguments.flag("skip-bad-rows"))
     }
 
@@ -65,6 +75,8 @@ struct ImportCommand: Command {
         let rejected = RejectedWrites()
         rejected.observe(store)
         let plan = try ImportPlan(request, columns: try inferredColumns(), schema: store.schema)
+        if let warning = try file.warning() { Diagnostics.report("warning: \(warning)") }
+        for note in plan.notes { Diagnostics.report("note: \(note)") }
         if plan.needsDeclaration {
             try await store.declare([plan.classSchema])
             try await store.connected(timeout: access.timeout)
@@ -72,19 +84,20 @@ struct ImportCommand: Command {
         let rows = try file.rows(plan)
         let progress = ProgressBar("importing")
         defer { progress.finish() }
-        var batches = 0
+        var batchSizes: [Int] = []
         var count = 0
         do {
             while true {
-                let batch = try rows.batch(upTo: Self.batchSize)
+                let batch = try rows.batch(upTo: Self.batchSize, byteCount: Self.batchByteCount)
                 if batch.isEmpty { break }
                 try await write(batch, of: plan, to: store)
                 count += batch.count
-                batches += 1
+                batchSizes.append(batch.count)
                 progress.update(fraction: rows.source.fraction, count: count)
                 let waiting = try await makeRoom(in: store)
-                acknowledged.withLock { $0 = max($0, count - waiting * Self.batchSize) }
-                if batches % Self.purgeInterval == 0 {
+                let sent = count - batchSizes.suffix(waiting).reduce(0, +)
+                acknowledged.withLock { $0 = max($0, sent) }
+                if batchSizes.count % Self.purgeInterval == 0 {
                     try await store.uploaded(timeout: access.timeout)
                     try await store.purgeUnsubscribed()
                 }

@@ -13,7 +13,7 @@ struct QueryCommand: Command {
         ] + ServerAccess.options,
         notes: [
             "JSON lines hold one object each, in result order: \"@id\" first, then the properties in the order of the schema. Links print their target's key. Excluded properties are left out. NaN and infinite numbers are the strings \"NaN\", \"Infinity\" and \"-Infinity\"; data is base64; dates are ISO 8601.",
-            "With --watch each line is one change event: {\"type\":\"initial\"|\"update\",\"state\":…,\"inserted\":[…],\"updated\":[…],\"removed\":[{\"@id\":…,\"reason\":…}],\"count\":…,\"remote\":null|{…}}. SIGTERM, SIGINT and a closed pipe end it with exit code 0.",
+            "With --watch each line is one change event: {\"type\":\"initial\"|\"update\",\"state\":…,\"inserted\":[…],\"updated\":[…],\"removed\":[{\"@id\":…,\"reason\":…}],\"count\":…,\"remote\":null|{…}}. A connection that is lost is tried for again until it is back; stderr says so. SIGTERM, SIGINT and a closed pipe end it with exit code 0.",
         ],
         examples: [
             "sluice query ws://127.0.0.1:9080/nyc \"Flight WHERE origin.faa == 'JFK' SORT(dep_delay DESC) LIMIT(5)\"",
@@ -39,10 +39,14 @@ struct QueryCommand: Command {
         isWatching = arguments.flag("watch")
         format = try OutputFormat.chosen(arguments)
         expansionPaths = arguments.value("expand")
+        let syntax: QuerySyntax
         do throws(QueryError) {
-            _ = try QuerySyntax.parse(text)
+            syntax = try QuerySyntax.parse(text)
         } catch {
             throw .usage(error.description)
+        }
+        if let expansionPaths, let path = Expansion.paths(expansionPaths, excludedBy: syntax).first {
+            throw .usage("--expand=\(path): the query excludes it, so that there is nothing to print")
         }
     }
 
@@ -53,6 +57,7 @@ struct QueryCommand: Command {
         let results = try store.records(text)
         let renderer = RecordRenderer(expansion: try expansion(of: results, in: store.schema), resolve: store.resolver)
         if isWatching {
+            try await ConnectionReporter().observe(store)
             try await watch(results, renderer)
         } else {
             try print(try await results.synced(timeout: access.timeout), renderer)

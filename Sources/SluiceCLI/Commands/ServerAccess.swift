@@ -20,6 +20,9 @@ struct ServerAccess: Sendable {
         url = try ServerURL(arguments.positionals[0])
         timeout = try arguments.duration("timeout") ?? .seconds(60)
         authorityFile = arguments.value("ca-file")
+        if authorityFile != nil, !url.isEncrypted {
+            throw .usage("--ca-file is for wss:// URLs: without TLS no certificate is looked at")
+        }
     }
 
     /// A store in memory with an open session, and so the server's schema.

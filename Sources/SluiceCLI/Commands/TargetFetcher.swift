@@ -1,7 +1,7 @@
 internal import Sluice
 
-/// Brings the objects that writes are about from the server, so that inserting what exists and changing what does not are
-/// errors, and ids become keys.
+/// Brings the objects that writes are about from the server, so that inserting what exists and changing or deleting what does
+/// not are errors, and ids become keys.
 struct TargetFetcher: Sendable {
     let store: Store
     let timeout: Duration
@@ -15,7 +15,9 @@ struct TargetFetcher: Sendable {
             switch request {
             case .insert(let record): targets.insert(.identity(record.identity))
             case .update(let target, _, _): targets.insert(target)
-            case .delete(let target): if case .id = target { targets.insert(target) }
+            case .delete(let target): targets.insert(target)
+            // The server merges it with what it has.
+            case .upsert: break
             }
         }
         return try await withThrowingTaskGroup(of: (WriteTarget, Identity)?.self) { group in

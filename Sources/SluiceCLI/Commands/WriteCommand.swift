@@ -7,7 +7,7 @@ struct WriteCommand: Command {
         "write", "Write objects: one transaction for each JSON line on standard input.",
         arguments: [ServerAccess.argument], options: ServerAccess.options,
         notes: [
-            "A line is {\"op\":\"insert\"|\"update\"|\"delete\",\"class\":…,\"key\":…|\"@id\":…,\"set\":{…},\"add\":{…}}. \"key\" is the primary key; \"@id\" names objects of classes without one. \"set\" gives properties new values, \"add\" adds to numbers. Links are set to their target's key.",
+            "A line is {\"op\":\"insert\"|\"upsert\"|\"update\"|\"delete\",\"class\":…,\"key\":…|\"@id\":…,\"set\":{…},\"add\":{…}}. \"key\" is the primary key; \"@id\" names objects of classes without one. \"set\" gives properties new values, \"add\" adds to numbers. Links are set to their target's key. An insert fails where the object exists, an update or delete where it does not; an upsert adds the object, or sets the properties of the one that is there.",
             "Success means that the server has everything on disk. At the first line that cannot be written the command stops; the lines before it stay written.",
         ],
         examples: [
@@ -94,12 +94,18 @@ struct WriteCommand: Command {
         }
         switch request {
         case .insert(let record): try await store.write { try $0.insert(record) }
+        case .upsert(let record): try await store.write { try $0.upsert(record) }
         case .update(let target, let set, let add):
             let identity = try identity(target)
             try await store.write { try $0.update(identity, set: set, add: add) }
         case .delete(let target):
             let identity = try identity(target)
-            try await store.write { try $0.delete(identity) }
+            try await store.write { transaction in
+                guard try transaction.record(identity) != nil else {
+                    throw CommandError.failure("\(identity.className) has no object with this key to be deleted")
+                }
+                try transaction.delete(identity)
+            }
         }
     }
 }

@@ -9,6 +9,11 @@ final class CSVRowReader: RowReader {
         reader = try CSVReader(path: path)
         var seen: Set<String> = []
         for (index, name) in reader.header.enumerated() {
+            if name.utf8.contains(0x0D), !reader.isQuoted(index) {
+                throw .failure(
+                    "\(path):1: the header holds a carriage return: lines must end with LF or CRLF, not CR alone; tr '\\r' '\\n' makes them so"
+                )
+            }
             if name.isEmpty { throw .failure("\(path):1: column \(index + 1) has no name") }
             if !seen.insert(name).inserted { throw .failure("\(path):1: two columns are named '\(name)'") }
         }
@@ -16,13 +21,26 @@ final class CSVRowReader: RowReader {
 
     var columns: [String] { reader.header }
 
+    /// A name in the header that is a number or a date, as in a file without a header.
+    var valueInHeader: String? {
+        reader.header.first { name in
+            Array(name.utf8).withUnsafeBufferPointer {
+                NumberText.double($0) != nil || NumberText.date($0) != nil
+            }
+        }
+    }
+
     var source: ByteSource { reader.source }
+
+    var line: Int { reader.line }
 
     func next() throws -> Bool { try reader.next() }
 
     func observe(into columns: inout [ColumnInference]) {
         while columns.count < reader.fieldCount { columns.append(ColumnInference()) }
-        for index in 0..<reader.fieldCount { columns[index].observe(text: reader.bytes(of: index)) }
+        for index in 0..<reader.fieldCount {
+            columns[index].observe(text: reader.bytes(of: index), isQuoted: reader.isQuoted(index))
+        }
     }
 
     func row(_ plan: ImportPlan, ids: ObjectIDGenerator) throws(RowError) -> Row {
@@ -30,13 +48,15 @@ final class CSVRowReader: RowReader {
         var key: ObjectKey?
         for index in plan.columns.indices {
             let column = plan.columns[index]
-            let bytes = reader.bytes(of: columnPositions(plan)[index])
+            let position = columnPositions(plan)[index]
+            let bytes = reader.bytes(of: position)
+            let isQuoted = reader.isQuoted(position)
             let isKey = index == plan.keyColumn
-            if isKey, NullText.matches(bytes) {
+            if isKey, NullText.matches(bytes), !(isQuoted && column.codec.takesAnyText) {
                 throw RowError(line: reader.line, column: column.name, message: "it is the key, and it is empty")
             }
             do throws(ConversionError) {
-                let value = try column.codec.value(text: bytes)
+                let value = try column.codec.value(text: bytes, isQuoted: isQuoted)
                 if let property = column.property { values[property] = value }
                 if isKey { key = value.asKey }
             } catch {

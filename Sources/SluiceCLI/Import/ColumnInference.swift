@@ -10,12 +10,16 @@ struct ColumnInference: Hashable, Sendable {
         static let bool = Kinds(rawValue: 4)
         static let date = Kinds(rawValue: 8)
         static let string = Kinds(rawValue: 16)
+        /// The words for what is no finite number: `NaN`, `Infinity`.
+        static let notFinite = Kinds(rawValue: 32)
 
         /// The one type that holds them all: integers widen to double, anything else that is mixed becomes string.
         var scalarType: ScalarType {
             switch self {
             case .int: .int
-            case .double, [.int, .double]: .double
+            case .double, [.int, .double], .notFinite, [.int, .notFinite], [.double, .notFinite],
+                [.int, .double, .notFinite]:
+                .double
             case .bool: .bool
             case .date: .date
             default: .string
@@ -26,6 +30,8 @@ struct ColumnInference: Hashable, Sendable {
     private var kinds: Kinds = []
     private var elementKinds: Kinds = []
     private var hasNull = false
+    /// In quotes: text where the column is text, else null.
+    private var hasQuotedNullText = false
     private var hasNullElement = false
     private var hasArray = false
     private var hasObject = false
@@ -33,9 +39,9 @@ struct ColumnInference: Hashable, Sendable {
     private var hasDeepNesting = false
 
     /// Takes note of a cell of text. Once a column is text, only nulls still matter.
-    mutating func observe(text bytes: UnsafeBufferPointer<UInt8>) {
+    mutating func observe(text bytes: UnsafeBufferPointer<UInt8>, isQuoted: Bool = false) {
         if NullText.matches(bytes) {
-            hasNull = true
+            if isQuoted { hasQuotedNullText = true } else { hasNull = true }
         } else if !kinds.contains(.string) {
             kinds.insert(kind(of: bytes))
         }
@@ -69,14 +75,20 @@ struct ColumnInference: Hashable, Sendable {
     /// The type of the property; `isKey` for one that must identify objects.
     func type(isKey: Bool = false) -> PropertyType {
         if isKey { return .scalar(kinds == .int && !hasArray && !hasObject ? .int : .string) }
-        let isCollection = kinds.isEmpty && !hasNull && hasArray != hasObject && !hasDeepNesting
+        // A collection is never null: an object without one has it empty.
+        let isCollection = kinds.isEmpty && hasArray != hasObject && !hasDeepNesting
         if isCollection {
             return PropertyType(
                 .scalar(elementKinds.scalarType), container: hasArray ? .list : .map, isOptional: hasNullElement)
         }
-        let isText = hasArray || hasObject
-        return .scalar(isText ? .string : kinds.scalarType, isOptional: hasNull || kinds.isEmpty && !isText)
+        let isJSON = hasArray || hasObject
+        let type = isJSON ? .string : kinds.scalarType
+        let hasNull = hasNull || hasQuotedNullText && type != .string
+        return .scalar(type, isOptional: hasNull || kinds.isEmpty && !isJSON && !hasQuotedNullText)
     }
+
+    /// Whether no row had a value, so that the type is a guess.
+    var hasOnlyNulls: Bool { kinds.isEmpty && !hasArray && !hasObject && !hasQuotedNullText }
 
     /// The type of a property that links to objects of a class: a list where the column holds arrays.
     func linkType(to target: String) -> PropertyType { hasArray ? .links(target) : .link(target) }
@@ -84,6 +96,10 @@ struct ColumnInference: Hashable, Sendable {
     /// The kind of a text; kinds already seen are tried first.
     private func kind(of bytes: UnsafeBufferPointer<UInt8>) -> Kinds {
         switch bytes[0] {
+        case UInt8(ascii: "N"), UInt8(ascii: "n"), UInt8(ascii: "I"), UInt8(ascii: "i"):
+            return FloatingText.notFinite(bytes) != nil ? .notFinite : .string
+        case UInt8(ascii: "-") where bytes.count > 1 && bytes[1] > UInt8(ascii: "9"):
+            return FloatingText.notFinite(bytes) != nil ? .notFinite : .string
         case UInt8(ascii: "t"): return bytes.elementsEqual("true".utf8) ? .bool : .string
         case UInt8(ascii: "f"): return bytes.elementsEqual("false".utf8) ? .bool : .string
         case UInt8(ascii: "+"): return NumberText.date(bytes) != nil ? .date : .string
@@ -105,10 +121,18 @@ struct ColumnInference: Hashable, Sendable {
         switch json {
         case .bool: .bool
         case .integer: .int
+        case .number("-0"): .double
         case .number(let literal): literal.utf8.contains { $0 == 0x2E || $0 | 0x20 == 0x65 } ? .double : .string
-        case .string(let text):
-            Array(text.utf8).withUnsafeBufferPointer { NumberText.date($0) } != nil ? .date : .string
+        case .string(let text): kind(ofString: text)
         case .null, .array, .object: nil
+        }
+    }
+
+    private static func kind(ofString text: String) -> Kinds {
+        var text = text
+        return text.withUTF8 { bytes in
+            if NumberText.date(bytes) != nil { return .date }
+            return FloatingText.notFinite(bytes) != nil ? .notFinite : .string
         }
     }
 }

@@ -1,3 +1,4 @@
+internal import Sluice
 internal import SluiceModel
 
 /// A file to be imported, read twice: once to learn what its columns hold, once for its rows.
@@ -10,8 +11,8 @@ struct ImportFile: Sendable {
     init(path: String, skipsBadRows: Bool) throws(CommandError) {
         self.path = path
         self.skipsBadRows = skipsBadRows
+        try ByteSource.check(path)
         format = try ImportFormat(path: path)
-        _ = try ByteSource(path: path)
     }
 
     /// How far a pass is.
@@ -40,6 +41,13 @@ struct ImportFile: Sendable {
         return zip(reader.columns, inferences).map { ($0, $1) }
     }
 
+    /// What looks wrong with the file as a whole although it can be read; nil for nothing.
+    func warning() throws(CommandError) -> String? {
+        try format.reader(path: path).valueInHeader.map {
+            "\(path):1: the column name '\($0)' looks like a value; is the header line missing?"
+        }
+    }
+
     /// Starts the second pass.
     func rows(_ plan: ImportPlan, ids: ObjectIDGenerator = .process) throws(CommandError) -> ImportRows {
         ImportRows(file: self, reader: try format.reader(path: path), plan: plan, ids: ids)
@@ -55,6 +63,8 @@ final class ImportRows {
     private let reader: any RowReader
     private let plan: ImportPlan
     private let ids: ObjectIDGenerator
+    /// The row that did not fit into the last batch, and its size.
+    private var held: (record: Record, byteCount: Int)?
     /// Rows that were skipped because they are bad.
     private(set) var badRowCount = 0
 
@@ -69,14 +79,37 @@ final class ImportRows {
 
     /// The next rows; empty at the end.
     ///
+    /// - Parameters:
+    ///   - count: the most rows.
+    ///   - byteCount: about the most bytes that they take together; a single row may take more.
     /// - Throws: ``CommandError`` at a bad row, unless those are to be skipped.
-    func batch(upTo count: Int) throws -> [Record] {
+    func batch(upTo count: Int, byteCount: Int = .max) throws -> [Record] {
         var records: [Record] = []
         records.reserveCapacity(count)
-        while records.count < count {
+        var room = byteCount
+        while records.count < count, let next = try nextRow() {
+            guard records.isEmpty || next.byteCount <= room else {
+                held = next
+                break
+            }
+            records.append(next.record)
+            room -= next.byteCount
+        }
+        return records
+    }
+
+    private func nextRow() throws -> (record: Record, byteCount: Int)? {
+        if let held {
+            self.held = nil
+            return held
+        }
+        while true {
             do {
-                guard try reader.next() else { break }
-                records.append(Record(classSchema: plan.classSchema, row: try reader.row(plan, ids: ids)))
+                guard try reader.next() else { return nil }
+                let row = try reader.row(plan, ids: ids)
+                let byteCount = TransactionLimit.estimatedSize(of: row)
+                guard byteCount <= TransactionLimit.byteCountMax else { throw tooLarge(byteCount) }
+                return (Record(classSchema: plan.classSchema, row: row), byteCount)
             } catch let error as RowError {
                 let message = error.description(file: file.path)
                 guard file.skipsBadRows else { throw CommandError.failure(message) }
@@ -85,6 +118,12 @@ final class ImportRows {
                 if badRowCount == Self.reportedRowsMax + 1 { Diagnostics.report("further bad rows are counted only") }
             }
         }
-        return records
+    }
+
+    private func tooLarge(_ byteCount: Int) -> RowError {
+        let size = (Double(byteCount) / 1_048_576 * 10).rounded(.up) / 10
+        return RowError(
+            line: reader.line, column: nil,
+            message: "the row carries about \(size) MiB; at most \(TransactionLimit.byteCountMax >> 20) MiB fit in one")
     }
 }

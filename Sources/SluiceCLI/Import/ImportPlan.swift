@@ -21,12 +21,17 @@ struct ImportPlan: Sendable {
     let keyColumn: Int?
     /// The properties that no column sets.
     let absent: PropertySet
+    /// Guesses that the user may want to know of.
+    let notes: [String]
 
     /// What was asked for on the command line.
     struct Request: Sendable {
         let className: String
         let key: String?
         let links: [LinkOption]
+        var types: [TypeOption] = []
+        /// Whether every new property but the key may be null.
+        var isOptional = false
     }
 
     /// - Parameters:
@@ -42,12 +47,13 @@ struct ImportPlan: Sendable {
     }
 
     init(
-        classSchema: ClassSchema, needsDeclaration: Bool, columns: [Column], keyColumn: Int?
+        classSchema: ClassSchema, needsDeclaration: Bool, columns: [Column], keyColumn: Int?, notes: [String] = []
     ) {
         self.classSchema = classSchema
         self.needsDeclaration = needsDeclaration
         self.columns = columns
         self.keyColumn = keyColumn
+        self.notes = notes
         var absent = PropertySet(all: classSchema.properties.count)
         for column in columns { column.property.map { absent.remove($0) } }
         self.absent = absent

@@ -11,13 +11,15 @@ struct ImportPlanBuilder {
     private var properties: [Property]
     private var columns: [(name: String, property: String?, type: PropertyType)] = []
     private var keyColumn: Int?
+    private var notes: [String] = []
 
     init(_ request: ImportPlan.Request, names: [String], schema: Schema) throws(CommandError) {
         self.request = request
         self.schema = schema
         existing = schema.classSchema(named: request.className)
         properties = existing?.properties ?? []
-        for column in (request.key.map { [$0] } ?? []) + request.links.map(\.column) where !names.contains(column) {
+        let named = (request.key.map { [$0] } ?? []) + request.links.map(\.column) + request.types.map(\.column)
+        for column in named where !names.contains(column) {
             throw .failure("there is no column '\(column)'; the file has \(names.joined(separator: ", "))")
         }
         for link in request.links where request.links.count(where: { $0.column == link.column }) > 1 {
@@ -25,6 +27,14 @@ struct ImportPlanBuilder {
         }
         if let key = request.key, request.links.contains(where: { $0.column == key }) {
             throw .usage("the column '\(key)' cannot be both --key and --link")
+        }
+        for type in request.types {
+            if request.types.count(where: { $0.column == type.column }) > 1 {
+                throw .usage("--type names the column '\(type.column)' twice")
+            }
+            if request.links.contains(where: { $0.column == type.column }) {
+                throw .usage("the column '\(type.column)' cannot be both --type and --link")
+            }
         }
         let asked = try request.key.map { (key) throws(CommandError) in try Self.propertyName(key) }
         if let existing, let asked, existing.primaryKey != asked {
@@ -58,20 +68,24 @@ struct ImportPlanBuilder {
             throw .failure("the columns '\(other.name)' and '\(column)' both make the property '\(name)'; rename one")
         }
         if name == primaryKey { keyColumn = columns.count }
-        let type = try self.type(of: name, link: link, inference)
+        let type = try self.type(of: name, column: column, link: link, inference)
         columns.append((column, name, type))
         if existing?.property(named: name) == nil { properties.append(Property(name, type)) }
     }
 
     private func type(
-        of property: String, link: LinkOption?, _ inference: ColumnInference
+        of property: String, column: String, link: LinkOption?, _ inference: ColumnInference
     ) throws(CommandError) -> PropertyType {
         if let link, link.targetClass != request.className, schema.classSchema(named: link.targetClass) == nil {
             throw .failure(
                 "--link=\(link.column):\(link.targetClass): there is no class '\(link.targetClass)', so the type of its keys is not known; import it first"
             )
         }
+        let asked = request.types.first { $0.column == column }?.type
         if let own = existing?.property(named: property)?.type {
+            if let asked, asked != own {
+                throw .failure("--type=\(column):\(asked): \(request.className).\(property) exists and is \(own)")
+            }
             if let link, own.targetClass != link.targetClass {
                 throw .failure(
                     "\(request.className).\(property) exists and is \(own), not a link to \(link.targetClass); name another property with --link=\(link.column):\(link.targetClass):PROPERTY"
@@ -80,9 +94,16 @@ struct ImportPlanBuilder {
             return own
         }
         if let link { return inference.linkType(to: link.targetClass) }
-        var type = inference.type(isKey: property == primaryKey)
+        if asked == nil, inference.hasOnlyNulls {
+            notes.append(
+                "the column '\(column)' holds no value, so it becomes \(inference.type()); --type=\(column):TYPE says otherwise"
+            )
+        }
+        var type = asked ?? inference.type(isKey: property == primaryKey)
         // Objects that exist have no value for it, and null says so where a zero would lie.
-        if existing != nil, !type.isCollection { type.isOptional = true }
+        if existing != nil || request.isOptional && property != primaryKey, !type.isCollection {
+            type.isOptional = true
+        }
         return type
     }
 
@@ -101,7 +122,7 @@ struct ImportPlanBuilder {
                         name: column.name, property: column.property.flatMap { declared.index(of: $0) },
                         codec: PropertyCodec(column.type, targetKeyType: keyType(of: column.type, in: declared)),
                         takesAnyJSONAsText: existing == nil && column.type.element == .scalar(.string))
-                }, keyColumn: keyColumn)
+                }, keyColumn: keyColumn, notes: notes)
         } catch {
             throw .failure(error.message)
         }

@@ -6,19 +6,22 @@ final class JSONRowReader: RowReader {
     private(set) var columns: [String] = []
     private var positions: [String: Int] = [:]
     private let buffer: RecordBuffer
-    private var line = 0
+    private(set) var line = 0
     private var members: [JSONValue.Member] = []
     private var rowCount = 0
+    private let shape = JSONShape()
 
     init(path: String) throws(CommandError) { buffer = RecordBuffer(try ByteSource(path: path)) }
 
     var source: ByteSource { buffer.source }
 
+    var valueInHeader: String? { nil }
+
     func next() throws -> Bool {
         while let text = try nextLine() {
             if text.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
             do throws(JSONError) {
-                guard case .object(let members) = try JSONParser.parse(text) else {
+                guard case .object(let members) = try JSONParser.parse(text, shape: shape) else {
                     throw JSONError(position: 1, message: "the line is not a JSON object")
                 }
                 self.members = members
@@ -51,9 +54,12 @@ final class JSONRowReader: RowReader {
 
     func observe(into inferences: inout [ColumnInference]) {
         var seen = 0
-        for member in members {
+        for (index, member) in members.enumerated() {
             let position: Int
-            if let known = positions[member.name] {
+            if index < columns.count, columns[index] == member.name {
+                position = index
+                seen += 1
+            } else if let known = positions[member.name] {
                 position = known
                 seen += 1
             } else {
@@ -77,8 +83,8 @@ final class JSONRowReader: RowReader {
         var values = plan.classSchema.properties.map(\.defaultValue)
         var absent = PropertySet(all: values.count)
         var key: ObjectKey?
-        for member in members {
-            guard let index = columnIndex(of: member.name, in: plan) else { continue }
+        for (position, member) in members.enumerated() {
+            guard let index = columnIndex(of: member.name, at: position, in: plan) else { continue }
             let column = plan.columns[index]
             do throws(ConversionError) {
                 let value = try self.value(of: member.value, for: column)
@@ -99,6 +105,7 @@ final class JSONRowReader: RowReader {
     }
 
     private func value(of json: JSONValue, for column: ImportPlan.Column) throws(ConversionError) -> Value {
+        if json == .null, column.codec.type.isCollection { return column.codec.type.zero }
         if column.takesAnyJSONAsText, !column.codec.type.isCollection {
             switch json {
             case .null, .string: break
@@ -110,7 +117,8 @@ final class JSONRowReader: RowReader {
 
     private var indexes: [String: Int] = [:]
 
-    private func columnIndex(of name: String, in plan: ImportPlan) -> Int? {
+    private func columnIndex(of name: String, at position: Int, in plan: ImportPlan) -> Int? {
+        if position < plan.columns.count, plan.columns[position].name == name { return position }
         if indexes.isEmpty {
             for (index, column) in plan.columns.enumerated() { indexes[column.name] = index }
         }

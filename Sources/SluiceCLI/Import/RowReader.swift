@@ -4,7 +4,11 @@ internal import SluiceModel
 protocol RowReader: AnyObject {
     /// The columns known so far; a CSV file knows them all from its header.
     var columns: [String] { get }
+    /// A column's name that looks like a value, so that perhaps the names are missing; nil for none.
+    var valueInHeader: String? { get }
     var source: ByteSource { get }
+    /// The line that the current row begins on, from 1.
+    var line: Int { get }
 
     /// Moves to the next row.
     ///

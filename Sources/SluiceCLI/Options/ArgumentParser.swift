@@ -49,7 +49,8 @@ struct ArgumentParser {
         }
         if case .choices(let choices) = option.completion, !choices.contains(value) {
             throw .usage(
-                "--\(name) is one of \(choices.joined(separator: ", ")), and '\(value)' is none of them")
+                "--\(name) is one of \(choices.joined(separator: ", ")), and '\(DisplayText.shortened(value))' is none of them"
+            )
         }
         parsed.add(value: value, of: name)
     }
@@ -59,7 +60,7 @@ struct ArgumentParser {
         let hint =
             Suggestion.closest(to: option, among: names).map { "did you mean \($0)?" }
             ?? "'sluice \(description.name) --help' lists its options"
-        return .usage("sluice \(description.name) has no option \(option); \(hint)")
+        return .usage("sluice \(description.name) has no option \(DisplayText.shortened(option)); \(hint)")
     }
 
     private func check(_ positionals: [String]) throws(CommandError) {
@@ -68,13 +69,16 @@ struct ArgumentParser {
             throw .usage("\(expected[positionals.count].name) is missing; usage: \(description.usage)")
         }
         if positionals.count > expected.count {
-            throw .usage("'\(positionals[expected.count])' is one argument too many; usage: \(description.usage)")
+            throw .usage(
+                "'\(DisplayText.shortened(positionals[expected.count]))' is one argument too many; usage: \(description.usage)"
+            )
         }
         for (value, argument) in zip(positionals, expected) {
             if value.isEmpty { throw .usage("\(argument.name) is empty; usage: \(description.usage)") }
             if case .choices(let choices) = argument.completion, !choices.contains(value) {
                 throw .usage(
-                    "\(argument.name) is one of \(choices.joined(separator: ", ")), and '\(value)' is none of them")
+                    "\(argument.name) is one of \(choices.joined(separator: ", ")), and '\(DisplayText.shortened(value))' is none of them"
+                )
             }
         }
     }

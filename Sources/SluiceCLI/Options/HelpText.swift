@@ -20,7 +20,7 @@ enum HelpText {
             Output is for people on a terminal and for programs elsewhere; diagnostics go to stderr.
             Exit code: 0 success, 64 bad options or a query that does not parse, 1 any other failure.
 
-            'sluice COMMAND --help' explains a command and shows examples.
+            'sluice help COMMAND' and 'sluice COMMAND --help' explain a command and show examples.
             """
     }
 

@@ -1,12 +1,15 @@
 /// The URL of a database on a server, checked.
 struct ServerURL: Hashable, Sendable {
     let text: String
+    /// Whether the connection is to be encrypted.
+    let isEncrypted: Bool
 
     /// - Throws: ``CommandError`` of kind `usage` unless `text` is `ws://HOST[:PORT]/DATABASE` or `wss://…`.
     init(_ text: String) throws(CommandError) {
         func invalid(_ reason: String) -> CommandError {
             .usage(
-                "'\(text)' is not the URL of a database: \(reason); write ws://HOST:PORT/DATABASE, or wss:// for TLS")
+                "'\(DisplayText.shortened(text))' is not the URL of a database: \(reason); write ws://HOST:PORT/DATABASE, or wss:// for TLS"
+            )
         }
         let scheme = ["ws://", "wss://"].first { text.lowercased().hasPrefix($0) }
         guard let scheme else { throw invalid("it does not begin with ws:// or wss://") }
@@ -18,6 +21,7 @@ struct ServerURL: Hashable, Sendable {
             throw invalid("a database's name is 1 to 64 letters, digits, '_' and '-'")
         }
         self.text = text
+        isEncrypted = scheme == "wss://"
     }
 
     private static func host(in authority: Substring) -> Substring? {

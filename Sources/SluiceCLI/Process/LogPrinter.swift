@@ -20,6 +20,6 @@ enum LogPrinter {
             return String(decoding: writer.bytes, as: UTF8.self)
         }
         let metadata = entry.metadata.map { " \($0.name)=\(DisplayText.harmless($0.value))" }.joined()
-        return "\(time) \(entry.level.rawValue): \(entry.message)\(metadata)\n"
+        return "\(time) \(entry.level.rawValue): \(DisplayText.harmless(entry.message))\(metadata)\n"
     }
 }

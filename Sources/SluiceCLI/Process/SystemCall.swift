@@ -6,6 +6,7 @@ enum SystemCall {
     static func reason(for code: Int32) -> String {
         switch code {
         case ENOENT: "no such file or directory"
+        case EBADF: "it is closed"
         case EACCES: "permission denied"
         case EISDIR: "it is a directory"
         case ENOSPC: "no space left on the device"

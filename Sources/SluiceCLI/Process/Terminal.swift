@@ -6,6 +6,12 @@ enum Terminal {
 
     static var isDiagnostics: Bool { isatty(STDERR_FILENO) == 1 }
 
+    /// Whether a line on stderr can be drawn over.
+    static var canRedraw: Bool {
+        guard isDiagnostics, let kind = getenv("TERM") else { return false }
+        return kind.pointee != 0 && strcmp(kind, "dumb") != 0
+    }
+
     /// The width of the terminal on standard output in columns; nil when it is none.
     static var width: Int? {
         var size = winsize()

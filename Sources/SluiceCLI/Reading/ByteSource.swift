@@ -10,13 +10,8 @@ final class ByteSource {
 
     /// - Throws: ``CommandError`` when the file cannot be opened, or is not a regular file: it is read twice.
     init(path: String) throws(CommandError) {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { throw .system(path, code: errno) }
         var status = stat()
-        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            close(file)
-            throw .failure("\(path): it is not a regular file; the file is read twice, so it cannot be a pipe")
-        }
+        let file = try Self.openRegular(path, &status)
         do {
             child = path.hasSuffix(".gz") ? try ChildProcess("gzip", arguments: ["-dc"], input: file) : nil
         } catch {
@@ -29,6 +24,27 @@ final class ByteSource {
     }
 
     deinit { close(file) }
+
+    /// Opens a file, without waiting for somebody to write where it is a pipe.
+    private static func openRegular(_ path: String, _ status: inout stat) throws(CommandError) -> Int32 {
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else { throw .system(path, code: errno) }
+        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(file)
+            let isFolder = status.st_mode & S_IFMT == S_IFDIR
+            throw .failure(
+                isFolder
+                    ? "\(path): it is a directory, not a file"
+                    : "\(path): it is not a regular file; the file is read twice, so it cannot be a pipe")
+        }
+        return file
+    }
+
+    /// - Throws: ``CommandError`` when the file cannot be opened, or is not a regular file.
+    static func check(_ path: String) throws(CommandError) {
+        var status = stat()
+        close(try openRegular(path, &status))
+    }
 
     /// How many bytes of the file itself have been taken so far. A child shares the descriptor's position.
     var position: Int { Int(lseek(file, 0, SEEK_CUR)) }

@@ -12,6 +12,8 @@ final class CSVReader {
     private let buffer: RecordBuffer
     private var record = UnsafeMutableBufferPointer<UInt8>(start: nil, count: 0)
     private var fields: [Range<Int>] = []
+    /// Which fields of the current record stood in quotes; empty when none did.
+    private var quoted: Set<Int> = []
     private var nextLine = 1
     private var hasStarted = false
 
@@ -52,10 +54,11 @@ final class CSVReader {
             record = UnsafeMutableBufferPointer(rebasing: buffer.bytes[..<length])
             buffer.consume(length)
             fields.removeAll(keepingCapacity: true)
+            if !quoted.isEmpty { quoted.removeAll(keepingCapacity: true) }
             if hasQuotes { try cutQuoted() } else { cutPlain() }
             guard !header.isEmpty else { return true }
             if fields.count == header.count { return true }
-            if fields.count == 1, fields[0].isEmpty { continue }
+            if fields.count == 1, fields[0].isEmpty, quoted.isEmpty { continue }
             throw RowError(
                 line: line, column: nil,
                 message: "\(fields.count) \(fields.count == 1 ? "field" : "fields"), and the header has \(header.count)"
@@ -69,6 +72,9 @@ final class CSVReader {
     func bytes(of field: Int) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(UnsafeMutableBufferPointer(rebasing: record[fields[field]]))
     }
+
+    /// Whether a field stood in quotes, which make text of what would otherwise mean null.
+    func isQuoted(_ field: Int) -> Bool { quoted.contains(field) }
 
     /// The text of a field; nil when it is not UTF-8.
     func text(of field: Int) -> String? { String(validating: bytes(of: field), as: UTF8.self) }
@@ -172,6 +178,7 @@ final class CSVReader {
         guard read + 1 == end || record[read + 1] == 0x2C else {
             throw fault("text behind the closing quote of a field")
         }
+        quoted.insert(fields.count)
         fields.append(start..<written)
         return read + 1
     }

@@ -15,12 +15,20 @@ struct JSONParser {
     private let bytes: UnsafeBufferPointer<UInt8>
     private var position = 0
     private var depth = 0
+    private var shape: JSONShape?
 
-    private init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+    private init(_ bytes: UnsafeBufferPointer<UInt8>, shape: JSONShape? = nil) {
+        self.bytes = bytes
+        self.shape = shape
+    }
 
     /// Parses a whole text.
-    static func parse(_ bytes: UnsafeBufferPointer<UInt8>) throws(JSONError) -> JSONValue {
-        var parser = JSONParser(bytes)
+    ///
+    /// - Parameter shape: what earlier texts of the same kind looked like, so that names need not be read again.
+    static func parse(
+        _ bytes: UnsafeBufferPointer<UInt8>, shape: JSONShape? = nil
+    ) throws(JSONError) -> JSONValue {
+        var parser = JSONParser(bytes, shape: shape)
         let value = try parser.value()
         parser.skipBlanks()
         guard parser.position == bytes.count else { throw parser.fault("something follows the value") }
@@ -75,21 +83,33 @@ struct JSONParser {
     private mutating func object() throws(JSONError) -> JSONValue {
         var members: [JSONValue.Member] = []
         if skip("}") { return .object(members) }
+        let shape = depth == 1 ? shape : nil
+        if let shape { members.reserveCapacity(shape.count) }
         var names: Set<[UInt8]> = []
+        var isKnown = shape != nil
         repeat {
             skipBlanks()
             let start = position
             guard current == UInt8(ascii: "\"") else { throw fault("a member's name in quotes is expected here") }
+            let known = isKnown ? shape?.name(members.count, at: position, in: bytes) : nil
+            isKnown = known != nil
+            if let known {
+                position += known.length
+                guard skip(":") else { throw fault("a colon is expected here") }
+                members.append(JSONValue.Member(name: known.name, value: try value()))
+                continue
+            }
             let name = try string()
+            if names.isEmpty, members.count >= 32 { names = Set(members.map { Array($0.name.utf8) }) }
             let isNew =
                 members.count < 32
                 ? !members.contains { UTF8Order.equal($0.name, name) } : names.insert(Array(name.utf8)).inserted
             guard isNew else { throw JSONError(position: start + 1, message: "the member '\(name)' is here twice") }
             guard skip(":") else { throw fault("a colon is expected here") }
             members.append(JSONValue.Member(name: name, value: try value()))
-            if members.count == 32 { names = Set(members.map { Array($0.name.utf8) }) }
         } while skip(",")
         guard skip("}") else { throw fault("a comma or '}' is expected here") }
+        if !isKnown { shape?.learn(members) }
         return .object(members)
     }
 
@@ -145,10 +165,15 @@ struct JSONParser {
     private mutating func string() throws(JSONError) -> String {
         position += 1
         let start = position
-        while let byte = current, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\"), byte >= 0x20 { position += 1 }
+        var allBits: UInt8 = 0
+        while let byte = current, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\"), byte >= 0x20 {
+            allBits |= byte
+            position += 1
+        }
         if current == UInt8(ascii: "\"") {
             defer { position += 1 }
-            return try text(UnsafeBufferPointer(rebasing: bytes[start..<position]))
+            let plain = UnsafeBufferPointer(rebasing: bytes[start..<position])
+            return allBits < 0x80 ? String(decoding: plain, as: UTF8.self) : try text(plain)
         }
         var unescaped = Array(bytes[start..<position])
         while let byte = current {

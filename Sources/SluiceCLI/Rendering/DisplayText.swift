@@ -27,7 +27,15 @@ enum DisplayText {
         return result + "…"
     }
 
-    /// The text with control characters escaped, so that data cannot steer the terminal.
+    /// A text to be quoted in a message: of a long one only the beginning.
+    static func shortened(_ text: some StringProtocol) -> String {
+        let limit = 100
+        let beginning = text.prefix(limit)
+        return beginning.endIndex == text.endIndex ? String(text) : beginning + "…"
+    }
+
+    /// The text with control characters escaped, so that data cannot steer the terminal, nor turn the direction of what
+    /// stands beside it.
     static func harmless(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: { isControl($0) }) else { return text }
         return text.unicodeScalars.reduce(into: "") { result, scalar in
@@ -39,7 +47,13 @@ enum DisplayText {
         }
     }
 
-    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
+    /// Whether a character controls a terminal or the direction of text instead of standing for something.
+    static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case ..<0x20, 0x7F...0x9F: true
+        // Marks, embeddings, overrides and isolates of direction (Unicode UAX #9), line and paragraph separators.
+        case 0x061C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        default: false
+        }
     }
 }

@@ -1,4 +1,4 @@
-internal import SluiceModel
+internal import Sluice
 
 /// `--expand=a,b.c`: the links that print their targets instead of keys.
 struct Expansion: Hashable, Sendable {
@@ -18,6 +18,20 @@ struct Expansion: Hashable, Sendable {
             try add(
                 path.split(separator: ".", omittingEmptySubsequences: false)[...], className: className, schema: schema)
         }
+    }
+
+    /// Those of some paths, separated by commas, that a query excludes, themselves or something on the way.
+    static func paths(_ paths: String, excludedBy query: QuerySyntax) -> [String] {
+        let excluded = query.clauses.flatMap { clause -> [[Substring]] in
+            guard case .exclude(let paths, _) = clause else { return [] }
+            return paths.map { path in
+                path.components.map { if case .property(let name) = $0.kind { Substring(name) } else { "" } }
+            }
+        }
+        return paths.split(separator: ",").filter { path in
+            let names = path.split(separator: ".")
+            return excluded.contains { !$0.isEmpty && names.starts(with: $0) }
+        }.map(String.init)
     }
 
     private mutating func add(

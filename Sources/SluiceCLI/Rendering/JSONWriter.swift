@@ -4,7 +4,8 @@ internal import SluiceModel
 /// Writes compact JSON into bytes.
 ///
 /// Integers are exact, floating-point numbers the shortest that read back the same, NaN and the infinities the strings
-/// "NaN", "Infinity" and "-Infinity", data base64, dates ISO 8601, decimals strings. Slashes are not escaped.
+/// "NaN", "Infinity" and "-Infinity", data base64, dates ISO 8601, decimals strings. Slashes are not escaped; what could
+/// steer a terminal is.
 struct JSONWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -29,14 +30,47 @@ struct JSONWriter {
         var text = text
         text.withUTF8 { utf8 in
             var start = 0
-            for index in 0..<utf8.count where utf8[index] < 0x20 || utf8[index] == 0x22 || utf8[index] == 0x5C {
-                bytes.append(contentsOf: utf8[start..<index])
-                escape(utf8[index])
-                start = index + 1
+            var index = 0
+            while index < utf8.count {
+                let byte = utf8[index]
+                if byte < 0x20 || byte == 0x22 || byte == 0x5C {
+                    bytes.append(contentsOf: utf8[start..<index])
+                    escape(byte)
+                    start = index + 1
+                } else if byte >= 0x7F, let (scalar, length) = Self.control(at: index, in: utf8) {
+                    bytes.append(contentsOf: utf8[start..<index])
+                    escape(scalar)
+                    start = index + length
+                    index = start - 1
+                }
+                index += 1
             }
             bytes.append(contentsOf: utf8[start...])
         }
         raw("\"")
+    }
+
+    /// A character beyond ASCII that could steer a terminal, where one begins; all have one to three bytes.
+    private static func control(
+        at index: Int, in utf8: UnsafeBufferPointer<UInt8>
+    ) -> (scalar: Unicode.Scalar, length: Int)? {
+        let length =
+            switch utf8[index] {
+            case 0x7F: 1
+            case 0xC2, 0xD8: 2
+            case 0xE2: 3
+            default: 0
+            }
+        guard length > 0, index + length <= utf8.count,
+            let scalar = String(decoding: utf8[index..<index + length], as: UTF8.self).unicodeScalars.first,
+            DisplayText.isControl(scalar)
+        else { return nil }
+        return (scalar, length)
+    }
+
+    private mutating func escape(_ scalar: Unicode.Scalar) {
+        raw("\\u")
+        for shift in [12, 8, 4, 0] { bytes.append(Hexadecimal.digit(UInt8(scalar.value >> UInt32(shift) & 0xF))) }
     }
 
     private mutating func escape(_ byte: UInt8) {

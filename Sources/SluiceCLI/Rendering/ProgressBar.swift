@@ -2,19 +2,14 @@ internal import Synchronization
 
 /// A line on the terminal that says how far a long command is. Elsewhere nothing is shown.
 final class ProgressBar: Sendable {
-    private struct State {
-        var shown: ContinuousClock.Instant?
-        var isVisible = false
-    }
-
     private static let interval: Duration = .milliseconds(100)
 
     private let title: String
     private let isEnabled: Bool
     private let start = ContinuousClock.now
-    private let state = Mutex(State())
+    private let shown = Mutex<ContinuousClock.Instant?>(nil)
 
-    init(_ title: String, isEnabled: Bool = Terminal.isDiagnostics) {
+    init(_ title: String, isEnabled: Bool = Terminal.canRedraw) {
         self.title = title
         self.isEnabled = isEnabled
     }
@@ -27,25 +22,17 @@ final class ProgressBar: Sendable {
     func update(fraction: Double?, count: Int, unit: String = "rows") {
         guard isEnabled else { return }
         let now = ContinuousClock.now
-        let isDue = state.withLock { state in
-            if let shown = state.shown, now - shown < Self.interval { return false }
-            state.shown = now
-            state.isVisible = true
+        let isDue = shown.withLock { shown in
+            if let last = shown, now - last < Self.interval { return false }
+            shown = now
             return true
         }
         guard isDue else { return }
-        let line = Self.line(title: title, fraction: fraction, count: count, unit: unit, elapsed: now - start)
-        Diagnostics.write("\r\(line)\u{1B}[K")
+        Diagnostics.draw(Self.line(title: title, fraction: fraction, count: count, unit: unit, elapsed: now - start))
     }
 
     /// Takes the line away.
-    func finish() {
-        let wasVisible = state.withLock { state in
-            defer { state.isVisible = false }
-            return state.isVisible
-        }
-        if wasVisible { Diagnostics.write("\r\u{1B}[K") }
-    }
+    func finish() { Diagnostics.undraw() }
 
     /// `importing [#####-----] 50 %  120,000 rows, 80,000/s`.
     static func line(title: String, fraction: Double?, count: Int, unit: String, elapsed: Duration) -> String {

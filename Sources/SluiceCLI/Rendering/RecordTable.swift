@@ -14,8 +14,9 @@ enum RecordTable {
         output.append(Array("\(GroupedNumber.text(records.count)) \(records.count == 1 ? "object" : "objects")\n".utf8))
     }
 
-    /// What a change brought: a line with the numbers, then the objects concerned.
-    static func print(_ change: ChangeLine, to output: StandardOutput) {
+    /// A change in one line: the state, the numbers, and for a change made elsewhere when it was accepted, and from whom
+    /// where the server knows.
+    static func title(_ change: ChangeLine) -> String {
         var parts: [String] = []
         if !change.inserted.isEmpty { parts.append("\(change.inserted.count) inserted") }
         if !change.updated.isEmpty { parts.append("\(change.updated.count) updated") }
@@ -23,9 +24,15 @@ enum RecordTable {
         let what = parts.isEmpty ? "no change" : parts.joined(separator: ", ")
         var title = "── \(change.state): \(what), \(GroupedNumber.text(change.count)) in all"
         if let remote = change.remote {
-            title += "; accepted \(remote.acceptedAt) from \(remote.userID ?? "?")"
+            title += "; accepted \(remote.acceptedAt)"
+            if let userID = remote.userID { title += " from \(DisplayText.harmless(userID))" }
         }
-        output.append(Array((title + "\n").utf8))
+        return title
+    }
+
+    /// What a change brought: its title, then the objects concerned.
+    static func print(_ change: ChangeLine, to output: StandardOutput) {
+        output.append(Array((title(change) + "\n").utf8))
         let records = change.inserted + change.updated
         if let first = records.first {
             let table = TableRenderer(first.classSchema)

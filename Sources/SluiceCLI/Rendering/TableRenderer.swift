@@ -1,6 +1,7 @@
 internal import SluiceModel
 
-/// Rows for people: aligned columns, numbers to the right, cut to the width of the terminal.
+/// Rows for people: aligned columns, numbers to the right, narrowed to the width of the terminal. Columns for which it is
+/// too narrow even so are left out, and a last line says so.
 struct TableRenderer {
     struct Column: Hashable, Sendable {
         let title: String
@@ -41,15 +42,31 @@ struct TableRenderer {
         }
     }
 
-    /// The title line, a rule, and the rows.
+    /// The title line, a rule, the rows, and how many columns found no room.
     func lines(_ rows: [[String]]) -> [String] {
         let rows = rows.map { $0.map(DisplayText.harmless) }
         let widths = fit(
             columns.indices.map { column in
                 rows.reduce(DisplayText.width(columns[column].title)) { max($0, DisplayText.width($1[column])) }
             })
-        let rule = widths.map { String(repeating: "─", count: $0) }.joined(separator: Self.gap)
-        return [line(columns.map(\.title), widths), rule] + rows.map { line($0, widths) }
+        let shown = widths.prefix(visibleCount(widths)).map { min($0, width ?? $0) }
+        let rule = shown.map { String(repeating: "─", count: $0) }.joined(separator: Self.gap)
+        let lines = [line(columns.map(\.title), shown), rule] + rows.map { line($0, shown) }
+        let hidden = columns.count - shown.count
+        guard hidden > 0 else { return lines }
+        let what = hidden == 1 ? "1 column is" : "\(hidden) columns are"
+        return lines + ["\(what) not shown; --format=jsonl or a wider terminal shows all"]
+    }
+
+    /// How many columns fit beside each other; at least one.
+    private func visibleCount(_ widths: [Int]) -> Int {
+        guard let width else { return widths.count }
+        var end = -Self.gap.count
+        let count = widths.prefix { column in
+            end += Self.gap.count + column
+            return end <= width
+        }.count
+        return max(count, min(1, widths.count))
     }
 
     /// Narrows the widest columns until the line fits, as far as that goes.
@@ -68,13 +85,13 @@ struct TableRenderer {
 
     private func line(_ cells: [String], _ widths: [Int]) -> String {
         var line = ""
-        for (index, cell) in cells.enumerated() {
+        for (index, cell) in cells.prefix(widths.count).enumerated() {
             let text = DisplayText.cut(cell, to: widths[index])
             let padding = String(repeating: " ", count: max(0, widths[index] - DisplayText.width(text)))
             if index > 0 { line += Self.gap }
             line += columns[index].isNumeric ? padding + text : text + padding
         }
         while line.last == " " { line.removeLast() }
-        return width.map { DisplayText.cut(line, to: $0) } ?? line
+        return line
     }
 }

@@ -33,4 +33,15 @@ enum FloatingText {
         if value.isInfinite { return value < 0 ? "-Infinity" : "Infinity" }
         return value.description
     }
+
+    /// What is no finite number, as JavaScript, Python and R write it; nil for any other text.
+    static func notFinite(_ bytes: UnsafeBufferPointer<UInt8>) -> Double? {
+        guard (3...9).contains(bytes.count) else { return nil }
+        return switch String(decoding: bytes, as: UTF8.self) {
+        case "NaN", "nan": .nan
+        case "Infinity", "Inf", "inf": .infinity
+        case "-Infinity", "-Inf", "-inf": -.infinity
+        default: nil
+        }
+    }
 }

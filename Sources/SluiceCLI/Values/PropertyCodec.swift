@@ -29,14 +29,23 @@ struct PropertyCodec: Sendable {
         self.targetKeyType = targetKeyType
     }
 
-    /// The value of a cell: `NA` and empty text are null; where a string may not be null they are text. Collections are
-    /// JSON.
-    func value(text bytes: UnsafeBufferPointer<UInt8>) throws(ConversionError) -> Value {
-        if NullText.matches(bytes) {
+    /// Whether every text is a value: of a string, or of a link to objects with text as keys.
+    var takesAnyText: Bool {
+        switch type.element {
+        case .scalar(let scalar): scalar == .string && !type.isCollection
+        case .link: targetKeyType == .string && !type.isCollection
+        }
+    }
+
+    /// The value of a cell: `NA` and empty text are null, except in quotes and where a string may not be null, where they
+    /// are text. Collections are JSON.
+    func value(text bytes: UnsafeBufferPointer<UInt8>, isQuoted: Bool = false) throws(ConversionError) -> Value {
+        if NullText.matches(bytes), !(isQuoted && takesAnyText) {
             if type.isCollection { return type.zero }
             if type.isOptional { return .null }
             guard type.element == .scalar(.string) else {
-                throw ConversionError(message: "it is empty, and \(type) allows no null")
+                let what = bytes.isEmpty ? "it is empty" : "NA means null"
+                throw ConversionError(message: "\(what), and \(type) allows no null")
             }
         }
         guard !type.isCollection else {
@@ -159,15 +168,9 @@ struct PropertyCodec: Sendable {
     private static func floating<Number: BinaryFloatingPoint & LosslessStringConvertible>(
         _ bytes: UnsafeBufferPointer<UInt8>
     ) -> Number? {
-        let text = text(bytes)
-        switch text {
-        case "NaN": return .nan
-        case "Infinity": return .infinity
-        case "-Infinity": return -.infinity
-        default:
-            guard isPlainNumber(bytes), let value = Number(text), value.isFinite else { return nil }
-            return value
-        }
+        if let value = FloatingText.notFinite(bytes) { return Number(value) }
+        guard isPlainNumber(bytes), let value = Number(text(bytes)), value.isFinite else { return nil }
+        return value
     }
 
     private static func decimal(_ bytes: UnsafeBufferPointer<UInt8>) -> Value? {
@@ -183,6 +186,8 @@ struct PropertyCodec: Sendable {
 
 /// The texts that mean null in CSV files.
 enum NullText {
+    static let word = "NA"
+
     /// Whether a cell is empty or `NA`.
     static func matches(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         bytes.isEmpty || bytes.count == 2 && bytes[0] == UInt8(ascii: "N") && bytes[1] == UInt8(ascii: "A")

@@ -3,6 +3,8 @@ internal import SluiceModel
 /// One line of `sluice write`, checked against the schema.
 enum WriteRequest: Sendable {
     case insert(Record)
+    /// The record's properties that are present are set, whether or not the object exists.
+    case upsert(Record)
     case update(WriteTarget, set: [String: Value], add: [String: Value])
     case delete(WriteTarget)
 }

@@ -1,9 +1,9 @@
 internal import SluiceModel
 
 /// Reads lines of `sluice write`:
-/// `{"op":"insert"|"update"|"delete","class":…,"key":…|"@id":…,"set":{…},"add":{…}}`.
+/// `{"op":"insert"|"upsert"|"update"|"delete","class":…,"key":…|"@id":…,"set":{…},"add":{…}}`.
 struct WriteRequestParser {
-    private enum Operation: String, CaseIterable { case insert, update, delete }
+    private enum Operation: String, CaseIterable { case insert, upsert, update, delete }
 
     private static let members = ["op", "class", "key", "@id", "set", "add"]
 
@@ -30,6 +30,10 @@ struct WriteRequestParser {
         case .insert:
             guard add.isEmpty else { throw .failure("an insert takes no \"add\": put the value into \"set\"") }
             return .insert(try record(members, declared, set))
+        case .upsert:
+            guard add.isEmpty else { throw .failure("an upsert takes no \"add\": put the value into \"set\"") }
+            if declared.primaryKey == nil { _ = try target(members, declared) }
+            return .upsert(try record(members, declared, set).withOnly(set.keys))
         case .update:
             guard !set.isEmpty || !add.isEmpty else {
                 throw .failure("an update needs something in \"set\" or \"add\"")
@@ -58,7 +62,7 @@ struct WriteRequestParser {
 
     private func operation(_ json: JSONValue?) throws(CommandError) -> Operation {
         guard case .string(let text) = json, let operation = Operation(rawValue: text) else {
-            throw .failure("\"op\" is missing or none of insert, update, delete")
+            throw .failure("\"op\" is missing or none of insert, upsert, update, delete")
         }
         return operation
     }
@@ -164,5 +168,15 @@ struct WriteRequestParser {
             }
             return .id(id, className: declared.name)
         }
+    }
+}
+
+extension Record {
+    /// The record with the values of some properties and of its primary key alone; the others are absent.
+    fileprivate func withOnly(_ names: some Sequence<String>) -> Record {
+        var absent = PropertySet(all: row.values.count)
+        for name in names { classSchema.index(of: name).map { absent.remove($0) } }
+        classSchema.primaryKeyIndex.map { absent.remove($0) }
+        return Record(classSchema: classSchema, row: Row(key: row.key, values: row.values, absent: absent))
     }
 }

@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 internal import SluiceModel
 internal import Synchronization
 
@@ -7,17 +6,14 @@ final class DatabaseDirectory: Sendable {
     private let opener: DatabaseOpener
     private let now: @Sendable () -> Timestamp
     private let workers = Mutex<[String: DatabaseWorker]>([:])
+    /// Held until the databases are closed; nil for a server in memory.
+    private let folder: Mutex<DataFolder?>
 
-    /// - Throws: ``ServerError`` when the opener's folder is missing and cannot be made.
+    /// - Throws: ``ServerError`` when the opener's folder cannot be made or used.
     init(_ opener: DatabaseOpener, now: @escaping @Sendable () -> Timestamp) throws {
         self.opener = opener
         self.now = now
-        guard let folder = opener.folder else { return }
-        do {
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        } catch {
-            throw ServerError(.dataFolder, "the data folder '\(folder)' cannot be made: \(error)", cause: error)
-        }
+        folder = Mutex(try opener.folder.map { try DataFolder($0) })
     }
 
     /// The database of a name, if a session has asked for it.
@@ -34,8 +30,9 @@ final class DatabaseDirectory: Sendable {
         }
     }
 
-    /// Closes every database, after what has been asked of it is done.
+    /// Closes every database, after what has been asked of it is done, and lets other servers have the folder.
     func stop() {
         for worker in workers.withLock({ Array($0.values) }) { worker.stop() }
+        folder.withLock { $0 = nil }
     }
 }

@@ -18,7 +18,8 @@ public final class SyncServer: Sendable {
 
     /// Prepares a server; ``start()`` makes it listen.
     ///
-    /// - Throws: ``ServerError`` when the configuration cannot be used or the data folder cannot be made.
+    /// - Throws: ``ServerError`` when the configuration cannot be used, the data folder cannot be made or written, or
+    ///   another server has it.
     public init(_ configuration: ServerConfiguration) throws {
         guard configuration.isDevelopment else {
             throw ServerError(

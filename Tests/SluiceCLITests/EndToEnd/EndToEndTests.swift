@@ -133,6 +133,7 @@ struct EndToEndTests {
                     #"{"op":"update","class":"Plane","key":"N1","set":{"wings":2}}"#,
                     "stdin:2: Plane has no property 'wings'"
                 ),
+                (#"{"op":"delete","class":"Plane","key":"N8"}"#, "stdin:2: Plane has no object with this key"),
                 ("nonsense", "stdin:2: at byte 1"),
             ] {
                 let result = try await Tool.run("write", server.url(), input: insert + line + "\n")
@@ -143,6 +144,24 @@ struct EndToEndTests {
                     try await Tool.run("write", server.url(), input: #"{"op":"delete","class":"Plane","key":"N5"}"#)
                         .code == 0)
             }
+        }
+    }
+
+    @Test func anUpsertAddsOrSets() async throws {
+        try await withServer { server in
+            try await load(server)
+            let lines = [
+                #"{"op":"upsert","class":"Plane","key":"N1","set":{"year":2013}}"#,
+                #"{"op":"upsert","class":"Plane","key":"N7","set":{"seats":7}}"#,
+                #"{"op":"upsert","class":"Plane","key":"N7","set":{"year":2014}}"#,
+            ]
+            let result = try await Tool.run("write", server.url(), input: lines.joined(separator: "\n") + "\n")
+            #expect(result.code == 0, "\(result.diagnostics)")
+            let query = "Plane WHERE tailnum IN {'N1', 'N7'} SORT(tailnum ASC)"
+            #expect(
+                try await Tool.run("query", server.url(), query).lines.map(withoutID) == [
+                    #"{"tailnum":"N1","year":2013,"seats":55}"#, #"{"tailnum":"N7","year":2014,"seats":7}"#,
+                ])
         }
     }
 
@@ -192,6 +211,13 @@ struct EndToEndTests {
         (["query", "ws://127.0.0.1:1/x", "Car", "--format=xml"], 64, "table, jsonl"),
         (["query", "nowhere", "Car"], 64, "not the URL of a database"),
         (["query", "ws://127.0.0.1:1/x"], 64, "QUERY is missing"),
+        (
+            ["query", "ws://127.0.0.1:1/x", "Car EXCLUDE(dealer)", "--expand=owners,dealer.city"], 64,
+            "--expand=dealer.city: the query excludes it"
+        ),
+        (["query", "ws://127.0.0.1:1/x", "Car", "--ca-file=/x"], 64, "--ca-file is for wss"),
+        ([String(repeating: "x", count: 100_000)], 64, "xxx…'; 'sluice"),
+        (["help", "qurey"], 64, "did you mean 'query'?"),
         (["qurey"], 64, "did you mean 'query'?"), ([], 64, "a command is missing"),
         (["serve", "--data=/tmp/x"], 64, "no login method"), (["serve", "--dev"], 64, "--data=DIR is missing"),
         (["serve", "--dev", "--data=/tmp/x", "--listen=8080"], 64, "HOST:PORT"),
@@ -233,7 +259,19 @@ struct EndToEndTests {
             #expect(own.code == 0)
             #expect(own.lines.contains("Usage: \(command.usage)"))
             #expect(own.lines.contains("Examples:"))
+            #expect(try await Tool.run("help", command.name).lines == own.lines)
         }
+        #expect(try await Tool.run("help").lines == help.lines)
+    }
+
+    @Test(arguments: [
+        ("--version >&-", 1, "sluice: standard output: it is closed\n"),
+        ("write ws://127.0.0.1:1/x --timeout=300ms <&-", 1, "no connection within 0.3 s"),
+        ("query ws://127.0.0.1:1/x $'Car WHERE a == \\'\\xff\\xfe\\''", 64, "argument 3, "),
+    ])
+    func streamsThatAreClosedAndBytesThatAreNoTextAreNamed(command: String, code: Int, message: String) throws {
+        let result = try shell("\(Tool.path) \(command) 2>&1; echo $?".replacing(">&- 2>&1", with: "2>&1 >&-"))
+        #expect(result.hasSuffix("\n\(code)\n") && result.contains(message), "\(result)")
     }
 
     @Test(arguments: [

@@ -1,0 +1,74 @@
+internal import Glibc
+internal import SluiceModel
+
+/// The folder of a server's databases: made where it is missing, found to be writable, and locked against other servers
+/// for as long as this lives. The system releases the lock when the process dies.
+final class DataFolder: Sendable {
+    private let lock: Int32
+
+    /// Nobody but its owner may look into a folder that is made here.
+    ///
+    /// - Throws: ``ServerError/Code/dataFolder`` when the folder cannot be made or written, or another server has it.
+    init(_ path: String) throws(ServerError) {
+        if let (folder, code) = Self.make(path) {
+            throw Self.failure(path, "cannot be made", folder == path ? "" : " for '\(folder)'", code)
+        }
+        lock = open(path + "/server.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard lock >= 0 else { throw Self.failure(path, "cannot be used", "", errno) }
+        var code: Int32 = 0
+        if flock(lock, LOCK_EX | LOCK_NB) != 0 { code = errno }
+        if code == 0 { code = Self.probe(path + "/server.probe") }
+        guard code == 0 else {
+            close(lock)
+            throw Self.failure(path, "cannot be used", "", code)
+        }
+    }
+
+    deinit {
+        // A child process that is just being started may hold a copy of the descriptor, and with it the lock.
+        _ = flock(lock, LOCK_UN)
+        close(lock)
+    }
+
+    /// Makes a folder and those above it, as far as they are missing.
+    ///
+    /// - Returns: nil, or the folder that could not be made and the error code.
+    private static func make(_ path: String) -> (folder: String, code: Int32)? {
+        var status = stat()
+        if stat(path, &status) == 0 { return status.st_mode & S_IFMT == S_IFDIR ? nil : (path, ENOTDIR) }
+        if mkdir(path, 0o700) == 0 { return nil }
+        let code = errno
+        let trimmed = path.reversed().drop { $0 == "/" }.drop { $0 != "/" }.drop { $0 == "/" }
+        guard code == ENOENT, !trimmed.isEmpty else { return code == EEXIST ? nil : (path, code) }
+        if let failure = make(String(trimmed.reversed())) { return failure }
+        return mkdir(path, 0o700) == 0 || errno == EEXIST ? nil : (path, errno)
+    }
+
+    /// Writes a file and removes it.
+    ///
+    /// - Returns: 0, or the error code.
+    private static func probe(_ path: String) -> Int32 {
+        unlink(path)
+        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 else { return errno }
+        defer {
+            close(file)
+            unlink(path)
+        }
+        return write(file, "?", 1) == 1 ? 0 : errno
+    }
+
+    private static func failure(_ path: String, _ what: String, _ detail: String, _ code: Int32) -> ServerError {
+        let reason =
+            switch code {
+            case EWOULDBLOCK: "another server has it open; stop that one, or name another folder"
+            case EACCES, EPERM: "permission denied\(detail); let this user write there, or name another folder"
+            case EROFS: "the file system is read-only; name a folder on one that can be written"
+            case ENOTDIR: "there is a file, not a folder, of this name or above it; name another folder"
+            case ENOENT: "the system takes no folder there\(detail); name another"
+            case ENOSPC, EDQUOT: "no space is left there; free some, or name another folder"
+            default: "\(String(cString: strerror(code)).lowercased())\(detail); name another folder"
+            }
+        return ServerError(.dataFolder, "the data folder '\(path)' \(what): \(reason)")
+    }
+}
