@@ -38,10 +38,19 @@ final class DataFolder: Sendable {
         if stat(path, &status) == 0 { return status.st_mode & S_IFMT == S_IFDIR ? nil : (path, ENOTDIR) }
         if mkdir(path, 0o700) == 0 { return nil }
         let code = errno
-        let trimmed = path.reversed().drop { $0 == "/" }.drop { $0 != "/" }.drop { $0 == "/" }
-        guard code == ENOENT, !trimmed.isEmpty else { return code == EEXIST ? nil : (path, code) }
-        if let failure = make(String(trimmed.reversed())) { return failure }
+        let parent = parent(of: path)
+        guard code == ENOENT, !parent.isEmpty else { return code == EEXIST ? nil : (path, code) }
+        if let failure = make(parent) { return failure }
         return mkdir(path, 0o700) == 0 || errno == EEXIST ? nil : (path, errno)
+    }
+
+    /// The folder above; empty if there is none.
+    private static func parent(of path: String) -> String {
+        var parent = path[...]
+        while parent.last == "/" { parent.removeLast() }
+        while let last = parent.last, last != "/" { parent.removeLast() }
+        while parent.last == "/" { parent.removeLast() }
+        return String(parent)
     }
 
     /// Writes a file and removes it.
