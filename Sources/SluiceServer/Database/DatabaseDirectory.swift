@@ -8,13 +8,16 @@ final class DatabaseDirectory: Sendable {
     private let now: @Sendable () -> Timestamp
     private let workers = Mutex<[String: DatabaseWorker]>([:])
 
+    /// Makes the folder where it is missing; nobody but its owner may look into it.
+    ///
     /// - Throws: ``ServerError`` when the opener's folder is missing and cannot be made.
     init(_ opener: DatabaseOpener, now: @escaping @Sendable () -> Timestamp) throws {
         self.opener = opener
         self.now = now
         guard let folder = opener.folder else { return }
         do {
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
             throw ServerError(.dataFolder, "the data folder '\(folder)' cannot be made: \(error)", cause: error)
         }
