@@ -1,0 +1,31 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
+
+extension DatabaseEngine {
+    /// Tells what a query means here and costs. Makes no subscription and keeps nothing.
+    func explanation(of query: Query) throws -> QueryExplanation {
+        let schema = storage.schema
+        // Without sort and limit the live view is sent in the order of storage.
+        let plan = try storage.plan(of: query, inOrder: query.limit != nil || !query.sort.isEmpty)
+        let wanted = IndexPolicy.index(for: query, schema: schema)
+        return QueryExplanation(
+            query, schema: schema, plan: plan, wantedIndexes: wanted.map { [$0.description(in: schema)] } ?? [])
+    }
+
+    func explain(_ request: ClientMessage.ReportRequest, to session: ServerSession) throws {
+        do {
+            let query = try Query.parse(request.argument, schema: storage.schema)
+            let json = Array(try explanation(of: query).json.utf8)
+            send([.report(session: request.session, request: request.request, json: json)], to: session.id)
+        } catch let error as QueryError {
+            let isUnknown = error.code == .unknownClass || error.code == .unknownProperty
+            let failure = ServerMessage.ReportError(
+                session: request.session, request: request.request, code: isUnknown ? .unknownName : .invalidQuery,
+                message: error.message, position: error.position.map(UInt64.init))
+            send([.reportError(failure)], to: session.id)
+        }
+    }
+}
