@@ -115,7 +115,7 @@ let package = Package(
             "SluiceStorage", ["SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "CSQLite", "TestSupport"]),
         .testTarget(
             name: "SluiceTests",
-            dependencies: ["Sluice", "SluiceModel", "SluiceQuery", "SluiceTesting", "SluiceViews"],
+            dependencies: ["Sluice", "SluiceModel", "SluiceQuery", "SluiceServer", "SluiceTesting", "SluiceViews"],
             swiftSettings: settings + macroSettings),
         tests(
             "SluiceServer",

@@ -1,3 +1,4 @@
 @_exported public import SluiceModel
 @_exported public import SluiceQuery
 @_exported public import SluiceViews
+@_exported public import class SluiceTransport.LoopbackNetwork

@@ -1,1 +1,2 @@
 @_exported public import SluiceModel
+@_exported public import class SluiceTransport.LoopbackNetwork

@@ -124,6 +124,22 @@ struct StoreFileTests {
         try storage.write { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
     }
 
+    @Test func files_areTheirOwnersAlone() throws {
+        let folder = try TemporaryFolder()
+        let client = try Garage.client(.file(folder.file("client")))
+        try client.write { try client.insert(Garage.car("A"), ofClass: Garage.car) }
+        let server = try Garage.server(.file(folder.file("server")))
+        try server.write { try server.insert(Garage.car("A"), ofClass: Garage.car) }
+        try server.copy(toFile: folder.file("copy"))
+        let names = try folder.names
+        #expect(Set(names).isSuperset(of: ["client", "client-wal", "client-lock", "copy", "server", "server-wal"]))
+        for name in names {
+            var status = stat()
+            try #require(stat(folder.file(name), &status) == 0)
+            #expect(status.st_mode & 0o777 == 0o600, "\(name) has the mode \(String(status.st_mode & 0o777, radix: 8))")
+        }
+    }
+
     @Test func copy_isADatabaseOfItsOwn() throws {
         let folder = try TemporaryFolder()
         let storage = try Garage.server()

@@ -138,6 +138,8 @@ import Testing
         expectError(.limitExceeded) { try Frame.decode(frame(messages: most + 1, type: 0x7F), as: ClientMessage.self) }
         let limits = WireLimits(elementCountMax: 1000)
         expectError(.limitExceeded) { try Frame.decode(frame(messages: 1000), as: ClientMessage.self, limits: limits) }
+        // PROTOCOL.md, section 11.
+        #expect(try Frame.decode(frame(messages: 100), as: ClientMessage.self, limits: limits).count == 100)
     }
 
     @Test func theSizeOfADecodedFrame_countsWhatItExpandsTo() throws {

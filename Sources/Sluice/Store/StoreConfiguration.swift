@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 public import SluiceModel
+public import SluiceTransport
 
 /// How a store is opened.
 public struct StoreConfiguration: Sendable {
@@ -91,6 +92,9 @@ public struct SyncConfiguration: Sendable, Hashable {
     public var headers: [String: String] = [:]
     /// The network interface to go through, such as `eth0`; nil leaves it to the system.
     public var networkInterface: String?
+    /// Connects through this network instead of sockets, to a server in the same process; the URL's host is the server's
+    /// name in it.
+    public var loopback: LoopbackNetwork?
     /// How long one attempt to connect may take, in all: name, TCP, TLS and WebSocket. Above zero, or opening throws.
     public var connectTimeout: Duration = .seconds(30)
     /// The wait before the second attempt to connect; it doubles from there, less up to a quarter at random. Above zero.

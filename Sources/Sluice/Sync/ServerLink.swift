@@ -41,6 +41,8 @@ final class ServerLink: Sendable {
             let connection: any MessageConnection
             if let connect = environment.connect {
                 connection = try connect(endpoint, delegate)
+            } else if let loopback = configuration.loopback {
+                connection = loopback.connect(to: endpoint, delegate: delegate)
             } else {
                 connection = try WebSocketClient.connect(
                     to: endpoint, options: options, loop: try SharedLoop.loop(), delegate: delegate)

@@ -9,6 +9,7 @@ struct ServeCommand: Command {
             .value("data", "DIR", "the folder of the databases; made if missing", completion: .directories),
             .value("listen", "HOST:PORT", "where to listen; 127.0.0.1:9080 unless given, port 0 takes a free one"),
             .flag("dev", "development: anybody may log in and add to the schema; loopback addresses only"),
+            .value("worker-id", "NAME", "how change events name this server; no name unless given"),
             .value("tls-certificate", "FILE", "the certificate chain in PEM form, for wss", completion: .files),
             .value("tls-key", "FILE", "the certificate's private key in PEM form", completion: .files),
             .choice("log-level", LogLevel.allCases.map(\.rawValue), "what to log on stderr; info unless given"),
@@ -35,6 +36,7 @@ struct ServeCommand: Command {
         case (let chain?, let key?): configuration.certificate = .init(chainFile: chain, keyFile: key)
         default: throw .usage("--tls-certificate and --tls-key belong together")
         }
+        configuration.workerID = arguments.value("worker-id")
         configuration.log = LogPrinter.sink(level: try arguments.choice("log-level", as: LogLevel.self) ?? .info)
         self.configuration = configuration
     }

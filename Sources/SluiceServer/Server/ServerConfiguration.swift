@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 public import SluiceModel
-package import SluiceTransport
+public import SluiceTransport
 
 /// How a server runs.
 public struct ServerConfiguration: Sendable {
@@ -38,13 +38,14 @@ public struct ServerConfiguration: Sendable {
     public var connectionCountMax = 100_000
     /// The most bytes that may wait for a connection to take them; a slower one is closed and resumes later.
     public var queueByteCountMax = 64 << 20
+    /// Serves this network instead of sockets, for stores in the same process; the host is then only a name in it, and
+    /// port and certificate mean nothing.
+    public var loopback: LoopbackNetwork?
     /// Where log lines go; nil for nowhere.
     public var log: LogSink?
 
     package var now: @Sendable () -> Timestamp = { Timestamp(Date()) }
     package var random: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
-    /// Serves this network instead of sockets; the host is then only a name in it.
-    package var loopback: LoopbackNetwork?
 
     /// A configuration that nothing has checked yet; ``SyncServer`` does.
     ///

@@ -43,8 +43,7 @@ enum DatabaseFile {
     private static func make(
         _ path: String, kind: DatabaseHeader.Kind, prepare: (SQLiteConnection) throws -> Void
     ) throws {
-        let draft = path + "-new"
-        unlink(draft)
+        let draft = try makeDraft(of: path)
         do {
             let connection = try SQLiteConnection(location: draft, name: path)
             try fill(connection, kind: kind, prepare: prepare)
@@ -78,13 +77,23 @@ enum DatabaseFile {
         guard try !exists(path) else {
             throw StorageError(.constraint, "\(path) exists already; name another file for the copy")
         }
-        let draft = path + "-new"
-        unlink(draft)
+        let draft = try makeDraft(of: path)
         try connection.withStatement("VACUUM INTO ?") { statement in
             statement.bind(1, draft)
             try statement.run()
         }
         try publish(draft, as: path)
+    }
+
+    /// Makes an empty file for what is to become a database. Nobody but its owner may read or write it; SQLite gives the
+    /// files that it puts beside a database the same permissions.
+    private static func makeDraft(of path: String) throws(StorageError) -> String {
+        let draft = path + "-new"
+        unlink(draft)
+        let descriptor = Glibc.open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .system(errno, doing: "creating", path: draft) }
+        close(descriptor)
+        return draft
     }
 
     /// Gives a whole file its name, durably.

@@ -10,7 +10,7 @@ final class FileLock {
     /// - Throws: ``StorageError/Code/locked`` if another handle has it.
     init(besides path: String) throws(StorageError) {
         let lockPath = path + "-lock"
-        descriptor = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        descriptor = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .system(errno, doing: "opening the lock file", path: lockPath) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let code = errno

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import FoundationEssentials
 public import Sluice
 public import SluiceModel
@@ -55,8 +54,7 @@ public final class TestServer: Sendable {
         self.clock = clock
         self.workerID = workerID
         folder = FileManager.default.temporaryDirectory.path + "/sluice-test-\(UUID().uuidString)"
-        let queue = DispatchQueue(label: "sluice.testing.network")
-        network = LoopbackNetwork { body in queue.async(execute: body) }
+        network = LoopbackNetwork()
         try start()
     }
 

@@ -1,11 +1,9 @@
+import Dispatch
 import Synchronization
 
-/// A network without sockets: the twin of ``WebSocketServer`` and ``WebSocketClient`` for tests and simulations.
-///
-/// Nothing happens by itself. What connections send waits until ``pump()`` or ``deliverNext(choosing:)`` delivers it,
-/// in the order of sending or in one chosen by the caller, on the calling thread. With an executor the network pumps
-/// itself there.
-package final class LoopbackNetwork: Sendable {
+/// A network without sockets, within a process: servers and stores that are given the same one reach each other, by the
+/// servers' host names, and nobody else does.
+public final class LoopbackNetwork: Sendable {
     /// Runs a closure later, on one thread or queue of its own.
     package typealias Executor = @Sendable (@escaping @Sendable () -> Void) -> Void
 
@@ -13,7 +11,18 @@ package final class LoopbackNetwork: Sendable {
     let options: WebSocketOptions
     private let executor: Executor?
 
-    package init(options: WebSocketOptions = .init(), executor: Executor? = nil) {
+    /// A network that carries what is sent at once, on a queue of its own.
+    public convenience init() {
+        let queue = DispatchQueue(label: "sluice.loopback")
+        self.init { body in queue.async(execute: body) }
+    }
+
+    /// The twin of ``WebSocketServer`` and ``WebSocketClient`` for tests and simulations.
+    ///
+    /// - Parameter executor: where the network delivers by itself. Without one, what connections send waits until ``pump()``
+    ///   or ``deliverNext(choosing:)`` delivers it, in the order of sending or in one chosen by the caller, on the calling
+    ///   thread.
+    package init(options: WebSocketOptions = .init(), executor: Executor?) {
         self.options = options
         self.executor = executor
     }
@@ -135,4 +144,11 @@ package final class LoopbackNetwork: Sendable {
             pump()
         }
     }
+}
+
+/// Each network is equal to itself alone.
+extension LoopbackNetwork: Hashable {
+    public static func == (left: LoopbackNetwork, right: LoopbackNetwork) -> Bool { left === right }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -2,9 +2,8 @@ package import SluiceModel
 
 /// A digest of the members of a view with their visible values: the sum, modulo 2^128, of a hash of each.
 ///
-/// The order of adding does not matter, and what was added can be taken away again, so the digest of a live view is kept
-/// in constant time per change. The hash is the first 128 bits of SHA-256 over the object's global id, its role and, for
-/// each visible property, its name and its value with type and length before it. PROTOCOL.md has it to the byte.
+/// The order of adding does not matter. The hash is the first 128 bits of SHA-256 over the object's global id, its role
+/// and, for each visible property, its name and its value with type and length before it. PROTOCOL.md has it to the byte.
 package struct DigestAccumulator: Sendable, Hashable {
     private var sum: UInt128 = 0
 
@@ -18,11 +17,6 @@ package struct DigestAccumulator: Sendable, Hashable {
     /// Adds an object with the values of the given properties.
     package mutating func add(_ row: Row, of classSchema: ClassSchema, properties: PropertySet, isRoot: Bool) {
         sum &+= Self.hash(row, of: classSchema, properties: properties, isRoot: isRoot)
-    }
-
-    /// Takes away what was added with the same arguments.
-    package mutating func subtract(_ row: Row, of classSchema: ClassSchema, properties: PropertySet, isRoot: Bool) {
-        sum &-= Self.hash(row, of: classSchema, properties: properties, isRoot: isRoot)
     }
 
     private static func hash(

@@ -119,6 +119,20 @@ struct EndToEndTests {
         }
     }
 
+    @Test func aServerWithANameIsNamedByWhatItAccepts() async throws {
+        try await withServer(options: ["--worker-id=worker-7"]) { server in
+            try await load(server)
+            let watcher = try ChildProcess(
+                Tool.path, ["query", server.url(), "Plane", "--watch", "--format=jsonl"], input: nil)
+            _ = try await watcher.line(with: "\"state\":\"complete\"")
+            let insert = #"{"op":"insert","class":"Plane","key":"N4","set":{"seats":100}}"# + "\n"
+            #expect(try await Tool.run("write", server.url(), input: insert).code == 0)
+            #expect(try await watcher.line(with: "\"N4\"").contains(#""workerID":"worker-7""#))
+            watcher.signal(SIGTERM)
+            #expect(try await watcher.finish().code == 0)
+        }
+    }
+
     @Test func wrongLinesStopAWriteWithTheirNumberAndKeepTheLinesBefore() async throws {
         try await withServer { server in
             try await load(server)

@@ -1,11 +1,13 @@
 import SluiceModel
 import SluiceTransport
 import SluiceWire
+import Synchronization
 
 /// A client that sends messages as it is told, and keeps what comes.
 final class RawClient: MessageConnectionDelegate {
     private let received: AsyncStream<ServerMessage>
     private let continuation: AsyncStream<ServerMessage>.Continuation
+    private let error = Mutex<TransportError?>(nil)
 
     init() { (received, continuation) = AsyncStream.makeStream() }
 
@@ -15,12 +17,21 @@ final class RawClient: MessageConnectionDelegate {
         return nil
     }
 
+    /// Why the connection ended, once it has.
+    func end() async -> TransportError? {
+        for await _ in received {}
+        return error.withLock { $0 }
+    }
+
     func connection(_ connection: any MessageConnection, didReceive message: UnsafeRawBufferPointer) {
         guard let messages = try? Frame.decode(Array(message), as: ServerMessage.self) else { return }
         for message in messages { continuation.yield(message) }
     }
 
-    func connection(_ connection: any MessageConnection, didCloseWith error: TransportError?) { continuation.finish() }
+    func connection(_ connection: any MessageConnection, didCloseWith error: TransportError?) {
+        self.error.withLock { $0 = error }
+        continuation.finish()
+    }
 }
 
 extension MessageConnection {

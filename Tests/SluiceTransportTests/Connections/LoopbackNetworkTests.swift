@@ -6,7 +6,7 @@ import Testing
 /// What only the twin in memory can do.
 @Suite struct LoopbackNetworkTests {
     private func make() throws -> (LoopbackNetwork, Recorder, Recorder, any MessageConnection) {
-        let network = LoopbackNetwork()
+        let network = LoopbackNetwork(executor: nil)
         let server = Recorder()
         try network.listen("server", hooks: ServerHooks(accept: { _, _ in .accept(server) }))
         let client = Recorder()
@@ -62,7 +62,7 @@ import Testing
     @Test(arguments: 0..<20 as Range<UInt64>)
     func sameChoices_giveTheSameOrder(seed: UInt64) throws {
         func run() throws -> [[UInt8]] {
-            let network = LoopbackNetwork()
+            let network = LoopbackNetwork(executor: nil)
             let server = Recorder()
             try network.listen("server", hooks: ServerHooks(accept: { _, _ in .accept(server) }))
             for client in 0..<4 {

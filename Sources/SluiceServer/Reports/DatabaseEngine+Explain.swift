@@ -5,35 +5,6 @@ internal import SluiceViews
 internal import SluiceWire
 
 extension DatabaseEngine {
-    /// Makes or drops one index, if that is due.
-    func keepIndexes(now: Timestamp) {
-        // A database in memory only has nothing in it.
-        guard materialize == nil, automaticIndexes.isDue(now: now, version: storage.version) else { return }
-        var step: AutomaticIndexes.Step?
-        do {
-            if !hasFoundIndexes {
-                automaticIndexes.open(try storage.automaticIndexes())
-                hasFoundIndexes = true
-            }
-            step = try automaticIndexes.next(now: now, version: storage.version) {
-                try storage.rowCountMax(ofClass: $0)
-            }
-            switch step {
-            case .make(let index):
-                try storage.make(index)
-                log?(.info, "made an index", [("database", name), ("index", index.name(in: storage.schema))])
-            case .drop(let index):
-                try storage.drop(index)
-                log?(.info, "dropped an index", [("database", name), ("index", index.name(in: storage.schema))])
-            case nil: return
-            }
-            if let step { automaticIndexes.done(step) }
-        } catch {
-            if let step { automaticIndexes.failed(step) }
-            log?(.error, "an index could not be made or dropped", [("database", name), ("error", "\(error)")])
-        }
-    }
-
     /// Tells what a query means here and costs. Makes no subscription and keeps nothing.
     func explanation(of query: Query) throws -> QueryExplanation {
         let schema = storage.schema

@@ -18,10 +18,9 @@ extension DatabaseEngine {
             try distribute(delta, of: view, group: group, to: &concerned, sharing: &encoded)
         }
         send(concerned, acknowledging: group)
-        for subscription in bootstrapping
-        where subscription.session.touchedObjectCount > limits.touchedObjectCountMax {
+        for session in bootstrapping.map(\.session) where session.touchedObjectCount > limits.touchedObjectCountMax {
             end(
-                subscription.session, .overloaded, "more has changed behind the pages of a bootstrap than the server keeps",
+                session, .overloaded, "more has changed behind the pages of a bootstrap than the server keeps",
                 action: .retry)
         }
     }
