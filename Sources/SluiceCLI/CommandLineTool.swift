@@ -7,7 +7,8 @@ package enum CommandLineTool {
         StandardStreams.holdClosed()
         Signals.ignoreBrokenPipes()
         do throws(CommandError) {
-            return await Program.sluice.run(try arguments())
+            let words = try arguments()
+            return await Program.sluice.run(words)
         } catch {
             Diagnostics.report(error.message)
             return error.kind.rawValue

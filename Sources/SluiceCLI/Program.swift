@@ -41,7 +41,7 @@ struct Program: Sendable {
         case "help": return try help(arguments.dropFirst())
         default: break
         }
-        let command = try command(name)
+        let command = try self.command(name)
         let parsed = try ArgumentParser(command.description).parse(arguments.dropFirst())
         if parsed.flag("help") { return StandardOutput.shared.write(line: HelpText.command(command.description)) }
         try await command.init(parsed).run()

@@ -124,7 +124,7 @@ struct ImportTests {
     @Test func aTypeThatContradictsTheSchemaIsRefused() throws {
         for (type, link, message) in [
             ("year:double", [], "exists and is int"), ("seats:int", ["seats:Plane"], "both --type and --link"),
-        ] {
+        ] as [(String, [String], String)] {
             let error = #expect(throws: CommandError.self) {
                 try load(
                     "tailnum,year,seats\nN1,1,2\n", className: "Plane", links: link, types: [type], schema: try schema()
@@ -332,10 +332,11 @@ struct ImportTests {
         #expect(error?.message.contains(":1: the header holds a carriage return") == true, "\(error?.message ?? "")")
     }
 
-    @Test(arguments: [
-        ("a,b\n1,2\n", nil), ("1,2\n3,4\n", "1"), ("a,2013-01-01T10:00:00Z\n", "2013-01-01T10:00:00Z"),
-        ("_1,2x\n", nil),
-    ])
+    @Test(
+        arguments: [
+            ("a,b\n1,2\n", nil), ("1,2\n3,4\n", "1"), ("a,2013-01-01T10:00:00Z\n", "2013-01-01T10:00:00Z"),
+            ("_1,2x\n", nil),
+        ] as [(String, String?)])
     func aHeaderThatLooksLikeARowIsPointedOut(text: String, value: String?) throws {
         let file = try TemporaryFile(text)
         let warning = try ImportFile(path: file.path, skipsBadRows: false).warning()

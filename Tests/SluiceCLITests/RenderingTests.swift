@@ -107,7 +107,7 @@ struct RenderingTests {
         #expect(DisplayText.cut("東京a", to: 4) == "東…")
     }
 
-    @Test(arguments: [("ann", " from ann"), (nil, "")])
+    @Test(arguments: [("ann", " from ann"), (nil, "")] as [(String?, String)])
     func aChangeNamesItsAuthorWhereThereIsOne(userID: String?, ending: String) {
         let change = ChangeLine(
             isInitial: false, state: "complete", inserted: [], updated: [],

@@ -10,7 +10,7 @@ final class ConnectionReporter: Sendable {
 
     /// Begins to follow a store whose session is open.
     func observe(_ store: Store) async throws {
-        try await store.core.perform { [self] engine in engine.onSession = { note(problem: $0) } }
+        try await store.core.perform { [self] engine in engine.onSession = { self.note(problem: $0) } }
     }
 
     /// Takes in that a session is open (nil), or why there is none.

@@ -73,7 +73,7 @@ struct ImportPlanBuilder {
         if existing?.property(named: name) == nil { properties.append(Property(name, type)) }
     }
 
-    private func type(
+    private mutating func type(
         of property: String, column: String, link: LinkOption?, _ inference: ColumnInference
     ) throws(CommandError) -> PropertyType {
         if let link, link.targetClass != request.className, schema.classSchema(named: link.targetClass) == nil {

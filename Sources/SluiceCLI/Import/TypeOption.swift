@@ -24,7 +24,7 @@ struct TypeOption: Hashable, Sendable {
     /// A type as schemas print it: `int`, `int?`, `[int]`, `[int?]`.
     private static func type(_ text: Substring) -> PropertyType? {
         if text.hasPrefix("["), text.hasSuffix("]") {
-            guard var type = type(text.dropFirst().dropLast()), !type.isCollection else { return nil }
+            guard var type = Self.type(text.dropFirst().dropLast()), !type.isCollection else { return nil }
             type.container = .list
             return type
         }

@@ -31,7 +31,7 @@ enum DisplayText {
     static func shortened(_ text: some StringProtocol) -> String {
         let limit = 100
         let beginning = text.prefix(limit)
-        return beginning.endIndex == text.endIndex ? String(text) : beginning + "…"
+        return beginning.endIndex == text.endIndex ? String(text) : String(beginning) + "…"
     }
 
     /// The text with control characters escaped, so that data cannot steer the terminal, nor turn the direction of what

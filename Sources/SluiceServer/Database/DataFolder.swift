@@ -13,15 +13,16 @@ final class DataFolder: Sendable {
         if let (folder, code) = Self.make(path) {
             throw Self.failure(path, "cannot be made", folder == path ? "" : " for '\(folder)'", code)
         }
-        lock = open(path + "/server.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard lock >= 0 else { throw Self.failure(path, "cannot be used", "", errno) }
+        let file = open(path + "/server.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw Self.failure(path, "cannot be used", "", errno) }
         var code: Int32 = 0
-        if flock(lock, LOCK_EX | LOCK_NB) != 0 { code = errno }
+        if flock(file, LOCK_EX | LOCK_NB) != 0 { code = errno }
         if code == 0 { code = Self.probe(path + "/server.probe") }
         guard code == 0 else {
-            close(lock)
+            close(file)
             throw Self.failure(path, "cannot be used", "", code)
         }
+        lock = file
     }
 
     deinit {
@@ -38,19 +39,19 @@ final class DataFolder: Sendable {
         if stat(path, &status) == 0 { return status.st_mode & S_IFMT == S_IFDIR ? nil : (path, ENOTDIR) }
         if mkdir(path, 0o700) == 0 { return nil }
         let code = errno
-        let parent = parent(of: path)
+        let parent = Self.parent(of: path)
         guard code == ENOENT, !parent.isEmpty else { return code == EEXIST ? nil : (path, code) }
         if let failure = make(parent) { return failure }
         return mkdir(path, 0o700) == 0 || errno == EEXIST ? nil : (path, errno)
     }
 
-    /// The folder above; empty if there is none.
+    /// The path of the folder that holds another; empty for one in the root or in the working folder.
     private static func parent(of path: String) -> String {
-        var parent = path[...]
-        while parent.last == "/" { parent.removeLast() }
-        while let last = parent.last, last != "/" { parent.removeLast() }
-        while parent.last == "/" { parent.removeLast() }
-        return String(parent)
+        var rest = path[...]
+        while rest.last == "/" { rest.removeLast() }
+        while let last = rest.last, last != "/" { rest.removeLast() }
+        while rest.last == "/" { rest.removeLast() }
+        return String(rest)
     }
 
     /// Writes a file and removes it.
