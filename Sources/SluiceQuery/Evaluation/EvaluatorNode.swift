@@ -47,10 +47,12 @@ enum EvaluatorNode: Sendable {
         case .test(let test): return test.passes(context)
         case .leaf(let leaf): return try leaf.matches(context, source)
         case .and(let operands):
-            for operand in operands where try !operand.matches(context, source) { return false }
+            let nodes = operands.span
+            for index in nodes.indices where try !nodes[index].matches(context, source) { return false }
             return true
         case .or(let operands):
-            for operand in operands where try operand.matches(context, source) { return true }
+            let nodes = operands.span
+            for index in nodes.indices where try nodes[index].matches(context, source) { return true }
             return false
         }
     }

@@ -14,6 +14,8 @@ final class PathReader: Sendable {
     let scope: Int
     private let steps: [Query.Path.Step]
     private let leaf: LeafReader
+    /// The property that is the path's value, if no more than that is read.
+    private let plainProperty: Int?
     private let brokenValue: Value
     /// From which step on the path has one value.
     private let singleFrom: Int
@@ -27,6 +29,11 @@ final class PathReader: Sendable {
         scope = path.scope
         steps = path.steps
         leaf = LeafReader(path, schema: schema)
+        if path.steps.isEmpty, case .value(let property) = path.leaf {
+            plainProperty = property
+        } else {
+            plainProperty = nil
+        }
         brokenValue = path.brokenValue
         isToMany = path.isToMany
         switch path.leaf {
@@ -62,6 +69,7 @@ final class PathReader: Sendable {
     /// The value of a path that has one.
     func value(in context: EvaluationContext, _ source: any ObjectSource) throws -> Value {
         let row = context.row(at: scope)
+        if let plainProperty { return row.pointee.values[plainProperty] }
         if steps.isEmpty { return try leaf.value(of: row.pointee, context, source) }
         return try value(behind: 0, of: row.pointee, context, source)
     }

@@ -48,28 +48,31 @@ struct ExactSum {
         var magnitude = self
         magnitude.passCarries()
         let isNegative = magnitude.digits[Self.digitCount - 1] < 0
-        if isNegative {
-            for index in 0..<Self.digitCount { magnitude.digits[index] = -magnitude.digits[index] }
-            magnitude.passCarries()
-        }
-        let quotient = magnitude.quotient(by: UInt128(divisor))
+        if isNegative { magnitude.negate() }
+        let quotient = Self.quotient(of: magnitude.digits.span, by: UInt128(divisor))
         return isNegative && quotient != 0 ? -quotient : quotient
     }
 
     private mutating func passCarries() {
+        var digits = self.digits.mutableSpan
         for index in 0..<Self.digitCount - 1 {
-            let carry = digits[index] >> 32
+            digits[index + 1] += digits[index] >> 32
             digits[index] &= 0xFFFF_FFFF
-            digits[index + 1] += carry
         }
         additionsLeft = Self.additionsMax
     }
 
+    private mutating func negate() {
+        var digits = self.digits.mutableSpan
+        for index in 0..<Self.digitCount { digits[index] = -digits[index] }
+        passCarries()
+    }
+
     /// Long division, from the highest digit until the bits of a double and at least one more are known.
-    private func quotient(by divisor: UInt128) -> Double {
+    private static func quotient(of digits: Span<Int64>, by divisor: UInt128) -> Double {
         var remainder: UInt128 = 0
         var result: UInt128 = 0
-        var index = Self.digitCount
+        var index = digits.count
         // One digit below the smallest double tells how to round to it.
         while index > -1, result >> 64 == 0 {
             index -= 1
@@ -79,8 +82,9 @@ struct ExactSum {
             result |= remainder / divisor
             remainder %= divisor
         }
-        let hasRest = remainder != 0 || (0..<max(index, 0)).contains { digits[$0] != 0 }
-        return Self.rounded(result, lowestBit: index * 32, hasRest: hasRest)
+        var hasRest = remainder != 0
+        for lower in 0..<max(index, 0) where digits[lower] != 0 { hasRest = true }
+        return rounded(result, lowestBit: index * 32, hasRest: hasRest)
     }
 
     /// The double nearest to `bits`, the lowest of them worth 2^(lowestBit - 1074), and possibly a rest below.
