@@ -40,7 +40,7 @@ enum DisplayText {
         guard text.unicodeScalars.contains(where: { isControl($0) }) else { return text }
         return text.unicodeScalars.reduce(into: "") { result, scalar in
             if isControl(scalar) {
-                result += scalar.escaped(asASCII: true)
+                result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
             } else {
                 result.unicodeScalars.append(scalar)
             }
