@@ -125,14 +125,15 @@ struct DatabaseWorkerTests {
         await harness.server.stop()
     }
 
-    @Test func `a data folder that the server makes is its owner's alone, and one that is there stays as it is`() throws
+    @Test func `a data folder that the server makes is its owner's alone, and one that is there stays as it is`()
+        async throws
     {
         let folder = FileManager.default.temporaryDirectory.path + "/sluice-folder-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        _ = try Harness(folder: folder + "/data")
+        await (try Harness(folder: folder + "/data")).server.stop()
         #expect(try mode(of: folder + "/data") == 0o700)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder + "/data")
-        _ = try Harness(folder: folder + "/data")
+        await (try Harness(folder: folder + "/data")).server.stop()
         #expect(try mode(of: folder + "/data") == 0o755)
     }
 
