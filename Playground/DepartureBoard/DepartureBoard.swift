@@ -19,7 +19,7 @@ import SluiceServer
         let importTime = try await importWeek(timetable, into: operations)
         screen.say(
             "Imported \(timetable.departures.count) flights, \(timetable.airlines.count) airlines, "
-                + "\(timetable.airports.count) airports and \(timetable.planes.count) planes in \(importTime.formatted(.units(allowed: [.seconds], fractionalPart: .show(length: 2))))."
+                + "\(timetable.airports.count) airports and \(timetable.planes.count) planes in \(importTime.formatted(.units(allowed: [.seconds], width: .wide, fractionalPart: .show(length: 2))))."
         )
 
         let concourse = try await open(url, path: folder.appending(path: "concourse.sluice").path())

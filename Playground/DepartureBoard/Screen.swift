@@ -66,7 +66,8 @@ final class Screen: @unchecked Sendable {
         return lines
     }
 
-    private func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
+    /// Writes to the output, unless its reader has left.
+    private func write(_ text: String) { try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) }
 }
 
 /// How a departure board is drawn.

@@ -67,20 +67,51 @@ struct AdversityTests {
         }
     }
 
-    @Test func aDataFolderInUse_isNotServedTwice() async throws {
+    @Test func aDatabaseInUse_isNotServedTwice() async throws {
+        try await withFolder { folder in
+            try await withServer(folder: folder) { server in
+                try await Fixture.withStore(server.url()) { try await $0.addPlane("N1") }
+            }
+            let lock = open(folder + "/test.sluicedb-lock", O_RDWR | O_CLOEXEC)
+            #expect(flock(lock, LOCK_EX | LOCK_NB) == 0)
+            try await withServer(folder: folder) { server in
+                let exit = try await Tool.run("query", server.url(), "Plane", "--timeout=1")
+                #expect(exit.code == 1)
+                #expect(exit.diagnostics.contains("could not open the database"), "\(exit.diagnostics)")
+                #expect(server.process.diagnostics.contains("open already"))
+                // As soon as the other one is gone it can be served.
+                _ = flock(lock, LOCK_UN)
+                close(lock)
+                #expect(try await Tool.run("query", server.url(), "Plane").lines.count == 1)
+            }
+        }
+    }
+
+    @Test func aDataFolderInUse_isNamed_untilItsServerIsGone() async throws {
         try await withFolder { folder in
             try await withServer(folder: folder) { first in
-                try await Fixture.withStore(first.url()) { try await $0.addPlane("N1") }
                 let exit = try await Tool.run("serve", "--data=\(folder)", "--listen=127.0.0.1:0", "--dev")
-                #expect(exit.code == 1 && exit.lines.isEmpty)
-                #expect(exit.diagnostics.contains("another server has it open"), "\(exit.diagnostics)")
+                #expect(exit.code == 1)
+                #expect(exit.lines.isEmpty)
+                #expect(
+                    exit.diagnostics.contains("'\(folder)' cannot be used: another server has it open"),
+                    "\(exit.diagnostics)")
                 try await first.expectService()
-                // As soon as the other one is gone it can be served.
-                try await first.kill()
             }
-            try await withServer(folder: folder) { second in
-                #expect(try await Tool.run("query", second.url(), "Plane").lines.count == 1)
-            }
+            try await withServer(folder: folder) { try await $0.expectService() }
+        }
+    }
+
+    @Test func aDataFolderThatCannotBeWritten_isNamedAtTheStart() async throws {
+        try await withFolder { folder in
+            guard geteuid() == 0,
+                try await run("mount", ["-t", "tmpfs", "-o", "ro", "tmpfs", folder])?.code == 0
+            else { return print("skipped: a file system that is only read cannot be mounted here") }
+            let exit = try await Tool.run("serve", "--data=\(folder)", "--listen=127.0.0.1:0", "--dev")
+            try await run("umount", ["-l", folder])
+            #expect(exit.code == 1)
+            #expect(exit.lines.isEmpty)
+            #expect(exit.diagnostics.contains("the file system is read-only"), "\(exit.diagnostics)")
         }
     }
 

@@ -45,7 +45,10 @@ struct PropertyCodec: Sendable {
             if type.isOptional { return .null }
             guard type.element == .scalar(.string) else {
                 let what = bytes.isEmpty ? "it is empty" : "NA means null"
-                throw ConversionError(message: "\(what), and \(type) allows no null")
+                throw ConversionError(
+                    message:
+                        "\(what), and \(type) allows no null; --optional, when the class is made, has properties allow it"
+                )
             }
         }
         guard !type.isCollection else {
