@@ -10,10 +10,10 @@ private final class Bench {
     let engine: DatabaseEngine
     private var connection: UInt64 = 0
 
-    init() throws {
+    init(limits: DatabaseEngine.Limits = DatabaseEngine.Limits()) throws {
         storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
         var state: UInt64 = 0
-        engine = DatabaseEngine(name: "planes", storage: storage) {
+        engine = DatabaseEngine(name: "planes", storage: storage, limits: limits) {
             state += 1
             return state
         }
@@ -30,7 +30,8 @@ private final class Bench {
 
     /// Opens a session on a new connection.
     func open(
-        _ identity: ClientIdentity? = nil, acknowledged: UInt64 = 0, options: ClientMessage.Open.Options = []
+        _ identity: ClientIdentity? = nil, version: UInt64 = 0, acknowledged: UInt64 = 0,
+        options: ClientMessage.Open.Options = []
     ) throws -> (id: SessionID, opened: ServerMessage.Opened) {
         connection += 1
         let id = SessionID(connection: connection, session: 1)
@@ -40,7 +41,8 @@ private final class Bench {
                 properties: [Property("id", .scalar(.int)), Property("seats", .scalar(.int))])
         ])
         let open = ClientMessage.Open(
-            session: 1, path: "planes", identity: identity, acknowledged: acknowledged, options: options,
+            session: 1, path: "planes", identity: identity, version: version, acknowledged: acknowledged,
+            options: options,
             schema: options.contains(.readOnly) ? Schema() : schema)
         let messages = try handle([.open(id, open, User(id: nil, mayExtendSchema: true))])
         let opened = messages.compactMap { if case .opened(let opened) = $0 { opened } else { nil } }
@@ -62,6 +64,15 @@ private final class Bench {
                 ObjectOperation(ObjectRef(0, .int(1)), .create([FieldOperation(1, .add(.int(1)))])),
                 ObjectOperation(own, .create([FieldOperation(1, .set(isBad ? .string("two") : .int(2)))])),
             ])
+    }
+
+    /// A transaction that makes planes.
+    func planes(_ count: Int64) -> Changeset {
+        Changeset(
+            sequence: 1, baseVersion: 0, timestamp: HybridTimestamp(microseconds: 1),
+            operations: (1...count).map { key in
+                ObjectOperation(ObjectRef(0, .int(key)), .create([FieldOperation(1, .set(.int(2)))]))
+            })
     }
 }
 
@@ -109,6 +120,57 @@ struct DatabaseEngineTests {
         other[1].epoch += 1
         other[2].clientID += 100
         for identity in other { #expect(try bench.open(identity).opened.outcome == .reset) }
+    }
+
+    @Test func `a version beyond what the server has, or of a history that was undone, is reset`() throws {
+        let bench = try Bench()
+        let session = try bench.open()
+        let identity = session.opened.identity
+        _ = try bench.upload(session.id, [bench.changeset(1), bench.changeset(2)])
+        #expect(try bench.open(identity, version: 2).opened.outcome == .resumed)
+        #expect(try bench.open(identity, version: 3).opened.outcome == .reset)
+        // The server starts anew and goes on: what was reached before stays known, and version 3 is another one.
+        try bench.engine.beginEpoch()
+        let again = try bench.open(identity, version: 2)
+        #expect(again.opened.outcome == .resumed && again.opened.identity.epoch != identity.epoch)
+        _ = try bench.upload(again.id, [bench.changeset(3)])
+        #expect(try bench.open(again.opened.identity, version: 3).opened.outcome == .resumed)
+        #expect(try bench.open(identity, version: 3).opened.outcome == .reset)
+        #expect(try bench.open(identity, version: 3, options: .readOnly).opened.outcome == .reset)
+    }
+
+    @Test func `a query that takes too much is refused, and the session goes on`() throws {
+        var limits = DatabaseEngine.Limits()
+        limits.queryStepCountMax = 100_000
+        let bench = try Bench(limits: limits)
+        let id = try bench.open().id
+        _ = try bench.upload(id, [bench.planes(2_000)])
+        let heavy = "Plane WHERE seats > 0 AND " + (1...40).map { "seats * \($0) != id" }.joined(separator: " AND ")
+        let messages = try bench.handle([
+            .messages(
+                id,
+                [
+                    .subscribe(.init(session: 1, subscription: 1, query: heavy)),
+                    .subscribe(.init(session: 1, subscription: 2, query: "Plane WHERE id == 10")),
+                ])
+        ])
+        let refusals = messages.compactMap { if case .subscriptionError(let refusal) = $0 { refusal } else { nil } }
+        #expect(refusals.map(\.code) == [.limitExceeded] && refusals.map(\.subscription) == [1])
+        #expect(refusals.first?.message.contains("more work than this server allows") == true)
+        #expect(bench.engine.hasWork, "the other subscription is about to be sent")
+    }
+
+    @Test func `a query that nobody waits for ends its session alone`() throws {
+        let bench = try Bench()
+        let (writer, reader) = (try bench.open().id, try bench.open().id)
+        _ = try bench.upload(writer, [bench.planes(2_000)])
+        bench.engine.isAbandoned = { $0 == reader }
+        let heavy = "Plane WHERE seats > 0 AND " + (1...40).map { "seats * \($0) != id" }.joined(separator: " AND ")
+        let subscribe = ClientMessage.subscribe(.init(session: 1, subscription: 1, query: heavy))
+        let answer = try bench.handle([.messages(reader, [subscribe])])
+        #expect(answer.contains { if case .error(let failure) = $0 { failure.action == .retry } else { false } })
+        #expect(try bench.handle([.messages(writer, [subscribe])]).isEmpty)
+        #expect(bench.engine.hasWork)
     }
 
     @Test func `a repeated upload is acknowledged and not applied again`() throws {

@@ -226,7 +226,7 @@ struct LogTests {
             try storage.write {
                 try storage.update(record)
                 try storage.setClientProgress(1, sequence: 9)
-                try storage.setEpoch(.max)
+                try storage.beginEpoch(.max)
             }
             record.sequence = 9
             let error = #expect(throws: StorageError.self) {
@@ -238,5 +238,33 @@ struct LogTests {
         #expect(try storage.client(1) == record)
         #expect(try storage.client(2) == nil)
         #expect(storage.epoch == .max)
+    }
+
+    @Test func aVersionIsKnownInTheEpochThatReachedIt() throws {
+        let storage = try Garage.server()
+        func write(_ count: UInt64) throws {
+            for _ in 0..<count {
+                let now = Timestamp(microseconds: 0)
+                try storage.write {
+                    try storage.append(
+                        LogEntry(
+                            version: storage.version + 1, clientID: 1, userID: nil,
+                            timestamp: HybridTimestamp(microseconds: 0), acceptedAt: now, changes: []))
+                }
+            }
+        }
+        try write(3)
+        let first = storage.epoch
+        try storage.write { try storage.beginEpoch(77) }
+        #expect(storage.reaches(3, inEpoch: first) && storage.reaches(3, inEpoch: 77))
+        try write(2)
+        #expect(!storage.reaches(4, inEpoch: first), "the first epoch ended with version 3")
+        #expect(storage.reaches(5, inEpoch: 77) && !storage.reaches(6, inEpoch: 77))
+        #expect(!storage.reaches(0, inEpoch: 78))
+        // What is rolled back begins no epoch.
+        try storage.begin()
+        try storage.beginEpoch(79)
+        storage.rollback()
+        #expect(storage.epoch == 77 && !storage.reaches(5, inEpoch: 79))
     }
 }

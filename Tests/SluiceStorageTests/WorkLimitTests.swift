@@ -40,7 +40,7 @@ struct WorkLimitTests {
         let error = #expect(throws: StorageError.self) {
             try storage.withWorkLimit(limit) { try storage.count(matching: query) }
         }
-        #expect(error?.code == .interrupted && looks == 3)
+        #expect(error?.code == .cancelled && looks == 3)
         #expect(error?.message.contains("nobody waits") == true)
     }
 

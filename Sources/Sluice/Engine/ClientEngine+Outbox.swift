@@ -78,17 +78,16 @@ extension ClientEngine {
         guard !storage.subscriptions.isEmpty || !refusals.isEmpty else { return try retireUnasked() }
         var accepted: [ObjectRef: [ObjectOperation]] = [:]
         var refusedObjects: Set<ObjectRef> = []
-        try storage.forEachOutboxChangeset(after: 0) { changeset in
-            guard changeset.sequence <= session.acknowledged else { return false }
+        let changesets = try storage.removeFromOutbox(through: session.acknowledged)
+        for changeset in changesets {
             if let refusal = refusals[changeset.sequence] {
                 takenBack += rejections(refusal, of: changeset)
                 refusedObjects.formUnion(changeset.operations.map(\.object))
-                return true
+            } else {
+                for operation in changeset.operations { accepted[operation.object, default: []].append(operation) }
             }
-            for operation in changeset.operations { accepted[operation.object, default: []].append(operation) }
-            return true
         }
-        for object in try storage.removeFromOutbox(through: session.acknowledged) {
+        for object in changesets.objects {
             try settle(
                 object, accepted: accepted[object] ?? [], isRefused: refusedObjects.contains(object), transaction)
         }
@@ -96,9 +95,29 @@ extension ClientEngine {
 
     /// Drops acknowledged changesets while nothing was ever asked of the server: what was written stays.
     private func retireUnasked() throws {
-        let objects = try storage.removeFromOutbox(through: session.acknowledged)
-        guard try storage.hasBaseImages else { return }
-        for object in objects where try !storage.hasPending(object) { try storage.setBaseImage(nil, of: object) }
+        let changesets = try storage.removeFromOutbox(through: session.acknowledged)
+        guard try storage.outboxCount > 0 || storage.hasBaseImages else { return }
+        var accepted: [ObjectRef: [ObjectOperation]]?
+        for object in changesets.objects {
+            var base: BaseImage?
+            if try storage.hasPending(object) {
+                // What comes back if the server refuses the rest.
+                let operations = accepted ?? Dictionary(grouping: changesets.flatMap(\.operations), by: \.object)
+                accepted = operations
+                let image = self.image(try storage.baseImage(of: object), after: operations[object] ?? [])
+                base = image.map(BaseImage.row) ?? BaseImage.none
+            }
+            try storage.setBaseImage(base, of: object)
+        }
+    }
+
+    /// The server's image of an object once it has taken operations; nil if it has none then.
+    private func image(_ base: BaseImage?, after operations: [ObjectOperation]) -> Row? {
+        var image: Row? = if case .row(let row)? = base { row } else { nil }
+        for operation in operations { image = operation.applied(to: image, schema: schema) }
+        // Any image from the server is newer.
+        if image?.version == 0 { image?.version = 1 }
+        return image
     }
 
     /// Shows what an object is, now that the server has taken operations on it.
@@ -121,9 +140,7 @@ extension ClientEngine {
         }
         let isMember = try isMemberOfAny(object)
         if !isMember || isRefused {
-            for operation in accepted { image = operation.applied(to: image, schema: schema) }
-            // Any image from the server is newer.
-            if image?.version == 0 { image?.version = 1 }
+            image = self.image(image.map(BaseImage.row), after: accepted)
             try transaction.show(replayed(image, of: object), of: object)
         }
         if !isMember {
@@ -266,6 +283,14 @@ extension ClientEngine {
         let request = nextNumber()
         reportWaiters[request] = reply
         send([.reportRequest(.init(session: SyncSession.number, request: request, topic: topic, argument: argument))])
+    }
+}
+
+extension [Changeset] {
+    /// The objects that they touch, each once, in order of first touch.
+    fileprivate var objects: [ObjectRef] {
+        var seen: Set<ObjectRef> = []
+        return flatMap { $0.operations.map(\.object).filter { seen.insert($0).inserted } }
     }
 }
 

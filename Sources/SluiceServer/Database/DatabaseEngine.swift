@@ -31,6 +31,9 @@ package final class DatabaseEngine {
         package var settlingRoundMax = 4
         /// The most members of a view whose digest is made, for clients that come back to check themselves by.
         package var digestObjectCountMax = 1_000
+        /// How many steps SQLite may take for a query: to begin a subscription, to find a page, and to keep a view current
+        /// over a commit. Other sessions wait meanwhile, 5 to 15 seconds at the most.
+        package var queryStepCountMax = 500_000_000
         /// Versions and bytes of log that are kept for returning clients.
         package var logVersionCount: UInt64 = 1_000_000
         package var logByteCount = 256 << 20
@@ -44,6 +47,8 @@ package final class DatabaseEngine {
     private(set) var storage: any ServerStorage
     /// Gives a database that lives in memory, since nothing had to be kept so far, its file.
     package var materialize: (() throws -> any ServerStorage)?
+    /// Whether nobody waits any more for what is done for a session, or, with nil, for anything. Asked while a query runs.
+    package var isAbandoned: (SessionID?) -> Bool = { _ in false }
     let limits: Limits
     let log: LogSink?
     let random: () -> UInt64
@@ -102,7 +107,9 @@ package final class DatabaseEngine {
     /// Sends the next page of every bootstrap whose client can take one.
     package func step(now: Timestamp) -> [DatabaseAction] {
         for subscription in bootstrapping where subscription.session.pageCredit > 0 {
-            guardingStorage(subscription.session) { try sendPage(of: subscription, now: now) }
+            guardingStorage(subscription.session) {
+                try guardingQuery(of: subscription) { try sendPage(of: subscription, now: now) }
+            }
         }
         bootstrapping.removeAll { $0.bootstrap == nil }
         return takeActions()
@@ -241,7 +248,7 @@ package final class DatabaseEngine {
                 storage: storage, workerID: workerID, operationCountMax: Int(limits.server.operationCountMax)
             ).commit(group, now: now)
             statistics.note(committed)
-            try publish(committed)
+            publish(committed)
         } catch {
             log?(.error, "a group of uploads was not stored", [("database", name), ("error", "\(error)")])
             for id in Set(group.map(\.session)) {

@@ -24,6 +24,7 @@ struct DatabaseOpener: Sendable {
             }
         let engine = DatabaseEngine(
             name: name, storage: storage, workerID: workerID, limits: limits, log: log, random: random)
+        if isFile { try engine.beginEpoch() }
         if let path, !isFile {
             engine.materialize = {
                 try storage.copy(toFile: path)

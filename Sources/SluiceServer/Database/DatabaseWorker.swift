@@ -18,6 +18,7 @@ final class DatabaseWorker: Sendable {
     private struct Waiting {
         var mailbox = Mailbox()
         var isScheduled = false
+        var isStopping = false
         /// Connections that are held back until the mailbox has been emptied.
         var heldBack: [any MessageConnection] = []
     }
@@ -93,12 +94,19 @@ final class DatabaseWorker: Sendable {
         }
         guard !sessions.isEmpty else { return nil }
         do {
-            confined.engine = try makeEngine()
+            let engine = try makeEngine()
+            engine.isAbandoned = { [weak self] in self?.isAbandoned($0) ?? true }
+            confined.engine = engine
         } catch {
             log?(.error, "a database could not be opened", [("database", name), ("error", "\(error)")])
             carryOut(sessions.flatMap(Self.refusal))
         }
         return confined.engine
+    }
+
+    /// Whether what is done for a session is in vain: it was closed meanwhile, or the server stops.
+    private func isAbandoned(_ id: SessionID?) -> Bool {
+        waiting.withLock { waiting in waiting.isStopping || id.map(waiting.mailbox.closes) ?? false }
     }
 
     private static func refusal(of id: SessionID) -> [DatabaseAction] {
@@ -108,8 +116,9 @@ final class DatabaseWorker: Sendable {
         return [.send(Frame.encode(ServerMessage.error(failure)), to: id.connection), .end(id)]
     }
 
-    /// Handles what has come, and closes the database's file.
+    /// Handles what has come, and closes the database's file. A query that runs meanwhile is given up.
     func stop() {
+        waiting.withLock { $0.isStopping = true }
         queue.sync {
             let events = waiting.withLock { waiting in
                 waiting.isScheduled = true

@@ -20,6 +20,11 @@ package struct Mailbox: Sendable {
         self.byteCount += byteCount
     }
 
+    /// Whether a session is closed by something in it.
+    package func closes(_ session: SessionID) -> Bool {
+        events.contains { if case .closed(session) = $0 { true } else { false } }
+    }
+
     /// Empties the mailbox.
     ///
     /// - Returns: what was in it, in order of arrival.

@@ -26,6 +26,11 @@ extension DatabaseEngine {
                 session: request.session, request: request.request, code: isUnknown ? .unknownName : .invalidQuery,
                 message: error.message, position: error.position.map(UInt64.init))
             send([.reportError(failure)], to: session.id)
+        } catch let error as StorageError where error.isOfQuery {
+            let failure = ServerMessage.ReportError(
+                session: request.session, request: request.request, code: error.refusal.code,
+                message: error.refusal.message)
+            send([.reportError(failure)], to: session.id)
         }
     }
 }

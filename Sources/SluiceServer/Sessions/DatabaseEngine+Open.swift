@@ -11,7 +11,7 @@ extension DatabaseEngine {
             try extendSchema(by: open.schema, mayAdd: user.mayExtendSchema && !isReadOnly)
             let client =
                 isReadOnly
-                ? identifyReader(open.identity, now: now) : try identify(open, user: user, now: now)
+                ? identifyReader(open, now: now) : try identify(open, user: user, now: now)
             // A client whose old connection is not yet known to be dead comes back on a new one.
             if !isReadOnly, let stale = sessions.values.first(where: { $0.clientID == client.record.id }) {
                 end(stale, .protocolViolation, "the client has opened another session", action: .retry)
@@ -49,14 +49,15 @@ extension DatabaseEngine {
         var outcome: ServerMessage.OpenOutcome
     }
 
-    /// A reader leaves no record; what it has is right as long as database and epoch are the ones that it knows.
-    private func identifyReader(_ identity: ClientIdentity?, now: Timestamp) -> Identified {
+    /// Whether what a client has is of this database, and of a version that is part of its history.
+    private func knows(_ identity: ClientIdentity, at version: UInt64) -> Bool {
+        identity.databaseID == storage.databaseID && storage.reaches(version, inEpoch: identity.epoch)
+    }
+
+    /// A reader leaves no record; what it has is right as long as this database knows the version.
+    private func identifyReader(_ open: ClientMessage.Open, now: Timestamp) -> Identified {
         let outcome: ServerMessage.OpenOutcome =
-            switch identity {
-            case nil: .created
-            case let known? where known.databaseID == storage.databaseID && known.epoch == storage.epoch: .resumed
-            case _?: .reset
-            }
+            open.identity.map { knows($0, at: open.version) ? .resumed : .reset } ?? .created
         let nobody = ObjectID(high: 0, low: 0)
         return Identified(
             record: ClientRecord(id: 0, userID: nil, nonce: nobody, createdAt: now), offer: nobody, outcome: outcome)
@@ -66,7 +67,7 @@ extension DatabaseEngine {
         var outcome = ServerMessage.OpenOutcome.created
         if let identity = open.identity {
             outcome = .reset
-            let isOurs = identity.databaseID == storage.databaseID && identity.epoch == storage.epoch
+            let isOurs = knows(identity, at: open.version)
             // A reader that begins to write has the objects, and needs an identity.
             if isOurs, identity.clientID == 0 { outcome = .copied }
             if isOurs, var record = try storage.client(identity.clientID) {
@@ -142,6 +143,11 @@ extension DatabaseEngine {
         for session in sessions.values {
             send([.schema(session: session.id.session, schema: storage.schema)], to: session.id)
         }
+    }
+
+    /// Begins a new stretch of history: to be called when a database that was there is opened again.
+    package func beginEpoch() throws {
+        try transaction { try storage.beginEpoch(random()) }
     }
 
     @discardableResult

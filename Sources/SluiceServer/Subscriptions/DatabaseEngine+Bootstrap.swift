@@ -56,7 +56,8 @@ extension DatabaseEngine {
             if bootstrap.isComplete, position == blocks.count - 1 {
                 // What was touched counts as it was when it was looked at.
                 let complete = ServerMessage.Complete(
-                    session: session, subscription: subscription.id, version: storage.version, acceptedAt: now,
+                    session: session, subscription: subscription.id, version: storage.version,
+                    acceptedAt: storage.acceptedAt ?? now,
                     kind: bootstrap.kind, digest: bootstrap.settlingRound == 0 ? bootstrap.digest?.digest : nil)
                 messages.append(.complete(complete))
             }

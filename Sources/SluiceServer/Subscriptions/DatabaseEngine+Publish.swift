@@ -6,18 +6,23 @@ internal import SluiceWire
 
 extension DatabaseEngine {
     /// Tells everyone concerned what a durable group changed, and its authors that it is durable.
-    func publish(_ group: CommittedGroup) throws {
+    func publish(_ group: CommittedGroup) {
         var concerned: [SessionID: [SessionBlock]] = [:]
         let before = OldStateSource(group.delta, over: storage, schema: storage.schema)
         let candidates = index.candidates(for: group.delta)
         var encoded: [ViewBlock: EncodedParts]? = candidates.count > 1 ? [:] : nil
         for live in candidates {
             guard let view = views[live.query.hash] else { continue }
-            guard let delta = try live.apply(group.delta, in: storage, before: before) else { continue }
-            view.digest = nil
-            try distribute(delta, of: view, group: group, to: &concerned, sharing: &encoded)
+            do {
+                let delta = try limitingWork(for: nil) { try live.apply(group.delta, in: storage, before: before) }
+                guard let delta else { continue }
+                view.digest = nil
+                try distribute(delta, of: view, group: group, to: &concerned, sharing: &encoded)
+            } catch {
+                giveUp(view, because: error)
+            }
         }
-        send(concerned, acknowledging: group)
+        send(concerned.filter { sessions[$0.key] != nil }, acknowledging: group)
         for session in bootstrapping.map(\.session) where session.touchedObjectCount > limits.touchedObjectCountMax {
             end(
                 session, .overloaded, "more has changed behind the pages of a bootstrap than the server keeps",

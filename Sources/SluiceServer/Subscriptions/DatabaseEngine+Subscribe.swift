@@ -34,18 +34,28 @@ extension DatabaseEngine {
                 request, session, isUnknown ? .unknownName : .invalidQuery, error.message, position: error.position)
             return
         }
-        let view = try sharedView(of: query)
+        let view: SharedView
+        do {
+            view = try limitingWork(for: session.id) { try sharedView(of: query) }
+        } catch let error as StorageError where error.isOfQuery {
+            log?(
+                .warning, "a query was refused",
+                [("database", name), ("query", query.canonicalText), ("error", "\(error)")])
+            return refuse(request, session, error.refusal.code, error.refusal.message)
+        }
         let subscription = ViewSubscription(id: request.subscription, session: session, view: view, bootstrap: nil)
         session.subscriptions[request.subscription] = subscription
         view.add(subscription)
-        if let resume = request.resume, resume.queryHash == query.hash,
-            try self.resume(subscription, resume, with: &resumed, now: now)
-        {
-            return
+        try guardingQuery(of: subscription) {
+            if let resume = request.resume, resume.queryHash == query.hash,
+                try self.resume(subscription, resume, with: &resumed, now: now)
+            {
+                return
+            }
+            statistics.starts[.anew] += 1
+            subscription.bootstrap = try makeBootstrap(of: view.live)
+            bootstrapping.append(subscription)
         }
-        statistics.starts[.anew] += 1
-        subscription.bootstrap = try makeBootstrap(of: view.live)
-        bootstrapping.append(subscription)
     }
 
     /// Brings a subscription up to date from what the client has.
@@ -55,7 +65,7 @@ extension DatabaseEngine {
         _ subscription: ViewSubscription, _ resume: ClientMessage.Resume, with resumed: inout Resumption, now: Timestamp
     ) throws -> Bool {
         let live = subscription.view.live
-        if resume.isWhole,
+        if resume.isWhole, resume.version <= storage.version,
             let content = try replay(live, since: resume.version, byteCountMax: resumed.byteCountLeft)
         {
             statistics.starts[content.isEmpty ? .current : .replayed] += 1
@@ -93,8 +103,8 @@ extension DatabaseEngine {
     ) throws -> [ServerMessage] {
         let session = subscription.session.id.session
         let complete = ServerMessage.Complete(
-            session: session, subscription: subscription.id, version: storage.version, acceptedAt: now, kind: .resumed,
-            digest: try digest(of: subscription.view))
+            session: session, subscription: subscription.id, version: storage.version,
+            acceptedAt: storage.acceptedAt ?? now, kind: .resumed, digest: try digest(of: subscription.view))
         guard !content.isEmpty else { return [.complete(complete)] }
         let page = ServerMessage.Page(
             session: session, subscriptions: [subscription.id], version: storage.version, progress: 1, kind: .resumed,

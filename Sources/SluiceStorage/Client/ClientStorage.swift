@@ -86,9 +86,9 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
 
     /// Removes the changesets up to and including a sequence.
     ///
-    /// - Returns: the objects that they touched, each once, in order of first touch.
+    /// - Returns: what was removed, in ascending order.
     @discardableResult
-    func removeFromOutbox(through sequence: UInt64) throws -> [ObjectRef]
+    func removeFromOutbox(through sequence: UInt64) throws -> [Changeset]
 
     /// The number of changesets in the outbox.
     var outboxCount: Int { get }

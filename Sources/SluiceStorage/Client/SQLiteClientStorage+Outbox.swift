@@ -51,36 +51,37 @@ extension SQLiteClientStorage {
     }
 
     @discardableResult
-    package func removeFromOutbox(through sequence: UInt64) throws -> [ObjectRef] {
+    package func removeFromOutbox(through sequence: UInt64) throws -> [Changeset] {
         try requireTransaction()
-        var touched: [ObjectRef] = []
-        var seen: Set<ObjectRef> = []
-        var count = 0
+        var removed: [Changeset] = []
         try forEachOutboxChangeset(after: 0) { changeset in
             guard changeset.sequence <= sequence else { return false }
-            count += 1
-            for operation in changeset.operations where seen.insert(operation.object).inserted {
-                touched.append(operation.object)
-            }
+            removed.append(changeset)
             return true
         }
-        guard count > 0 else { return [] }
+        guard !removed.isEmpty else { return [] }
         try connection.withStatement("DELETE FROM _outbox WHERE sequence <= ?") { statement in
             statement.bind(1, Int64(clamping: sequence))
             try statement.run()
         }
-        let sql = "DELETE FROM _pending WHERE class = ? AND key = ? AND sequence <= ?"
-        try connection.withStatement(sql) { statement in
-            for object in touched {
-                statement.bind(1, object)
-                statement.bind(3, Int64(clamping: sequence))
-                try statement.run()
+        if removed.count == state.outboxCount {
+            try connection.execute("DELETE FROM _pending")
+        } else {
+            let sql = "DELETE FROM _pending WHERE class = ? AND key = ? AND sequence = ?"
+            try connection.withStatement(sql) { statement in
+                for changeset in removed {
+                    for operation in changeset.operations {
+                        statement.bind(1, operation.object)
+                        statement.bind(3, Int64(changeset.sequence))
+                        try statement.run()
+                    }
+                }
             }
         }
         recentChangesets.removeAll { $0.changeset.sequence <= sequence }
-        state.outboxCount -= count
+        state.outboxCount -= removed.count
         isStateChanged = true
-        return touched
+        return removed
     }
 
     package func pendingOperations(of object: ObjectRef) throws -> [PendingOperation] {

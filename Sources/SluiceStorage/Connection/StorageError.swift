@@ -30,8 +30,10 @@ public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let logTrimmed = Code(description: "logTrimmed")
         /// A call that the state of the store does not allow, such as a write outside a transaction.
         public static let misuse = Code(description: "misuse")
-        /// A query was stopped, since it took too much work or nobody waits for it.
+        /// A query was stopped, since it took too much work.
         public static let interrupted = Code(description: "interrupted")
+        /// A query was stopped, since nobody waits for it any more.
+        public static let cancelled = Code(description: "cancelled")
         /// A statement that SQLite does not take: it is nested too deep, say.
         public static let unsupported = Code(description: "unsupported")
         /// A value beyond what the store can hold.

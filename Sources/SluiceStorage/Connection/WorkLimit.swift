@@ -2,7 +2,8 @@ internal import CSQLite
 
 /// How much a reader may do, in steps of SQLite's virtual machine, and whether anybody waits for it still.
 ///
-/// A statement that goes beyond fails with ``StorageError/Code/interrupted``. A core does about 30 to 100 million steps a
+/// A statement that goes beyond fails with ``StorageError/Code/interrupted``, one that nobody waits for with
+/// ``StorageError/Code/cancelled``. A core does about 30 to 100 million steps a
 /// second.
 package final class WorkLimit {
     /// How many steps are done between two looks.
@@ -11,7 +12,7 @@ package final class WorkLimit {
     private var stepsLeft: Int
     private let isCancelled: () -> Bool
     /// Why a statement was stopped.
-    private(set) var reason: String?
+    fileprivate private(set) var outcome: StorageError.Code?
 
     /// - Parameter isCancelled: asked about a thousand times a second.
     package init(stepCountMax: Int, isCancelled: @escaping () -> Bool = { false }) {
@@ -23,11 +24,11 @@ package final class WorkLimit {
     fileprivate func mustStop() -> Bool {
         stepsLeft -= Int(Self.interval)
         if stepsLeft < 0 {
-            reason = "it takes more work than is allowed"
+            outcome = .interrupted
         } else if isCancelled() {
-            reason = "nobody waits for it any more"
+            outcome = .cancelled
         }
-        return reason != nil
+        return outcome != nil
     }
 }
 
@@ -45,8 +46,10 @@ extension SQLiteConnection {
             do {
                 return try body()
             } catch let error as StorageError where error.code == .interrupted {
+                let isCancelled = limit.outcome == .cancelled
+                let reason = isCancelled ? "nobody waits for it any more" : "it takes more work than is allowed"
                 throw StorageError(
-                    .interrupted, "\(name): a query was stopped: \(limit.reason ?? "it was interrupted")",
+                    isCancelled ? .cancelled : .interrupted, "\(name): a query was stopped: \(reason)",
                     sqliteCode: error.sqliteCode)
             }
         }

@@ -22,6 +22,7 @@ extension SQLiteServerStorage {
             try statement.run()
         }
         log.version = entry.version
+        log.acceptedAt = entry.acceptedAt
         log.entryCount += 1
         log.byteCount += writer.count
         writeIndex?.append(entry)

@@ -4,9 +4,9 @@ internal import SluiceQuery
 /// A server's database in SQLite.
 package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
     package let databaseID: ObjectID
-    package private(set) var epoch: UInt64 = 0
     package var version: UInt64 { log.version }
     package var logStart: UInt64 { log.start }
+    package var acceptedAt: Timestamp? { log.acceptedAt }
 
     /// What is known of the log without reading it.
     struct LogState {
@@ -14,10 +14,13 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         var version: UInt64
         var entryCount: Int
         var byteCount: Int
+        /// When the last version was accepted; nil if the log has it no more.
+        var acceptedAt: Timestamp?
     }
 
     var log: LogState
     var committedLog: LogState
+    var epochs: [Epoch] = []
     var writeIndex: WriteIndex?
 
     /// Opens a database, or makes it.
@@ -45,10 +48,16 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         log = LogState(
             start: start, version: last.map { UInt64($0) } ?? start,
             entryCount: Int(try connection.integer("SELECT count(*) FROM _log") ?? 0),
-            byteCount: Int(try connection.integer("SELECT sum(length(changes)) FROM _log") ?? 0))
+            byteCount: Int(try connection.integer("SELECT sum(length(changes)) FROM _log") ?? 0),
+            acceptedAt: try connection.integer("SELECT accepted FROM _log ORDER BY version DESC LIMIT 1")
+                .map { Timestamp(microseconds: $0) })
         committedLog = log
         try super.init(connection, lock: lock)
-        epoch = UInt64(bitPattern: try meta.integer("epoch") ?? 0)
+        // Databases of earlier versions had one epoch.
+        if try connection.integer("SELECT 1 FROM sqlite_master WHERE name = '_epochs'") == nil {
+            try Self.makeEpochs(on: connection)
+        }
+        epochs = try storedEpochs()
     }
 
     private static func makeTables(on connection: SQLiteConnection, databaseID: ObjectID) throws {
@@ -67,9 +76,8 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
             CREATE TABLE _refusals (client INTEGER NOT NULL, sequence INTEGER NOT NULL, refusal BLOB NOT NULL, \
             PRIMARY KEY (client, sequence)) WITHOUT ROWID
             """)
-        let meta = MetaTable(connection)
-        try meta.set("databaseID", SQLBinding.bytes(of: databaseID))
-        try meta.set("epoch", 1)
+        try MetaTable(connection).set("databaseID", SQLBinding.bytes(of: databaseID))
+        try makeEpochs(on: connection)
     }
 
     override func didCommit() {
@@ -80,7 +88,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
     override func didRollBack() {
         log = committedLog
         writeIndex = nil
-        if let stored = try? meta.integer("epoch") { epoch = UInt64(bitPattern: stored) }
+        if let stored = try? storedEpochs() { epochs = stored }
     }
 
     package func withWorkLimit<Result>(_ limit: WorkLimit, _ body: () throws -> Result) throws -> Result {
@@ -88,12 +96,6 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
     }
 
     package func incarnation(of object: ObjectRef) throws -> UInt64 { try tables.incarnation(of: object) }
-
-    package func setEpoch(_ epoch: UInt64) throws {
-        try requireTransaction()
-        try meta.set("epoch", Int64(bitPattern: epoch))
-        self.epoch = epoch
-    }
 
     package func copy(toFile path: String) throws {
         guard !connection.isInTransaction else {

@@ -9,11 +9,15 @@ package protocol ServerStorage: ObjectWriting {
     /// Drawn when the database was made.
     var databaseID: ObjectID { get }
 
-    /// Changes when the database is restored from a backup.
+    /// The stretch of history that the next version belongs to. A new one begins each time that the database is opened,
+    /// so that a version of a history that was undone, by restoring a backup, is told from that of the same number.
     var epoch: UInt64 { get }
 
     /// The last version in the log, that of the open transaction included; 0 before the first upload.
     var version: UInt64 { get }
+
+    /// When ``version`` was accepted; nil if there is none, or the log has it no more.
+    var acceptedAt: Timestamp? { get }
 
     /// The oldest version that the log reaches back to: replay is possible from here on.
     var logStart: UInt64 { get }
@@ -21,7 +25,8 @@ package protocol ServerStorage: ObjectWriting {
     /// Runs `body`, whose reads together may do no more than a limit allows. Outside a transaction, and not within another
     /// limit.
     ///
-    /// - Throws: ``StorageError/Code/interrupted`` when the limit is reached, and what `body` throws.
+    /// - Throws: ``StorageError/Code/interrupted`` when the limit is reached, ``StorageError/Code/cancelled`` when nobody
+    ///   waits any more, and what `body` throws.
     func withWorkLimit<Result>(_ limit: WorkLimit, _ body: () throws -> Result) throws -> Result
 
     /// How often the object was deleted so far; 0 for an unknown one.
@@ -84,8 +89,13 @@ package protocol ServerStorage: ObjectWriting {
     /// - Parameter sequence: the highest of them.
     func dropRefusals(of client: UInt64, through sequence: UInt64) throws
 
-    /// Changes the epoch, after a restore from a backup.
-    func setEpoch(_ epoch: UInt64) throws
+    /// Begins a new stretch of history after ``version``.
+    ///
+    /// - Parameter id: drawn anew each time.
+    func beginEpoch(_ id: UInt64) throws
+
+    /// Whether a version that a client reached in an epoch is part of this history. False for epochs long gone.
+    func reaches(_ version: UInt64, inEpoch id: UInt64) -> Bool
 
     /// Every index of objects, but for those of keys.
     func indexes() throws -> [QueryExplanation.Index]

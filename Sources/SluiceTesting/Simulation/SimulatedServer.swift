@@ -118,6 +118,7 @@ final class SimulatedServer {
         }
         startsOfEarlierLives += engine.statistics.starts
         engine = Self.engine(storage, options, problems, random)
+        try engine.beginEpoch()
         try history.record(storage)
     }
 

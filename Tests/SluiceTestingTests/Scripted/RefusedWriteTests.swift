@@ -69,6 +69,26 @@ import Testing
         #expect(storage.outboxCount == 1)
     }
 
+    @Test func whatWasTakenStaysWhenALaterWriteIsRefused_alsoWhereNothingIsSubscribed() throws {
+        let server = try ScriptedSession()
+        server.open()
+        let other = ObjectRef(0, .int(2))
+        try server.engine.write { try $0.insert(Row(key: other.key, values: [.int(2), .int(5)]), ofClass: 0) }
+        try server.engine.write { try $0.update(other, [FieldOperation(1, .set(.int(999)))]) }
+        func acknowledge(_ sequence: UInt64, _ messages: [ServerMessage] = []) {
+            let header = CommitHeader(
+                session: 1, version: 3 + sequence, acceptedAt: ScriptedSession.now, acknowledged: sequence,
+                isContinued: false)
+            server.receive(messages + [.commit(.init(header))])
+        }
+        acknowledge(1)
+        #expect(try server.storage.row(other)?.values[1] == .int(999))
+        let reason = ServerMessage.Refusal.Reason(object: other, code: .invalidOperation, message: "too old")
+        acknowledge(2, [.rejected(.init(session: 1, refusal: .init(sequence: 2, reasons: [reason])))])
+        #expect(try server.storage.row(other)?.values[1] == .int(5))
+        #expect(server.storage.outboxCount == 0)
+    }
+
     @Test func aRefusalThatWasLostWithItsConnectionIsHeardOfInTheNextSession() throws {
         try engine.write { try $0.update(object, [FieldOperation(1, .set(.int(999)))]) }
         server.loseConnection()

@@ -1,0 +1,49 @@
+internal import SluiceModel
+
+/// A stretch of a database's history: the versions after `start`, up to the start of the next one.
+struct Epoch: Hashable {
+    let id: UInt64
+    let start: UInt64
+}
+
+extension SQLiteServerStorage {
+    /// Clients that were last here longer ago than this many epochs begin anew.
+    private static let epochCountMax = 4_096
+
+    package var epoch: UInt64 { epochs.last?.id ?? 0 }
+
+    package func beginEpoch(_ id: UInt64) throws {
+        try requireTransaction()
+        try connection.withStatement("INSERT INTO _epochs (id, start) VALUES (?, ?)") { statement in
+            statement.bind(1, Int64(bitPattern: id))
+            statement.bind(2, Int64(version))
+            try statement.run()
+        }
+        epochs.append(Epoch(id: id, start: version))
+        guard epochs.count > Self.epochCountMax else { return }
+        epochs.removeFirst()
+        try connection.execute("DELETE FROM _epochs WHERE number = (SELECT min(number) FROM _epochs)")
+    }
+
+    package func reaches(_ version: UInt64, inEpoch id: UInt64) -> Bool {
+        guard let position = epochs.lastIndex(where: { $0.id == id }) else { return false }
+        let next = epochs.index(after: position)
+        return version <= (next < epochs.endIndex ? epochs[next].start : self.version)
+    }
+
+    func storedEpochs() throws -> [Epoch] {
+        try connection.withStatement("SELECT id, start FROM _epochs ORDER BY number") { statement in
+            var epochs: [Epoch] = []
+            while try statement.step() {
+                epochs.append(Epoch(id: UInt64(bitPattern: statement.int(0)), start: UInt64(statement.int(1))))
+            }
+            return epochs
+        }
+    }
+
+    static func makeEpochs(on connection: SQLiteConnection) throws {
+        try connection.execute(
+            "CREATE TABLE _epochs (number INTEGER PRIMARY KEY, id INTEGER NOT NULL, start INTEGER NOT NULL)")
+        try connection.execute("INSERT INTO _epochs (id, start) VALUES (1, 0)")
+    }
+}
