@@ -135,9 +135,9 @@ struct RenderingTests {
     }
 
     @Test(arguments: [
-        ("x\u{1B}[31mx", "x\\u{1B}[31mx", #"x\u001b[31mx"#), ("a\u{9B}b", "a\\u{009B}b", #"a\u009bb"#),
+        ("x\u{1B}[31mx", "x\\u{1B}[31mx", #"x\u001b[31mx"#), ("a\u{9B}b", "a\\u{9B}b", #"a\u009bb"#),
         ("a\u{7F}", "a\\u{7F}", #"a\u007f"#), ("cod\u{202E}exe", "cod\\u{202E}exe", #"cod\u202eexe"#),
-        ("\u{2066}é—東\u{061C}", "\\u{2066}é—東\\u{061C}", #"\u2066é—東\u061c"#), ("“é”€©", "“é”€©", "“é”€©"),
+        ("\u{2066}é—東\u{061C}", "\\u{2066}é—東\\u{61C}", #"\u2066é—東\u061c"#), ("“é”€©", "“é”€©", "“é”€©"),
     ])
     func whatSteersATerminalIsEscaped(text: String, shown: String, json: String) throws {
         #expect(DisplayText.harmless(text) == shown)
