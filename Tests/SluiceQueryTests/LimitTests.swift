@@ -1,4 +1,5 @@
 import SluiceModel
+import TestSupport
 import Testing
 
 @testable import SluiceQuery
