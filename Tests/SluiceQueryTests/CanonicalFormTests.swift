@@ -99,6 +99,23 @@ struct CanonicalFormTests {
             (["price == 7 / 2", "price == 3"], "price == 3"),
             (["seats == 1 / 0", "seats == NULL + 1", "seats == NULL"], "seats == NULL"),
             (["1 + 1 == 2", "TRUEPREDICATE"], "Car"),
+            // A number with a point, an exponent or f is no integer.
+            (["price / 2.0 == 5", "price / 2. == 5", "price / 2e0 == 5", "price / 2f == 5"], "price / 2.0 == 5"),
+            (["1.0 * price / 2 > 0.4"], "1.0 * price / 2 > 0.4"), (["2.0 * 3 * price > 1"], "6.0 * price > 1"),
+            (["weight * 2.0 > 1", "2 * weight > 1"], "2 * weight > 1"), (["price == 2.0"], "price == 2"),
+            // Sums need no parentheses where they stand on the left.
+            (["price + id + seats > 1", "seats + (id + price) > 1"], "id + price + seats > 1"),
+            (["price - (id - seats) > 1"], "price - (id - seats) > 1"),
+            // No microsecond is a date between two.
+            (
+                ["bought < T0:1", "bought <= T0:1", "bought <= T0:0", "bought < T0:999"],
+                "bought <= 1970-01-01T00:00:00Z"
+            ),
+            (["bought > T0:1", "bought >= T0:1"], "bought > 1970-01-01T00:00:00Z"),
+            (["bought > T0:-1"], "bought > 1969-12-31T23:59:59.999999Z"),
+            (["bought == T0:1", "bought IN {T0:1, T0:2}", "T0:1 == T0:2", "T0:1 < T0:0"], "FALSEPREDICATE"),
+            (["T0:1 < T0:2", "T0:1 != T0:0", "bought != T0:1", "T0:1 == 1970-01-01T00:00:00.000000001"], "Car"),
+            (["any == 1 AND NOT any > 1", "any = 1 and not any > 1"], "\\any <= 1 AND \\any == 1"),
             (["owners.@sum.age > 5", "owners.age.@sum > 5", "5 < owners.@sum.age"], "owners.@sum.age > 5"),
             (["owners.@max.home.doors > 5", "owners.home.doors.@max > 5"], "owners.@max.home.doors > 5"),
             (["sizes.@avg > 5", "sizes.@values.@avg > 5"], "sizes.@avg > 5"),

@@ -9,7 +9,7 @@ struct ErrorTests {
         "A bad query names code, position and what would be right",
         arguments: [
             ("", QueryError.Code.syntax, 0, "found the end of the query, expected the name of a class"),
-            ("Car price < 5", .syntax, 4, "found 'price', expected WHERE, SORT, LIMIT, EXCLUDE or the end"),
+            ("Car price < 5", .syntax, 4, "found 'price', expected WHERE, SORT, DISTINCT, LIMIT, EXCLUDE or"),
             ("Carr WHERE price < 5", .unknownClass, 0, "there is no class 'Carr'; did you mean 'Car'?"),
             ("Car WHERE pric < 5", .unknownProperty, 10, "Car has no property 'pric'; did you mean 'price'?"),
             ("Car WHERE owner.nam == 'a'", .unknownProperty, 16, "Person has no property 'nam'; did you mean 'name'?"),
@@ -18,7 +18,7 @@ struct ErrorTests {
             ("Car WHERE price <", .syntax, 17, "found the end of the query, expected a property or a value"),
             ("Car WHERE price", .syntax, 15, "found the end of the query, expected a comparison operator"),
             ("Car WHERE (price < 5", .syntax, 20, "expected ')' to close a parenthesis"),
-            ("Car WHERE price < 5)", .syntax, 19, "found ')', expected AND, OR, SORT"),
+            ("Car WHERE price < 5)", .syntax, 19, "found ')', expected AND, OR, SORT, DISTINCT"),
             ("Car WHERE price < 'a'", .typeMismatch, 18, "type 'int' (Car.price) and type 'string'"),
             ("Car WHERE name == 5", .typeMismatch, 18, "type 'string' (Car.name) and type 'int'"),
             ("Car WHERE name == inf", .typeMismatch, 18, "Infinity not supported for string"),
@@ -82,8 +82,8 @@ struct ErrorTests {
             ("Car WHERE name.@type > 'string'", .typeMismatch, 21, "@type compares by ==, != and IN"),
             ("Car WHERE owners.@coun < 5", .syntax, 17, "did you mean '@count'?"),
             ("Car WHERE @links.Car.owner.@count > 1", .typeMismatch, 10, "@links.Car.owner needs a link to Car"),
-            ("Person WHERE @links.Cat.owner.@count > 1", .unknownClass, 13, "did you mean 'Car'?"),
-            ("Person WHERE @links.Car.ownr.@count > 1", .unknownProperty, 13, "did you mean 'owner'?"),
+            ("Person WHERE @links.Cat.owner.@count > 1", .unknownClass, 20, "did you mean 'Car'?"),
+            ("Person WHERE @links.Car.ownr.@count > 1", .unknownProperty, 24, "did you mean 'owner'?"),
             ("Person WHERE @links.Car == 1", .syntax, 24, "expected '.' after the class of @links"),
             ("Person SORT(@links.@count ASC)", .unsupported, 12, "SORT takes no '@links'"),
             ("Person DISTINCT(@links.Car.owner.@count)", .unsupported, 16, "DISTINCT takes no '@links'"),
@@ -124,6 +124,30 @@ struct ErrorTests {
                 "DISTINCT tells results apart by 'owner.name'"
             ),
             ("Car SORT(owners.@sum.age ASC) EXCLUDE(owners.age)", .invalidExclusion, 38, "sorts by 'owners.@sum.age'"),
+            ("Car WHERE price > 1 LIMIT 5", .syntax, 26, "found '5', expected '(' after LIMIT, as in LIMIT(20)"),
+            ("Car SORT BY price", .syntax, 9, "found 'BY', expected '(' after SORT"),
+            ("Car WHERE price > 1 LIMIT", .syntax, 25, "found the end of the query, expected '(' after LIMIT"),
+            ("Car WHER price > 1", .syntax, 4, "did you mean 'WHERE'?"),
+            ("Car WHERE price > 1 LIMITS(3)", .syntax, 20, "did you mean 'LIMIT'?"),
+            ("Car WHERE name BEGINSWTH 'a'", .syntax, 15, "a comparison operator; did you mean 'BEGINSWITH'?"),
+            ("Car WHERE price In {1}", .syntax, 16, "a comparison operator; did you mean 'IN'?"),
+            ("Car WHERE Any tags == 'a'", .syntax, 14, "'Any' is written ANY or any"),
+            ("Car WHERE Not isNew == true", .syntax, 14, "'Not' is written NOT or not"),
+            ("Car WHERE isNew == True", .unknownProperty, 19, "did you mean 'true'?"),
+            ("Car WHERE price BETWEEN 1 AND 5", .syntax, 24, "BETWEEN takes a list of two values, as in {1, 5}"),
+            ("Car WHERE note IS NULL", .syntax, 15, "write == NULL or != NULL"),
+            ("Car WHERE price NOT IN {1}", .syntax, 16, "write NOT before the property"),
+            ("Car WHERE 'price' > 5", .typeMismatch, 18, "quotes make a string and never the name of a property"),
+            ("Car WHERE bought == 2013-01-31", .syntax, 20, "found a date without time; write 2013-01-31@00:00:00"),
+            ("Car\u{A0}WHERE price > 1", .syntax, 0, "found the character U+A0 in a name"),
+            ("Car WHERE ratio == 3.5e38", .typeMismatch, 19, "the number 3.5e38 is beyond the range of floats"),
+            ("Car WHERE weight < 1e400", .typeMismatch, 19, "the number 1e400 is beyond the range of doubles"),
+            ("Car WHERE owners.friends[0].age.x > 1", .typeMismatch, 32, "Person.age is int; only a path"),
+            (
+                "Car WHERE owners['a'] == 1", .typeMismatch, 16,
+                "only maps have keys; Car.owners is a list of links to Person"
+            ),
+            ("Car WHERE seats.x == 1", .typeMismatch, 16, "Car.seats is optional int; only a path"),
             ("Car LIMIT(x)", .syntax, 10, "expected a whole number in LIMIT"),
             ("Car WHERE note GEOWITHIN geoCircle([1, 2], 3)", .unsupported, 15, "there are no geographical types"),
             ("Car WHERE note MATCHES 'a'", .unsupported, 15, "there are no regular expressions"),
@@ -132,7 +156,7 @@ struct ErrorTests {
             ("Car EXCLUDE(price) SORT(price ASC)", .invalidExclusion, 12, "the query sorts by 'price'"),
             ("Car SORT(owner.name ASC) EXCLUDE(owner)", .invalidExclusion, 33, "the query sorts by 'owner.name'"),
             ("Car EXCLUDE(nope)", .unknownProperty, 12, "Car has no property 'nope'"),
-            ("OBJECT(12)", .syntax, 0, "found '12' as an object's id"),
+            ("OBJECT(12)", .syntax, 7, "found '12' as an object's id"),
             ("OBJECT(0123456789abcdef0123456789abcdef) LIMIT(1)", .syntax, 41, "the end of the query after OBJECT(id)"),
         ] as [(String, QueryError.Code, Int, String)])
     func badQuery(text: String, code: QueryError.Code, position: Int, message: String) {
@@ -159,16 +183,12 @@ struct ErrorTests {
             ("Car WHERE owner" + String(repeating: ".friends", count: 20) + ".age > 1", "more than 16 components"),
             (
                 "Car WHERE price" + String(repeating: " + 1", count: 70) + " > 1",
-                "arithmetic is nested more than 64 deep"
+                "arithmetic has more than 64 numbers"
             ),
             (
                 "Car WHERE " + (0..<9).map { "SUBQUERY(owners, $x\($0), " }.joined() + "TRUEPREDICATE"
                     + String(repeating: ").@count > 0", count: 9),
                 "subqueries are nested more than 8 deep"
-            ),
-            (
-                "Car WHERE " + (0..<20).map { "price > \($0) AND (seats == \($0) OR " }.joined() + "price < 3"
-                    + String(repeating: ")", count: 20), "nested too deep to run"
             ),
             (
                 "Car" + String(repeating: " LIMIT(1) SORT(price ASC)", count: 9),
@@ -205,10 +225,6 @@ struct ErrorTests {
                 "has 11000 elements in a list; the limit is 10000"
             ),
             ("Car WHERE NOT name == '" + String(repeating: "\u{1}", count: 20_000) + "'", 14, "canonical text is 120"),
-            (
-                "Car WHERE isNew == true OR (" + (0..<20).map { "price > \($0) AND (seats == \($0) OR " }.joined()
-                    + "price < 3" + String(repeating: ")", count: 21), 613, "nested too deep to run"
-            ),
         ] as [(String, Int, String)])
     func limitAfterParsing(text: String, position: Int, message: String) {
         let error = #expect(throws: QueryError.self) { try Fixtures.query(text) }
@@ -224,6 +240,18 @@ struct ErrorTests {
     private static func list(_ numbers: Range<Int>) -> String {
         "price IN {" + numbers.map(String.init).joined(separator: ",") + "}"
     }
+
+    @Test func longNamesAreCutInMessages() throws {
+        for text in [
+            "\(Self.long) WHERE price > 1", "Car WHERE \(Self.long) > 1", "Car WHERE owners.@\(Self.long) > 1",
+        ] {
+            let error = #expect(throws: QueryError.self) { try Fixtures.query(text) }
+            #expect(error?.message.contains("…") == true)
+            #expect(try #require(error).message.utf8.count < 400)
+        }
+    }
+
+    private static let long = String(repeating: "x", count: 60_000)
 
     @Test func whatWasBuiltInSwiftHasNoPosition() {
         let object = QuerySyntax(.object(ObjectID(high: 1, low: 1)), clauses: [.limit(1)])

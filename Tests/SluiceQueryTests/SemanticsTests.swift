@@ -55,6 +55,17 @@ struct SemanticsTests {
             ("name < 'b'", []), ("name >= 'birne'", [1, 2, 3]), ("name.@count == 6", [1]),
             ("data CONTAINS B64'AgM='", [1]),
             ("data BEGINSWITH B64'AQI='", [1]), ("data ENDSWITH B64'Aw=='", [1]), ("data.@count == 3", [1]),
+            // Numbers with a point are no integers, dates between microseconds are none.
+            ("price / 20.0 == 0.5", [1]), ("price / 20 == 0", [1]), ("price * 1.0 / 20 == 0.5", [1]),
+            ("bought < T0:1", [1, 2, 3, 4]), ("bought >= T0:1", []), ("bought == T0:1", []),
+            ("bought > T0:-1", [1, 2, 3, 4]),
+            ("bought BETWEEN {T0:-1, T0:1}", [1, 2, 3, 4]), ("sizes.@keys.@count == 2", [1]),
+            // Counts that are compared with none.
+            ("owners.@count > 0", [1, 2, 3]), ("NOT owners.@count >= 1", [4]), ("tags.@count != 0", [1]),
+            ("owner.friends.@count < 1", [2, 3, 4]), ("owner.friends.@count > 0", [1]),
+            ("SUBQUERY(owners, $x, $x.age > 35).@count > 0", [1, 3]),
+            ("SUBQUERY(owners, $x, $x.age > 35).@count == 0", [2, 4]),
+            ("owners.@links.@count == 0", []), ("owners.@avg.age > 30", [1, 3]), ("weight >= owners.@sum.age", [4]),
             ("isNew == true OR price > 30", [1, 4]), ("NOT (isNew == true OR price > 30)", [2, 3]),
         ] as [(String, [Int64])])
     func rule(condition: String, expected: [Int64]) throws {

@@ -47,19 +47,24 @@ enum CanonicalText {
         case .constant(let value): return literal(value)
         case .list(let values): return prefix + list(values)
         case .arithmetic(let operation, let left, let right, _):
-            return term(left, of: operation, isRight: false, quantifier) + " \(operation.rawValue) "
-                + term(right, of: operation, isRight: true, quantifier)
+            return term(left, of: operation, beside: right, isRight: false, quantifier) + " \(operation.rawValue) "
+                + term(right, of: operation, beside: left, isRight: true, quantifier)
         }
     }
 
-    /// In parentheses where the grammar would read it otherwise.
+    /// In parentheses where the grammar would read it otherwise; a double beside an integer with a point.
     private static func term(
-        _ operand: Query.Comparison.Operand, of operation: ArithmeticOperator, isRight: Bool,
-        _ quantifier: Query.Comparison.Quantifier?
+        _ operand: Query.Comparison.Operand, of operation: ArithmeticOperator, beside other: Query.Comparison.Operand,
+        isRight: Bool, _ quantifier: Query.Comparison.Quantifier?
     ) -> String {
-        let text = self.operand(operand, quantifier)
+        var text = self.operand(operand, quantifier)
+        if case .constant(.double) = operand, other.type == .scalar(.int), text.utf8.allSatisfy(isOfInteger) {
+            text += ".0"
+        }
         return operand.needsParentheses(in: operation, isRight: isRight) ? "(\(text))" : text
     }
+
+    private static func isOfInteger(_ byte: UInt8) -> Bool { Lexer.isDigit(byte) || byte == UInt8(ascii: "-") }
 
     private static func list(_ values: [Value]) -> String {
         "{" + values.map { literal($0) }.joined(separator: ", ") + "}"

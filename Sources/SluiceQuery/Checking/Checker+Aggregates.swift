@@ -5,9 +5,8 @@ extension Checker {
     func aggregate(
         _ operation: AggregateOperation, at index: Int, in syntax: PathSyntax
     ) throws(QueryError) -> Query.Path {
-        var components = syntax.components
-        let position = components.remove(at: index).position
-        let (whole, collectionEnd) = try plainPath(PathSyntax(components, position: syntax.position))
+        let position = syntax.components[index].position
+        let (whole, collectionEnd) = try plainPath(syntax, without: index)
         guard collectionEnd > 0, collectionEnd <= index, whole.isToMany else {
             throw QueryError(
                 .typeMismatch,
@@ -47,18 +46,18 @@ extension Checker {
             scope: whole.scope, steps: Array(prefix),
             leafClass: whole.steps.count > split ? whole.steps[split].sourceClass : whole.leafClass,
             leaf: .aggregate(operation, elements), type: .scalar(result), canBeNull: true,
-            text: try aggregateText(operation, components, collectionEnd, whole))
+            text: try aggregateText(operation, syntax, collectionEnd, index, whole))
     }
 
     /// The operation stands right behind the collection.
     private func aggregateText(
-        _ operation: AggregateOperation, _ components: [PathSyntax.Component], _ collectionEnd: Int,
-        _ whole: Query.Path
+        _ operation: AggregateOperation, _ syntax: PathSyntax, _ collectionEnd: Int, _ index: Int, _ whole: Query.Path
     ) throws(QueryError) -> String {
-        guard collectionEnd < components.count else { return whole.text + ".@\(operation.rawValue)" }
-        let head = Array(components[..<collectionEnd])
+        let head = Array(syntax.components[..<collectionEnd])
         let text = try plainPath(PathSyntax(head)).path.text
-        return text + ".@\(operation.rawValue)" + whole.text.dropFirst(text.count)
+        var rest = whole.text.dropFirst(text.count)
+        if rest.hasPrefix(".@values") { rest.removeFirst(".@values".count) }
+        return text + ".@\(operation.rawValue)" + rest
     }
 
     /// `SUBQUERY(collection, $x, condition).@count`.

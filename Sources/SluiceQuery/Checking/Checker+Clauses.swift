@@ -107,7 +107,7 @@ extension Checker {
             guard let target = declared.type.targetClass, let next = schema.index(of: target) else {
                 throw QueryError(
                     .typeMismatch,
-                    "\(schema[classIndex].name).\(name) is \(declared.type); only a path through links goes on",
+                    "\(schema[classIndex].name).\(name) is \(declared.type.inWords); only a path through links goes on",
                     at: syntax.components[offset + 1].position)
             }
             classIndex = next

@@ -131,19 +131,30 @@ extension OperandSide {
         var values: [Value] = []
         var single: Constant?
         for constant in constants {
-            if case .notANumber = constant {} else { single = constant }
+            var value: Value?
             switch constant {
-            case .exact(let value): values.append(ignoresCase ? value.folded : value)
-            case .betweenIntegers(let floor): values.append(.double(floor.map { Double($0) + 0.5 } ?? -1e19))
-            case .aboveIntegers: values.append(.double(1e19))
-            case .notANumber:
-                // Everything differs from NaN, and nothing else is true of it.
+            case .exact(let exact): value = ignoresCase ? exact.folded : exact
+            case .between(.int(let floor)?): value = .double(Double(floor) + 0.5)
+            case .between(.date(let floor)?) where comparison.isOrdering:
+                // Up to the microsecond before it, or from the one after it.
+                let isAfter = comparison == .less || comparison == .greaterOrEqual
+                value = .date(Timestamp(microseconds: floor.microseconds + (isAfter ? 1 : 0)))
+            case .between(nil): value = .double(-1e19)
+            case .aboveIntegers: value = .double(1e19)
+            case .between, .notANumber: break
+            }
+            if let value {
+                values.append(value)
+                single = constant
+            } else {
+                // Everything differs from NaN and from a date that nothing is equal to, and nothing else is true of it.
                 let isTrue = comparison == .notEqual
                 guard isTrue != isAll else { continue }
                 return isTrue ? always(quantifier) : never(quantifier)
             }
         }
         guard let single else { return isAll ? always(quantifier) : never(quantifier) }
+        if isAll, comparison == .notEqual, !canBeNull { values.removeAll(where: \.isNull) }
         if values.allSatisfy({ $0 == values[0] }) {
             return leaf(quantifier, comparison, single, ignoresCase: ignoresCase)
         }

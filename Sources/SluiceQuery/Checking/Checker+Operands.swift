@@ -10,11 +10,7 @@ enum CheckedOperand {
 
 extension Checker {
     func operand(_ syntax: ExpressionSyntax, depth: Int = 0) throws(QueryError) -> CheckedOperand {
-        guard depth <= QueryLimits.arithmeticDepthMax else {
-            throw QueryError(
-                .limitExceeded, "arithmetic is nested more than \(QueryLimits.arithmeticDepthMax) deep",
-                at: syntax.position)
-        }
+        guard depth < QueryLimits.arithmeticTermCountMax else { throw Self.tooManyTerms(at: syntax.position) }
         switch syntax {
         case .path(let path): return .side(try side(path))
         case .literal(let literal): return .literal(literal)
@@ -86,26 +82,38 @@ extension Checker {
         try make(left.operand, syntax, .constant(value), Arithmetic.type(type, valueType), side.quantifier)
     }
 
-    /// The operands of + and * change places where that makes equal sums equal text.
+    /// The operands of + and * change places where that spares parentheses, or else makes equal sums equal text.
     private func make(
         _ left: Query.Comparison.Operand, _ syntax: ArithmeticSyntax, _ right: Query.Comparison.Operand,
         _ type: ScalarType, _ quantifier: PathSyntax.Quantifier?
     ) throws(QueryError) -> OperandSide {
         var (left, right) = (left, right)
-        if syntax.operation.isCommutative,
-            UTF8Order.less(CanonicalText.operand(right, nil), CanonicalText.operand(left, nil))
-        {
-            (left, right) = (right, left)
+        if syntax.operation.isCommutative {
+            let isLeftNested = left.needsParentheses(in: syntax.operation, isRight: true)
+            let isRightNested = right.needsParentheses(in: syntax.operation, isRight: true)
+            let isTurned =
+                isLeftNested == isRightNested
+                ? UTF8Order.less(CanonicalText.operand(right, nil), CanonicalText.operand(left, nil)) : isRightNested
+            if isTurned { (left, right) = (right, left) }
         }
         let operand = Query.Comparison.Operand.arithmetic(syntax.operation, left, right, type)
-        guard operand.arithmeticDepth <= QueryLimits.arithmeticDepthMax else {
+        let terms = operand.terms
+        guard terms.count <= QueryLimits.arithmeticTermCountMax else { throw Self.tooManyTerms(at: syntax.position) }
+        let linkCount = terms.reduce(0) { $0 + $1.joinedLinkCount }
+        guard linkCount <= QueryLimits.arithmeticLinkCountMax else {
             throw QueryError(
-                .limitExceeded, "arithmetic is nested more than \(QueryLimits.arithmeticDepthMax) deep",
+                .limitExceeded,
+                "arithmetic goes through more than \(QueryLimits.arithmeticLinkCountMax) links and collections",
                 at: syntax.position)
         }
         return OperandSide(
             operand: operand, type: .scalar(type), quantifier: quantifier, name: CanonicalText.operand(operand, nil),
             position: syntax.left.position ?? syntax.position)
+    }
+
+    private static func tooManyTerms(at position: Int?) -> QueryError {
+        QueryError(
+            .limitExceeded, "arithmetic has more than \(QueryLimits.arithmeticTermCountMax) numbers", at: position)
     }
 
     private func number(_ side: OperandSide, _ syntax: ArithmeticSyntax) throws(QueryError) -> ScalarType {
@@ -122,8 +130,8 @@ extension Checker {
         LiteralSyntax(.value(.null), position: literal.position)
     }
 
-    /// A literal beside something of a type, and its own type: of an integer's neighbour, an integer if it is one, else
-    /// a double. Nil for null.
+    /// A literal beside something of a type, and its own type: of an integer's neighbour, an integer if it is written as
+    /// one, else a double. Nil for null.
     private func term(
         _ literal: LiteralSyntax, beside type: ScalarType, _ syntax: ArithmeticSyntax
     ) throws(QueryError) -> (Value, ScalarType)? {
@@ -136,13 +144,21 @@ extension Checker {
         }
         if type == .int {
             if let number = Int64(digits) { return (.int(number), .int) }
-            let number = Double(digits) ?? .nan
-            return (.double(number == 0 ? 0 : number), .double)
+            return try term(literal, beside: .double, syntax)
         }
         switch try numeric(digits, type, literal) {
         case .exact(let value): return (value, type)
         default: return (type == .decimal ? .decimal(.nan) : .double(.nan), type == .float ? .double : type)
         }
+    }
+}
+
+extension Query.Comparison.Operand {
+    /// Over how many links and collections a term with many values goes.
+    fileprivate var joinedLinkCount: Int {
+        guard case .path(let path) = self, path.isToMany else { return 0 }
+        if case .elements = path.leaf { return path.steps.count + 1 }
+        return path.steps.count
     }
 }
 
@@ -170,7 +186,10 @@ private enum ConstantArithmetic {
             case .decimal(let result) = Arithmetic.apply(
                 operation, .decimal(leftNumber), .decimal(rightNumber), as: .decimal)
         {
-            return LiteralSyntax(.number(result.description.lowercased()), position: left.position)
+            // What is not whole stays so: 2.0 * 3 is 6.0.
+            let digits = result.description.lowercased()
+            let isFloating = digits.utf8.contains { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "e") }
+            return LiteralSyntax(.number(isFloating ? digits : digits + ".0"), position: left.position)
         }
         let result = Arithmetic.apply(
             operation, .double(Double(leftDigits) ?? .nan), .double(Double(rightDigits) ?? .nan), as: .double)

@@ -24,12 +24,16 @@ extension Checker {
 
     /// A path that adds up or compares nothing.
     ///
+    /// - Parameter operation: the position of an aggregate operation, which is left out.
     /// - Returns: also how many components lead up to and including the last collection; 0 if there is none.
-    func plainPath(_ syntax: PathSyntax) throws(QueryError) -> (path: Query.Path, collectionEnd: Int) {
+    func plainPath(
+        _ syntax: PathSyntax, without operation: Int? = nil
+    ) throws(QueryError) -> (path: Query.Path, collectionEnd: Int) {
         var components = syntax.components[...]
         var builder = try start(syntax, &components)
         var collectionEnd = 0
         while let component = components.popFirst() {
+            if components.startIndex - 1 == operation { continue }
             switch resolved(component, ofClass: builder.classIndex) {
             case .backlink(let className, let name):
                 let backlink = try backlink(className, name, to: builder.classIndex, component)
@@ -42,6 +46,7 @@ extension Checker {
                 builder.follow(backlink)
                 collectionEnd = components.startIndex
                 if components.first?.isAll == true { components.removeFirst() }
+                if components.startIndex == operation { components.removeFirst() }
                 if components.isEmpty { return (builder.object(), collectionEnd) }
             case .operation("links"):
                 guard let next = components.first, next.isCount else {
@@ -57,10 +62,18 @@ extension Checker {
             case .property(let name):
                 let property = try property(name, ofClass: builder.classIndex, at: component.position)
                 builder.names.append(CanonicalText.name(name))
-                let selection = try selection(property, in: builder, &components)
-                if let selection { builder.names.append(CanonicalText.selection(selection)) }
-                if selection == nil, schema[builder.classIndex].properties[property].type.isCollection {
-                    collectionEnd = components.startIndex
+                let type = schema[builder.classIndex].properties[property].type
+                var selection: Query.Path.Selection?
+                if components.startIndex != operation {
+                    selection = try self.selection(property, in: builder, &components)
+                }
+                if selection == nil, type.isCollection { collectionEnd = components.startIndex }
+                if components.startIndex == operation { components.removeFirst() }
+                if let selection {
+                    builder.names.append(CanonicalText.selection(selection))
+                } else if type.container == .map, let next = components.first, next.isStep {
+                    // A name behind a map would be read as a key.
+                    builder.names.append("@values")
                 }
                 if let path = try go(on: property, selection, &components, &builder) { return (path, collectionEnd) }
             default: throw Self.misplaced(component)
@@ -117,8 +130,13 @@ extension Checker {
             return builder.path(.element(property, selection), declared)
         }
         guard let next = components.first else { return builder.path(endingAt: property, declared) }
-        if let leaf = try leaf(property, declared, next, ofClass: builder.classIndex) {
-            try end(components.dropFirst())
+        if var leaf = try leaf(property, declared, next, ofClass: builder.classIndex) {
+            var rest = components.dropFirst()
+            if case .keys = leaf, let count = rest.first, count.isCount {
+                leaf = .count(property)
+                rest.removeFirst()
+            }
+            try end(rest)
             if case .keys = leaf { builder.names.append("@keys") } else { builder.names.append("@count") }
             return builder.path(leaf, declared)
         }
@@ -127,7 +145,7 @@ extension Checker {
             guard let target else {
                 throw QueryError(
                     .typeMismatch,
-                    "\(schema[builder.classIndex].name).\(declared.name) is \(declared.type); only a path "
+                    "\(schema[builder.classIndex].name).\(declared.name) is \(declared.type.inWords); only a path "
                         + "through links goes on",
                     at: next.position)
             }
@@ -154,7 +172,7 @@ extension Checker {
         let type = schema[builder.classIndex].properties[property].type
         let name = "\(schema[builder.classIndex].name).\(schema[builder.classIndex].properties[property].name)"
         func refuse(_ what: String) -> QueryError {
-            QueryError(.typeMismatch, "\(what); \(name) is \(type)", at: next.position)
+            QueryError(.typeMismatch, "\(what); \(name) is \(type.inWords)", at: next.position)
         }
         let selection: Query.Path.Selection
         switch next.kind {
@@ -192,7 +210,7 @@ extension Checker {
             throw QueryError(
                 .typeMismatch,
                 "@count works on collections, strings, data and links; \(schema[classIndex].name).\(declared.name) "
-                    + "is \(type)",
+                    + "is \(type.inWords)",
                 at: component.position)
         }
     }
@@ -200,13 +218,13 @@ extension Checker {
     private func backlink(
         _ className: String, _ name: String, to target: Int, _ component: PathSyntax.Component
     ) throws(QueryError) -> Query.Path.Backlink {
-        let classIndex = try classIndex(className, at: component.position)
-        let property = try property(name, ofClass: classIndex, at: component.position)
+        let classIndex = try classIndex(className, at: component.classPosition ?? component.position)
+        let property = try property(name, ofClass: classIndex, at: component.propertyPosition ?? component.position)
         let declared = schema[classIndex].properties[property]
         guard declared.type.targetClass.flatMap(schema.index(of:)) == target else {
             throw QueryError(
                 .typeMismatch,
-                "@links.\(className).\(name) needs a link to \(schema[target].name); it is \(declared.type)",
+                "@links.\(className).\(name) needs a link to \(schema[target].name); it is \(declared.type.inWords)",
                 at: component.position)
         }
         return Query.Path.Backlink(classIndex: classIndex, property: property)
@@ -217,10 +235,10 @@ extension Checker {
         let known: Set<String> = ["count", "size", "min", "max", "sum", "avg", "type", "keys", "values", "links"]
         switch component.kind {
         case .property(let name), .variable(let name):
-            return QueryError(.syntax, "found '\(name)' where a path cannot go on", at: component.position)
+            return QueryError(.syntax, "found '\(short(name))' where a path cannot go on", at: component.position)
         case .operation(let name) where !known.contains(name):
             let nearest = NearestName.find(name, among: known.sorted()).map { "; did you mean '@\($0)'?" } ?? ""
-            return QueryError(.syntax, "there is no operation '@\(name)'\(nearest)", at: component.position)
+            return QueryError(.syntax, "there is no operation '@\(short(name))'\(nearest)", at: component.position)
         case .operation("type"):
             return QueryError(
                 .typeMismatch, "@type must appear at the end of a keypath that is compared with the name of a type",
@@ -239,6 +257,14 @@ extension PathSyntax.Component {
     var isCount: Bool {
         switch kind {
         case .operation("count"), .operation("size"), .named("SIZE"): true
+        default: false
+        }
+    }
+
+    /// Whether a path goes on with this from an object.
+    fileprivate var isStep: Bool {
+        switch kind {
+        case .property, .backlink, .operation("links"): true
         default: false
         }
     }

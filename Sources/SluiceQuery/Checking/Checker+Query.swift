@@ -28,18 +28,6 @@ extension Query {
             try self.init(
                 className: schema[classIndex].name, classIndex: classIndex, predicate: predicate, clauses: clauses,
                 text: text + clauses.text, of: syntax)
-            try checkDepth(schema, at: syntax.predicate.deepestPosition)
-        }
-    }
-
-    /// Refuses what SQLite's parser would.
-    private func checkDepth(_ schema: Schema, at position: Int?) throws(QueryError) {
-        let compiler = SQLCompiler(schema: schema)
-        for statement in [compiler.select(self, .count), compiler.select(self, .count, restrictedTo: "1")]
-        where statement.parserDepth > SQLStatement.parserDepthMax {
-            throw QueryError(
-                .limitExceeded, "the query is nested too deep to run; write it with fewer conditions within each other",
-                at: position)
         }
     }
 

@@ -30,10 +30,10 @@ struct Checker {
     func classIndex(_ name: String, at position: Int?) throws(QueryError) -> Int {
         if let index = schema.index(of: name) { return index }
         let nearest = NearestName.find(name, among: schema.classes.map(\.name))
-        let names = schema.classes.prefix(12).map(\.name).joined(separator: ", ")
+        let names = Self.list(schema.classes.map(\.name))
         let hint =
             nearest.map { "did you mean '\($0)'?" } ?? (names.isEmpty ? "there are no classes" : "there are \(names)")
-        throw QueryError(.unknownClass, "there is no class '\(name)'; \(hint)", at: position)
+        throw QueryError(.unknownClass, "there is no class '\(Self.short(name))'; \(hint)", at: position)
     }
 
     /// The property of that name.
@@ -41,10 +41,22 @@ struct Checker {
         let owner = schema[classIndex]
         if let index = owner.index(of: name) { return index }
         let nearest = NearestName.find(name, among: owner.properties.map(\.name) + inverses.names(on: owner.name))
-        let names = owner.properties.prefix(12).map(\.name).joined(separator: ", ")
-        let hint = nearest.map { "did you mean '\($0)'?" } ?? (names.isEmpty ? "it has none" : "it has \(names)")
-        throw QueryError(.unknownProperty, "\(owner.name) has no property '\(name)'; \(hint)", at: position)
+        let names = Self.list(owner.properties.map(\.name))
+        let constant = ["true", "false"].first { $0 == name.lowercased() }
+        let hint =
+            (constant ?? nearest).map { "did you mean '\($0)'?" }
+            ?? (names.isEmpty ? "it has none" : "it has \(names)")
+        throw QueryError(
+            .unknownProperty, "\(owner.name) has no property '\(Self.short(name))'; \(hint)", at: position)
     }
+
+    /// Names with commas between them, of many the first.
+    private static func list(_ names: [String]) -> String {
+        names.prefix(32).joined(separator: ", ") + (names.count > 32 ? ", …" : "")
+    }
+
+    /// A name as messages have it: of a long one the beginning.
+    static func short(_ name: String) -> String { name.utf8.count > 64 ? name.prefix(32) + "…" : name }
 
     /// A condition on the objects of the scopes, in canonical form.
     func predicate(

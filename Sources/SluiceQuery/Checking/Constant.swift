@@ -5,8 +5,9 @@ internal import SluiceModel
 enum Constant {
     /// A value of the type, or null.
     case exact(Value)
-    /// A number that no integer equals: those up to `floor` are less than it, or none if nil.
-    case betweenIntegers(floor: Int64?)
+    /// A number that no integer equals, or a date that no microsecond does: those up to `floor` are less than it, or none
+    /// if nil.
+    case between(floor: Value?)
     /// A number above every integer of 64 bits.
     case aboveIntegers
     /// Equal to nothing, less than nothing, greater than nothing.
@@ -25,6 +26,7 @@ extension Checker {
                 guard let constant = try numeric(number, type, literal) else { throw mismatch(literal, type, name) }
                 return constant
             }
+            if type == .date, case .instant(let date, _) = literal.kind { return .between(floor: .date(date)) }
             guard case .value(let value) = literal.kind, value.scalarType == type else {
                 throw mismatch(literal, type, name)
             }
@@ -43,7 +45,8 @@ extension Checker {
         switch literal.kind {
         case .value(let value): value.kindName
         case .number(let digits): digits.utf8.allSatisfy { Lexer.isDigit($0) || $0 == 0x2D } ? "int" : "double"
-        case .object(let className, _): "Link<\(className)>"
+        case .instant: "date"
+        case .object: "link"
         }
     }
 
@@ -72,17 +75,17 @@ extension Checker {
             return integer(digits)
         case .float:
             let number = Float(digits) ?? .nan
+            guard !isFinite || number.isFinite else { throw beyondRange(digits, "floats", literal) }
             return number.isNaN ? .notANumber : .exact(.float(number == 0 ? 0 : number))
         case .double:
             let number = Double(digits) ?? .nan
+            guard !isFinite || number.isFinite else { throw beyondRange(digits, "doubles", literal) }
             return number.isNaN ? .notANumber : .exact(.double(number == 0 ? 0 : number))
         case .decimal:
             if digits == "nan" { return .notANumber }
             guard isFinite else { throw notFinite(digits, type, literal) }
             guard let number = Decimal(string: digits), !number.isNaN else {
-                throw QueryError(
-                    .typeMismatch, "the number \(digits.prefix(40)) is beyond the range of decimals",
-                    at: literal.position)
+                throw beyondRange(digits, "decimals", literal)
             }
             return .exact(.decimal(number))
         default:
@@ -96,12 +99,17 @@ extension Checker {
         return QueryError(.typeMismatch, "\(name) not supported for \(type.rawValue)", at: literal.position)
     }
 
+    private func beyondRange(_ digits: String, _ what: String, _ literal: LiteralSyntax) -> QueryError {
+        QueryError(
+            .typeMismatch, "the number \(digits.prefix(40)) is beyond the range of \(what)", at: literal.position)
+    }
+
     private func integer(_ digits: String) -> Constant {
         if let number = Int64(digits) { return .exact(.int(number)) }
         let number = Double(digits) ?? 0
         if let exact = Int64(exactly: number) { return .exact(.int(exact)) }
         if number >= 0x1p63 { return .aboveIntegers }
-        return .betweenIntegers(floor: number < -0x1p63 ? nil : Int64(number.rounded(.down)))
+        return .between(floor: number < -0x1p63 ? nil : .int(Int64(number.rounded(.down))))
     }
 
     // MARK: Links
@@ -117,6 +125,7 @@ extension Checker {
         case .value(.objectID(let id)): key = .id(id)
         case .value(let value): key = ObjectKey(primaryKey: value)
         case .number(let digits): key = Int64(digits).map { .int($0) }
+        case .instant: key = nil
         case .object(let className, let value):
             guard className == declared.name else {
                 throw QueryError(

@@ -19,16 +19,15 @@ struct ConstantComparison {
                 .syntax, "a comparison needs a property or a value on its left",
                 at: syntax.left.position ?? syntax.position)
         }
-        let value = try value(left)
         switch (right, syntax.comparison) {
         case (.literal(let right), let comparison) where comparison != .isIn && comparison != .between:
-            return try holds(value, comparison, self.value(right))
+            return try holds(left, comparison, right)
         case (.list(let literals, nil, _), .isIn):
-            for literal in literals where try holds(value, .equal, self.value(literal)) { return true }
+            for literal in literals where try holds(left, .equal, literal) { return true }
             return false
         case (.list(let literals, nil, _), .between) where literals.count == 2:
-            guard try holds(value, .greaterOrEqual, self.value(literals[0])) else { return false }
-            return try holds(value, .lessOrEqual, self.value(literals[1]))
+            guard try holds(left, .greaterOrEqual, literals[0]) else { return false }
+            return try holds(left, .lessOrEqual, literals[1])
         default:
             throw QueryError(
                 .typeMismatch, "\(syntax.comparison.rawValue) does not compare a constant with such a list",
@@ -37,14 +36,22 @@ struct ConstantComparison {
     }
 
     private func holds(
-        _ left: Value, _ comparison: ComparisonOperator, _ right: Value
+        _ leftLiteral: LiteralSyntax, _ comparison: ComparisonOperator, _ rightLiteral: LiteralSyntax
     ) throws(QueryError) -> Bool {
+        var (left, right) = (try value(leftLiteral), try value(rightLiteral))
+        if left == right, case .date = left {
+            // What is left of the dates orders them.
+            (left, right) = (.int(leftLiteral.nanoseconds), .int(rightLiteral.nanoseconds))
+        }
         let isComparable =
             left.isNull || right.isNull || left.scalarType == right.scalarType
             || left.scalarType?.isNumeric == true && right.scalarType?.isNumeric == true
         guard isComparable else {
+            let isText = left.scalarType == .string || right.scalarType == .string
             throw QueryError(
-                .typeMismatch, "unsupported comparison between type '\(left.kindName)' and type '\(right.kindName)'",
+                .typeMismatch,
+                "unsupported comparison between type '\(left.kindName)' and type '\(right.kindName)'"
+                    + (isText ? "; quotes make a string and never the name of a property" : ""),
                 at: syntax.position)
         }
         return ValueComparison(comparison, ignoresCase: syntax.ignoresCase).holds(left, right)
@@ -55,8 +62,16 @@ struct ConstantComparison {
         case .value(.decimal(let number)): return .double(Double(number.description) ?? .nan)
         case .value(let value): return value
         case .number(let digits): return Int64(digits).map { .int($0) } ?? .double(Double(digits) ?? .nan)
+        case .instant(let date, _): return .date(date)
         case .object:
             throw QueryError(.typeMismatch, "an object compares with links only", at: literal.position)
         }
+    }
+}
+
+extension LiteralSyntax {
+    /// How many nanoseconds a date is after a microsecond.
+    fileprivate var nanoseconds: Int64 {
+        if case .instant(_, let nanoseconds) = kind { Int64(nanoseconds) } else { 0 }
     }
 }

@@ -50,7 +50,7 @@ struct OperandSide {
     ) -> Query.Predicate {
         switch constant {
         case .notANumber: return comparison == .notEqual ? always(quantifier) : never(quantifier)
-        case .betweenIntegers(let floor): return leaf(quantifier, comparison, between: floor)
+        case .between(let floor): return leaf(quantifier, comparison, between: floor)
         case .aboveIntegers:
             switch comparison {
             case .notEqual: return always(quantifier)
@@ -63,14 +63,14 @@ struct OperandSide {
         }
     }
 
-    /// A comparison with a number between two integers, or below all of them.
+    /// A comparison with a number between two integers or below all of them, or a date between two microseconds.
     private func leaf(
-        _ quantifier: Query.Comparison.Quantifier, _ comparison: ComparisonOperator, between floor: Int64?
+        _ quantifier: Query.Comparison.Quantifier, _ comparison: ComparisonOperator, between floor: Value?
     ) -> Query.Predicate {
         switch (comparison, floor) {
         case (.notEqual, _): always(quantifier)
-        case (.less, let floor?), (.lessOrEqual, let floor?): make(quantifier, .lessOrEqual, .int(floor))
-        case (.greater, let floor?), (.greaterOrEqual, let floor?): make(quantifier, .greater, .int(floor))
+        case (.less, let floor?), (.lessOrEqual, let floor?): make(quantifier, .lessOrEqual, floor)
+        case (.greater, let floor?), (.greaterOrEqual, let floor?): make(quantifier, .greater, floor)
         case (.greater, nil), (.greaterOrEqual, nil): notNull(quantifier)
         default: never(quantifier)
         }

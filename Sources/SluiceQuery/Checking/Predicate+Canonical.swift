@@ -110,12 +110,6 @@ extension Query.Comparison.Operand {
                 right.parenthesesDepth + (right.needsParentheses(in: operation, isRight: true) ? 1 : 0))
         }
     }
-
-    /// How many sums and products stand within each other.
-    var arithmeticDepth: Int {
-        guard case .arithmetic(_, let left, let right, _) = self else { return 0 }
-        return max(left.arithmeticDepth, right.arithmeticDepth) + 1
-    }
 }
 
 extension ArithmeticOperator {

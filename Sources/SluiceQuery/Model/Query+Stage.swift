@@ -22,6 +22,15 @@ extension Query {
         package let filter: Filter
     }
 
+    /// What the first stage leaves, as a query of its own, if that stage is a limit; else nil.
+    package func leading(schema: Schema) -> Query? {
+        guard case .limit = stages.first?.filter, var syntax = try? QuerySyntax.parse(canonicalText),
+            let end = syntax.clauses.firstIndex(where: { if case .limit = $0 { true } else { false } })
+        else { return nil }
+        syntax.clauses.removeSubrange((end + 1)...)
+        return try? Query(syntax, schema: schema)
+    }
+
     /// The results among all that match, in the order of the query: what its stages, or its limit, leave.
     ///
     /// Costs a sort for each stage, and one more.

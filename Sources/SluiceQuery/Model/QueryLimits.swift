@@ -4,8 +4,10 @@ package enum QueryLimits {
     package static let textLengthMax = 65_536
     /// Parentheses and negations within each other.
     package static let depthMax = 64
-    /// Sums and products within each other.
-    package static let arithmeticDepthMax = 64
+    /// Numbers on one side of a comparison that arithmetic puts together: SQLite takes 127 arguments of a function.
+    package static let arithmeticTermCountMax = 64
+    /// Links and collections that the arithmetic of one side goes through: SQLite joins 64 tables, two for each.
+    package static let arithmeticLinkCountMax = 30
     /// Subqueries within each other.
     package static let subqueryDepthMax = 8
     /// Clauses that leave results out, of a query with DISTINCT or with SORT after LIMIT.

@@ -2,7 +2,7 @@ internal import SluiceModel
 
 extension Lexer {
     /// `T<seconds>:<nanoseconds>` since 1970; nil if something else begins here.
-    mutating func secondsLiteral() throws(QueryError) -> Timestamp? {
+    mutating func secondsLiteral() throws(QueryError) -> Token.Kind? {
         let start = position
         position += 1
         guard let seconds = signedNumber(), byte() == UInt8(ascii: ":") else {
@@ -20,17 +20,29 @@ extension Lexer {
         guard second == 0 || nanosecond == 0 || (second < 0) == (nanosecond < 0) else {
             throw QueryError(.syntax, "found a date whose seconds and nanoseconds differ in sign", at: start)
         }
-        return try timestamp(seconds: second, nanoseconds: nanosecond, at: start)
+        return try date(seconds: second, nanoseconds: nanosecond, at: start)
     }
 
     /// `Y-M-D@H:M:S[:nanoseconds]`, with `T` for `@`, or ISO 8601 with a fraction and a zone; nil if none begins here.
-    mutating func dateLiteral() throws(QueryError) -> Timestamp? {
+    mutating func dateLiteral() throws(QueryError) -> Token.Kind? {
         let start = position
         guard let year = field(digits: 6), skip("-"), let month = field(digits: 2), skip("-"),
-            let day = field(digits: 2), skip("@") || skip("T")
+            let day = field(digits: 2)
         else {
             position = start
             return nil
+        }
+        guard skip("@") || skip("T") else {
+            // Nobody subtracts like this: 2013-01-31.
+            let isDate = position - start == "2013-01-31".utf8.count && (1900...9999).contains(year)
+            guard isDate, (1...12).contains(month), (1...31).contains(day) else {
+                position = start
+                return nil
+            }
+            throw QueryError(
+                .syntax,
+                "found a date without time; write \(text(start..<position))@00:00:00 (a difference has blanks)",
+                at: start)
         }
         guard let hour = field(digits: 2), skip(":"), let minute = field(digits: 2), skip(":"),
             let second = field(digits: 2)
@@ -54,21 +66,23 @@ extension Lexer {
         if let next = byte(), Self.isIdentifierStart(next) || Self.isDigit(next) {
             throw QueryError(.syntax, "found a date followed by '\(text(position..<position + 1))'", at: start)
         }
-        return try timestamp(seconds: seconds, nanoseconds: nanoseconds, at: start)
+        return try date(seconds: seconds, nanoseconds: nanoseconds, at: start)
     }
 
-    /// The nearest microsecond.
-    private func timestamp(seconds: Int64, nanoseconds: Int64, at start: Int) throws(QueryError) -> Timestamp {
+    /// A microsecond, or what is between two.
+    private func date(seconds: Int64, nanoseconds: Int64, at start: Int) throws(QueryError) -> Token.Kind {
         let (micros, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
-        let rounded = (nanoseconds + (nanoseconds < 0 ? -500 : 500)) / 1_000
-        let (sum, exceeded) = micros.addingReportingOverflow(rounded)
+        let rest = (nanoseconds % 1_000 + 1_000) % 1_000
+        let (sum, exceeded) = micros.addingReportingOverflow((nanoseconds - rest) / 1_000)
         guard !overflow, !exceeded else {
             throw QueryError(.syntax, "found a date beyond some 292,000 years from 1970", at: start)
         }
-        return Timestamp(microseconds: sum)
+        let date = Timestamp(microseconds: sum)
+        return rest == 0 ? .value(.date(date)) : .instant(date, nanoseconds: Int(rest))
     }
 
-    /// Nanoseconds after `:` or the digits after `.`; 0 if neither follows.
+    /// Nanoseconds after `:` or the digits after `.`, where what is less than one counts as one between microseconds; 0 if
+    /// neither follows.
     private mutating func fraction(at start: Int) throws(QueryError) -> Int64 {
         if skip(":") {
             guard let nanoseconds = field(digits: 9) else {
@@ -80,12 +94,14 @@ extension Lexer {
         position += 1
         var nanoseconds: Int64 = 0
         var scale: Int64 = 100_000_000
+        var isBeyond = false
         while let byte = byte(), Self.isDigit(byte) {
             nanoseconds += Int64(byte - 0x30) * scale
+            isBeyond = isBeyond || scale == 0 && byte != 0x30
             scale /= 10
             position += 1
         }
-        return nanoseconds
+        return isBeyond && nanoseconds % 1_000 == 0 ? nanoseconds + 1 : nanoseconds
     }
 
     /// Seconds east of UTC; 0 if no zone follows.

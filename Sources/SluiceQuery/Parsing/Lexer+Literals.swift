@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import SluiceModel
 
 extension Lexer {
-    /// `12`, `0xFF`, `10.`, `.034`, `1e3`, `2.5f`.
+    /// `12`, `0xFF`, `10.`, `.034`, `1e3`, `2.5f`; with a point or an exponent unless it is written as whole.
     mutating func number() throws(QueryError) -> Token.Kind {
         let start = position
         var digits = ""
@@ -23,8 +23,13 @@ extension Lexer {
                 let fraction = skipDigits()
                 digits += "." + (fraction.isEmpty ? "0" : fraction)
             }
-            digits += exponent()
-            if byte() == UInt8(ascii: "f") || byte() == UInt8(ascii: "F") { position += 1 }
+            let isWhole = !digits.utf8.contains(UInt8(ascii: "."))
+            let exponent = exponent()
+            if byte() == UInt8(ascii: "f") || byte() == UInt8(ascii: "F") {
+                position += 1
+                if isWhole { digits += ".0" }
+            }
+            digits += exponent
         }
         if let next = byte(), Self.isIdentifierStart(next) || Self.isDigit(next) {
             throw QueryError(

@@ -40,7 +40,7 @@ struct Lexer {
         guard let first = byte() else { return .end }
         switch first {
         case UInt8(ascii: "T"):
-            if let literal = try secondsLiteral() { return .value(.date(literal)) }
+            if let literal = try secondsLiteral() { return literal }
         case UInt8(ascii: "B"):
             if bytes[position...].starts(with: "B64".utf8), let quote = byte(3), Self.isQuote(quote) {
                 return .value(.data(try base64Literal()))
@@ -55,7 +55,7 @@ struct Lexer {
         default: break
         }
         if Self.isDigit(first) {
-            if let date = try dateLiteral() { return .value(.date(date)) }
+            if let date = try dateLiteral() { return date }
             return try number()
         }
         if Self.isQuote(first) { return .string(try string()) }
@@ -73,6 +73,7 @@ struct Lexer {
     }
 
     private mutating func identifier() throws(QueryError) -> Token.Kind {
+        let start = position
         var name: [UInt8] = []
         var isEscaped = false
         while let byte = byte(), Self.isIdentifierStart(byte) || Self.isDigit(byte) {
@@ -89,6 +90,14 @@ struct Lexer {
             position += 1
         }
         let identifier = String(decoding: name, as: UTF8.self)
+        if let blank = identifier.unicodeScalars.first(where: { $0.properties.isWhitespace || $0 == "\u{FEFF}" }),
+            !isEscaped
+        {
+            let number = String(blank.value, radix: 16, uppercase: true)
+            throw QueryError(
+                .syntax, "found the character U+\(number) in a name; only space, tab and line breaks separate",
+                at: start)
+        }
         if !isEscaped, let call = try call(identifier.uppercased()) { return call }
         return .identifier(identifier, isEscaped: isEscaped)
     }

@@ -8,7 +8,7 @@ extension Parser {
         switch token.kind {
         case .symbol("{"): return try list(quantifier: nil, position: position)
         case .identifier(_, isEscaped: false):
-            if let quantifier, canFollowQuantifier(peek()) {
+            if let quantifier, canFollowQuantifier(peek()), !isOperator(peek(), before: peek(2)) {
                 advance()
                 switch token.kind {
                 case .symbol("{"): return try list(quantifier: quantifier, position: position)
@@ -62,6 +62,23 @@ extension Parser {
         if token.isUniformKeyword("ALL") { return .all }
         return token.isUniformKeyword("NONE") ? PathSyntax.Quantifier.none : nil
     }
+
+    /// Whether a word is an operator or a clause and no property: what looks like a quantifier before it is a name.
+    private func isOperator(_ token: Token, before next: Token) -> Bool {
+        guard let keyword = token.keyword, Self.words.contains(keyword) else { return false }
+        switch next.kind {
+        case .symbol("("), .symbol("{"), .symbol("!"), .symbol("-"), .symbol("+"): return true
+        case .symbol, .end: return false
+        case .identifier:
+            return !["IN", "BETWEEN", "BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE"].contains(next.keyword)
+        default: return true
+        }
+    }
+
+    private static let words: Set<String> = [
+        "AND", "OR", "IN", "BETWEEN", "BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE", "SORT", "DISTINCT", "LIMIT",
+        "EXCLUDE",
+    ]
 
     private func canFollowQuantifier(_ token: Token) -> Bool {
         switch token.kind {
@@ -128,7 +145,7 @@ extension Parser {
 
     private var isLiteral: Bool {
         switch token.kind {
-        case .number, .string, .value, .call: return true
+        case .number, .string, .value, .instant, .call: return true
         case .symbol(let symbol): return symbol == "-" || symbol == "+"
         case .identifier:
             if Self.constants[token.keyword ?? ""] != nil { return true }
@@ -173,6 +190,9 @@ extension Parser {
         case .value(let value):
             advance()
             return .value(value)
+        case .instant(let date, let nanoseconds):
+            advance()
+            return .instant(date, nanoseconds: nanoseconds)
         case .call("UUID", let digits):
             guard digits.utf8.count == 36, let uuid = UUID(uuidString: digits) else {
                 throw QueryError(
@@ -230,7 +250,7 @@ extension Parser {
         switch try literalKind(isNegative: sign()) {
         case .value(let value): key = value
         case .number(let digits): key = Int64(digits).map { .int($0) }
-        case .object: key = nil
+        case .object, .instant: key = nil
         }
         guard let key else { throw QueryError(.typeMismatch, "an object's key is no fraction or object", at: start) }
         try expect(")", "to close obj(…)")

@@ -48,10 +48,16 @@ extension Parser {
                 return
             }
             advance()
+            let classPosition = token.position
             let className = try self.name("the name of a class after @links")
             try expect(".", "after the class of @links")
+            let propertyPosition = token.position
             let property = try self.name("the name of a link property after the class of @links")
-            components.append(.init(.backlink(className: className, property: property), position: position))
+            var component = PathSyntax.Component(
+                .backlink(className: className, property: property), position: position)
+            component.classPosition = classPosition
+            component.propertyPosition = propertyPosition
+            components.append(component)
         default:
             throw unexpected("the name of a property")
         }

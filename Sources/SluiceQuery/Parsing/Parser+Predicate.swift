@@ -13,9 +13,30 @@ extension Parser {
     }
 
     private func condition(_ parsed: Parsed) throws(QueryError) -> PredicateSyntax {
-        guard case .predicate(let predicate) = parsed else { throw unexpected("a comparison operator") }
+        guard case .predicate(let predicate) = parsed else { throw missingOperator(parsed) }
         return predicate
     }
+
+    /// The error of finding something else where a comparison needs its operator.
+    private func missingOperator(_ parsed: Parsed) -> QueryError {
+        var hint = hint(among: Self.operators)
+        switch token.keyword {
+        case "IS": hint = "; write == NULL or != NULL"
+        case "NOT": hint = "; write NOT before the property, as in NOT name IN {'a'}"
+        default: break
+        }
+        if case .operand(.path(let path)) = parsed, path.components.count == 1,
+            case .property(let name) = path.components[0].kind, Self.uniform.contains(name.uppercased())
+        {
+            hint = "; '\(name)' is written \(name.uppercased()) or \(name.lowercased())"
+        }
+        return unexpected("a comparison operator\(hint)")
+    }
+
+    private static let operators = ["IN", "BETWEEN", "BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE"]
+
+    /// The keywords that are all upper or all lower case.
+    private static let uniform: Set<String> = ["NOT", "ANY", "SOME", "ALL", "NONE"]
 
     private mutating func disjunction() throws(QueryError) -> Parsed {
         let first = try conjunction()
@@ -43,11 +64,13 @@ extension Parser {
 
     private mutating func negation() throws(QueryError) -> Parsed {
         guard token.isSymbol("!") || token.isUniformKeyword("NOT") else { return try comparison() }
-        try enter()
+        // With the parenthesis that follows it is one.
+        let isAlone = !peek().isSymbol("(")
+        if isAlone { try enter() }
         advance()
         let parsed = try negation()
         let operand = try condition(parsed)
-        leave()
+        if isAlone { leave() }
         return .predicate(.not(operand))
     }
 
@@ -66,6 +89,9 @@ extension Parser {
         let start = token.position
         guard case .operand(let right) = try sum() else {
             throw QueryError(.syntax, "found a condition, expected a value or a property to compare with", at: start)
+        }
+        if comparison == .between, case .literal = right, token.keyword == "AND" {
+            throw QueryError(.syntax, "BETWEEN takes a list of two values, as in {1, 5}", at: start)
         }
         return .predicate(
             .comparison(ComparisonSyntax(left, comparison, right, ignoresCase: ignoresCase, position: position)))

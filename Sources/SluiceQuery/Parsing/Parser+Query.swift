@@ -21,20 +21,36 @@ extension Parser {
                 advance()
                 syntax.predicate = try predicate()
             } else if !token.isEnd, !isAtClause {
-                throw unexpected("WHERE, SORT, LIMIT, EXCLUDE or the end of the query after the class '\(name)'")
+                try checkClause()
+                let nearest = hint(among: ["WHERE"] + Self.clauses)
+                throw unexpected(
+                    "WHERE, SORT, DISTINCT, LIMIT, EXCLUDE or the end of the query after the class "
+                        + "'\(Checker.short(name))'\(nearest)")
             }
         }
         while isAtClause { syntax.clauses.append(try clause()) }
         guard token.isEnd else {
-            throw unexpected("AND, OR, SORT, LIMIT, EXCLUDE or the end of the query")
+            try checkClause()
+            let nearest = hint(among: ["AND", "OR"] + Self.clauses)
+            throw unexpected("AND, OR, SORT, DISTINCT, LIMIT, EXCLUDE or the end of the query\(nearest)")
         }
         return syntax
+    }
+
+    private static let clauses = ["SORT", "DISTINCT", "LIMIT", "EXCLUDE"]
+
+    /// Refuses a clause that lacks its parenthesis.
+    private mutating func checkClause() throws(QueryError) {
+        guard let keyword = token.keyword, Self.clauses.contains(keyword) else { return }
+        advance()
+        throw unexpected("'(' after \(keyword), as in \(keyword)(\(keyword == "LIMIT" ? "20" : "name"))")
     }
 
     private mutating func objectID(_ digits: String) throws(QueryError) -> ObjectID {
         guard let id = ObjectID(digits) else {
             throw QueryError(
-                .syntax, "found '\(digits)' as an object's id, expected 32 hexadecimal digits", at: token.position)
+                .syntax, "found '\(digits)' as an object's id, expected 32 hexadecimal digits",
+                at: token.position + "OBJECT(".utf8.count)
         }
         advance()
         return id
@@ -42,7 +58,7 @@ extension Parser {
 
     private var isAtClause: Bool {
         guard let keyword = token.keyword, peek().isSymbol("(") else { return false }
-        return ["SORT", "LIMIT", "DISTINCT", "EXCLUDE"].contains(keyword)
+        return Self.clauses.contains(keyword)
     }
 
     private mutating func clause() throws(QueryError) -> QuerySyntax.Clause {

@@ -42,6 +42,12 @@ struct Parser {
         QueryError(.syntax, "found \(describe(token)), expected \(expectation)", at: token.position)
     }
 
+    /// The keyword that the current token may have been meant for; "" if none comes near.
+    func hint(among keywords: [String]) -> String {
+        guard case .identifier(let name, isEscaped: false) = token.kind else { return "" }
+        return NearestName.find(name, among: keywords).map { "; did you mean '\($0)'?" } ?? ""
+    }
+
     func describe(_ token: Token) -> String {
         if token.isEnd { return "the end of the query" }
         let source = String(decoding: text[token.range], as: UTF8.self)

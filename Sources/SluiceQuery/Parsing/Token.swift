@@ -10,6 +10,8 @@ struct Token {
         case string(String)
         /// A date or data.
         case value(Value)
+        /// A date between two microseconds: so many nanoseconds, 1 to 999, after one.
+        case instant(Timestamp, nanoseconds: Int)
         /// `uuid(…)`, `oid(…)` or `OBJECT(…)`: the name in upper case and what is in the parentheses.
         case call(String, String)
         /// `$name`, without the `$`.

@@ -1,39 +1,102 @@
 package import SluiceModel
 
-/// What an arithmetic function of SQL is to do, as one number: operation and types.
-package struct ArithmeticCode: Sendable {
-    package let operation: ArithmeticOperator
-    package let left: ScalarType
-    package let right: ScalarType
-    package let result: ScalarType
-
-    package init(operation: ArithmeticOperator, left: ScalarType, right: ScalarType, result: ScalarType) {
-        self.operation = operation
-        self.left = left
-        self.right = right
-        self.result = result
+/// What the arithmetic function of SQL is to do with its arguments, in postfix order.
+package struct ArithmeticProgram: Sendable {
+    private enum Instruction {
+        /// The next argument.
+        case take(ScalarType)
+        case apply(ArithmeticOperator, result: ScalarType)
     }
 
-    /// Nil for what ``number`` never is.
-    package init?(number: Int64) {
-        let operations = ArithmeticOperator.allCases
-        guard number >= 0, number < Int64(operations.count) << 12, let left = ScalarType(code: Int(number >> 8 & 15)),
-            let right = ScalarType(code: Int(number >> 4 & 15)), let result = ScalarType(code: Int(number & 15))
-        else { return nil }
-        self.init(operation: operations[Int(number >> 12)], left: left, right: right, result: result)
+    private var instructions: [Instruction] = []
+
+    /// A program of the terms of arithmetic, in their order.
+    package init(_ operand: Query.Comparison.Operand) { add(operand) }
+
+    private mutating func add(_ operand: Query.Comparison.Operand) {
+        if case .arithmetic(let operation, let left, let right, let type) = operand {
+            add(left)
+            add(right)
+            instructions.append(.apply(operation, result: type))
+        } else if case .scalar(let type) = operand.type {
+            instructions.append(.take(type))
+        }
     }
 
-    package var number: Int {
-        let operation = ArithmeticOperator.allCases.firstIndex(of: operation) ?? 0
-        return operation << 12 | left.code << 8 | right.code << 4 | result.code
+    /// Reads a program; nil for what ``text`` never is.
+    package init?(text: String) {
+        var bytes = Array(text.utf8)[...]
+        var depth = 0
+        while let byte = bytes.popFirst() {
+            let symbol = String(decoding: [byte], as: UTF8.self)
+            if let operation = ArithmeticOperator(rawValue: symbol) {
+                guard depth > 1, let type = bytes.popFirst().flatMap(ScalarType.init(letter:)) else { return nil }
+                instructions.append(.apply(operation, result: type))
+                depth -= 1
+            } else {
+                guard let type = ScalarType(letter: byte) else { return nil }
+                instructions.append(.take(type))
+                depth += 1
+            }
+        }
+        guard depth == 1 else { return nil }
+    }
+
+    /// A letter for each term, an operator and the letter of its result for each operation: `id+d`.
+    package var text: String {
+        var bytes: [UInt8] = []
+        for instruction in instructions {
+            switch instruction {
+            case .take(let type): bytes.append(type.letter)
+            case .apply(let operation, let type): bytes += Array(operation.rawValue.utf8) + [type.letter]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// What the function returns.
-    package func apply(_ left: SQLBinding, _ right: SQLBinding) -> SQLBinding {
-        guard let leftValue = left.value(of: self.left), let rightValue = right.value(of: self.right) else {
-            return .null
+    ///
+    /// - Parameter argument: the arguments after the program, asked for once each and in order; null for one too many.
+    package func run(_ argument: (Int) -> SQLBinding) -> SQLBinding {
+        var stack: [Value] = []
+        var taken = 0
+        for instruction in instructions {
+            switch instruction {
+            case .take(let type):
+                stack.append(argument(taken).value(of: type) ?? .null)
+                taken += 1
+            case .apply(let operation, let type):
+                guard let right = stack.popLast(), let left = stack.popLast() else { return .null }
+                stack.append(Arithmetic.apply(operation, left, right, as: type))
+            }
         }
-        return SQLBinding(Arithmetic.apply(operation, leftValue, rightValue, as: result)) ?? .null
+        return stack.last.flatMap { SQLBinding($0) } ?? .null
+    }
+}
+
+extension Query.Comparison.Operand {
+    /// What arithmetic computes with, from left to right; of anything else itself.
+    var terms: [Query.Comparison.Operand] {
+        guard case .arithmetic(_, let left, let right, _) = self else { return [self] }
+        return left.terms + right.terms
+    }
+}
+
+extension ScalarType {
+    /// The letter of a type of numbers; `?` for others.
+    fileprivate var letter: UInt8 {
+        switch self {
+        case .int: UInt8(ascii: "i")
+        case .float: UInt8(ascii: "f")
+        case .double: UInt8(ascii: "d")
+        case .decimal: UInt8(ascii: "m")
+        default: UInt8(ascii: "?")
+        }
+    }
+
+    fileprivate init?(letter: UInt8) {
+        guard let type = Self.allCases.first(where: { $0.isNumeric && $0.letter == letter }) else { return nil }
+        self = type
     }
 }
 

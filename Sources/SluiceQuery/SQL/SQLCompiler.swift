@@ -47,12 +47,14 @@ package struct SQLCompiler: Sendable {
         limit: Int? = nil
     ) -> SQLStatement {
         precondition(query.classIndex >= 0, "a query of one object by its id is a lookup, not a statement")
-        var builder = SQLConditionBuilder(schema: schema, layout: layout, looksUp: restriction != nil)
         let root = Self.rootAlias
+        var builder = SQLConditionBuilder(
+            schema: schema, layout: layout, looksUp: restriction != nil,
+            root: SQLConditionBuilder.Scope(alias: root, classIndex: query.classIndex))
         var statement = from(query, root)
         if case .result = order, !query.stages.isEmpty {
-            let remaining = members(of: query, after: query.stages.count, restrictsLookups: restriction != nil)
-            statement = "\(statement) AND \(sql: root)._row IN (\(remaining))"
+            let remaining = members(of: query, &builder)
+            statement = "\(statement) AND \(sql: root)._row IN (SELECT _row FROM \(sql: remaining))"
         } else if case .constant(true) = query.predicate {
         } else {
             statement = "\(statement) AND (\(builder.condition(query.predicate)))"
@@ -73,38 +75,44 @@ package struct SQLCompiler: Sendable {
         }
         if let rowLimit { statement = "\(statement) LIMIT \(.integer(Int64(rowLimit)))" }
         switch output {
-        case .rows: return "SELECT \(sql: root)._row\(statement)"
-        case .columns(let columns): return "SELECT \(sql: columns.joined(separator: ", "))\(statement)"
-        case .count where rowLimit == nil: return "SELECT count(*)\(statement)"
-        case .count: return "SELECT count(*) FROM (SELECT 1\(statement))"
+        case .rows: statement = "SELECT \(sql: root)._row\(statement)"
+        case .columns(let columns): statement = "SELECT \(sql: columns.joined(separator: ", "))\(statement)"
+        case .count where rowLimit == nil: statement = "SELECT count(*)\(statement)"
+        case .count: statement = "SELECT count(*) FROM (SELECT 1\(statement))"
         }
-    }
-
-    /// The query's predicate as an expression over the root's columns, true where it holds and false or null elsewhere.
-    package func condition(_ query: Query) -> SQLStatement {
-        var builder = SQLConditionBuilder(schema: schema, layout: layout, looksUp: true)
-        return builder.condition(query.predicate)
+        return builder.statement(statement)
     }
 
     private func from(_ query: Query, _ alias: String) -> SQLStatement {
         " FROM \(sql: layout.table(schema[query.classIndex].name)) \(sql: alias) WHERE \(sql: alias)._state = 1"
     }
 
-    /// The local row ids of what so many stages leave.
-    private func members(of query: Query, after count: Int, restrictsLookups: Bool) -> SQLStatement {
-        let alias = "s\(count)"
-        var builder = SQLConditionBuilder(schema: schema, layout: layout, looksUp: restrictsLookups, root: alias)
-        let stage = query.stages[count - 1]
-        let condition: SQLStatement =
-            count == 1
-            ? "(\(builder.condition(query.predicate)))"
-            : "\(sql: alias)._row IN (\(members(of: query, after: count - 1, restrictsLookups: restrictsLookups)))"
-        let source: SQLStatement = "\(from(query, alias)) AND \(condition)"
+    /// Adds a table expression for each stage; returns the name of the last, whose `_row` is what the stages leave.
+    private func members(of query: Query, _ builder: inout SQLConditionBuilder) -> String {
+        let outer = builder.scopes
+        defer { builder.scopes = outer }
+        var remaining: String?
+        for (index, stage) in query.stages.enumerated() {
+            let alias = "s\(index + 1)"
+            builder.scopes = [SQLConditionBuilder.Scope(alias: alias, classIndex: query.classIndex)]
+            let condition: SQLStatement =
+                remaining.map { "\(sql: alias)._row IN (SELECT _row FROM \(sql: $0))" }
+                ?? "(\(builder.condition(query.predicate)))"
+            let source: SQLStatement = "\(from(query, alias)) AND \(condition)"
+            remaining = builder.express(members(of: query, stage, alias, source, &builder))
+        }
+        return remaining ?? ""
+    }
+
+    private func members(
+        of query: Query, _ stage: Query.Stage, _ alias: String, _ source: SQLStatement,
+        _ builder: inout SQLConditionBuilder
+    ) -> SQLStatement {
         let keys = stage.order.map { (query.positionPaths[$0.position], $0.isAscending) }
         let order = order(of: query, by: keys, &builder)
         switch stage.filter {
         case .limit(let limit):
-            return "SELECT \(sql: alias)._row\(source) ORDER BY \(order) LIMIT \(.integer(Int64(limit)))"
+            return "SELECT \(sql: alias)._row AS _row\(source) ORDER BY \(order) LIMIT \(.integer(Int64(limit)))"
         case .distinct(let positions):
             var values: [SQLStatement] = []
             for position in positions { values.append(builder.value(of: query.positionPaths[position])) }
@@ -120,7 +128,7 @@ package struct SQLCompiler: Sendable {
         of query: Query, by keys: [(path: Query.Path, isAscending: Bool)], _ builder: inout SQLConditionBuilder
     ) -> SQLStatement {
         let declared = schema[query.classIndex]
-        let root = builder.scopes[0]
+        let root = builder.scopes[0].alias
         var terms: [SQLStatement] = []
         var isUnique = false
         for key in keys {

@@ -6,8 +6,7 @@ extension SQLConditionBuilder {
         _ path: Query.Path, from index: Int, alias: String, _ test: SQLTest
     ) -> SQLStatement {
         guard index < path.steps.count else { return leaf(path, alias: alias, test) }
-        if index == 0, path.isToMany, path.steps.count > 3 {
-            // Joined, since SQLite's parser does not take statements nested as deep as paths.
+        if index == 0, path.isToMany, test.isOfExpression {
             let rows = rows(of: path, from: alias)
             return rows.exists(elementTest(test, rows.value, path.type), isAll: false)
         }
@@ -34,9 +33,7 @@ extension SQLConditionBuilder {
         let step = path.steps[index]
         let alias = nextAlias()
         let inner = condition(path, from: index + 1, alias: alias, test)
-        return looksUp
-            ? "EXISTS \(object(alias, step.targetClass, "1", where: "\(sql: alias)._row = \(link) AND (\(inner))"))"
-            : "\(link) IN \(object(alias, step.targetClass, "\(sql: alias)._row", where: "(\(inner))"))"
+        return leads(link, to: alias, ofClass: step.targetClass, where: inner)
     }
 
     /// Whether an object links here from which the rest of the path passes.
@@ -45,7 +42,8 @@ extension SQLConditionBuilder {
     ) -> SQLStatement {
         let step = path.steps[index]
         let linking = nextAlias()
-        let inner = condition(path, from: index + 1, alias: linking, test)
+        let condition = condition(path, from: index + 1, alias: linking, test)
+        let inner = shallow(condition, on: linking, ofClass: step.classIndex)
         guard !looksUp else {
             let link = linksTo(alias, step.classIndex, step.property, from: linking)
             return "EXISTS \(object(linking, step.classIndex, "1", where: "\(link) AND (\(inner))"))"
@@ -97,6 +95,12 @@ extension SQLConditionBuilder {
             }
             return linkTest("\(sql: column(property, path.leafClass, alias))", target, test)
         case .object: return elementTest(test, "\(sql: alias)._row", path.type)
+        case .count, .backlinkCount, .subquery:
+            if let wantsSome = test.wantsSome {
+                let exists = existence(path, alias: alias)
+                return wantsSome ? exists : "(\(exists)) IS NOT TRUE"
+            }
+            fallthrough
         default:
             return test.condition(value(of: path, from: path.steps.count, alias: alias), path.type)
         }

@@ -4,26 +4,26 @@ extension SQLConditionBuilder {
     /// The value of a side that has one.
     mutating func value(of operand: Query.Comparison.Operand) -> SQLStatement {
         switch operand {
-        case .path(let path): value(of: path)
-        case .constant(let value): "\(SQLBinding(value) ?? .null)"
-        case .list: "NULL"
-        case .arithmetic(let operation, let left, let right, let type):
-            arithmetic(operation, (value(of: left), left), (value(of: right), right), type)
+        case .path(let path): return shallow(value: value(of: path))
+        case .constant(let value): return "\(SQLBinding(value) ?? .null)"
+        case .list: return "NULL"
+        case .arithmetic:
+            var values: [SQLStatement] = []
+            for term in operand.terms { values.append(value(of: term)) }
+            return arithmetic(operand, values)
         }
     }
 
-    func arithmetic(
-        _ operation: ArithmeticOperator, _ left: (value: SQLStatement, operand: Query.Comparison.Operand),
-        _ right: (value: SQLStatement, operand: Query.Comparison.Operand), _ type: ScalarType
-    ) -> SQLStatement {
-        let code = ArithmeticCode(
-            operation: operation, left: left.operand.scalarType, right: right.operand.scalarType, result: type)
-        return "\(sql: TableLayout.Function.arithmetic)(\(sql: String(code.number)), \(left.value), \(right.value))"
+    /// What arithmetic yields of the values of its terms: one function, since SQLite's parser does not take functions
+    /// within each other as deep as sums.
+    func arithmetic(_ operand: Query.Comparison.Operand, _ values: [SQLStatement]) -> SQLStatement {
+        let program = ArithmeticProgram(operand)
+        return "\(sql: TableLayout.Function.arithmetic)('\(sql: program.text)', \(.joined(values, by: ", ")))"
     }
 
     /// The value of a path that has one, as an expression over the object that it begins at.
     mutating func value(of path: Query.Path) -> SQLStatement {
-        value(of: path, from: 0, alias: scopes[path.scope])
+        value(of: path, from: 0, alias: scopes[path.scope].alias)
     }
 
     mutating func value(of path: Query.Path, from index: Int, alias: String) -> SQLStatement {
@@ -91,14 +91,43 @@ extension SQLConditionBuilder {
     }
 
     private mutating func count(_ subquery: Query.Subquery) -> SQLStatement {
+        let (rows, condition) = objects(of: subquery)
+        return rows.select("count(*)", where: condition)
+    }
+
+    /// Whether there is any of what a count counts.
+    mutating func existence(_ path: Query.Path, alias: String) -> SQLStatement {
+        switch path.leaf {
+        case .count(let property):
+            let element = nextAlias()
+            let table = collection(property, path.leafClass)
+            return "EXISTS \(subquery(table, element, "1", where: "\(sql: element).owner = \(sql: alias)._row"))"
+        case .backlinkCount(let backlinks):
+            var conditions: [SQLStatement] = []
+            for backlink in backlinks {
+                let linking = nextAlias()
+                let link = linksTo(alias, backlink.classIndex, backlink.property, from: linking)
+                conditions.append("EXISTS \(object(linking, backlink.classIndex, "1", where: link))")
+            }
+            return conditions.isEmpty ? "0" : .balanced(conditions[...], by: " OR ")
+        case .subquery(let subquery):
+            let (rows, condition) = objects(of: subquery)
+            return "EXISTS \(rows.select("1", where: condition))"
+        default: preconditionFailure("only counts ask for existence")
+        }
+    }
+
+    /// The objects that a subquery counts, and the condition on them.
+    private mutating func objects(of subquery: Query.Subquery) -> (SQLRows, SQLStatement) {
         let collection = subquery.collection
-        let rows = rows(of: collection, from: scopes[collection.scope], joinsAll: true)
+        let rows = rows(of: collection, from: scopes[collection.scope].alias, joinsAll: true)
         let outer = scopes
         // The last table joined is that of the objects counted.
-        scopes = scopes.prefix(subquery.scope) + [String(rows.value.text.dropLast("._row".count))]
-        let condition = condition(subquery.predicate)
+        let alias = String(rows.value.text.dropLast("._row".count))
+        scopes = scopes.prefix(subquery.scope) + [Scope(alias: alias, classIndex: collection.leafClass)]
+        let condition = shallow(condition(subquery.predicate), SQLDepth.innerMax)
         scopes = outer
-        return rows.select("count(*)", where: condition)
+        return (rows, condition)
     }
 
     // MARK: Whole collections
@@ -163,12 +192,5 @@ extension SQLConditionBuilder {
             of: Query.Path(
                 scope: path.scope, steps: path.steps, leafClass: path.leafClass, leaf: .object,
                 type: .link(path.leafClass), canBeNull: true, text: ""))
-    }
-}
-
-extension Query.Comparison.Operand {
-    /// The type of numbers.
-    fileprivate var scalarType: ScalarType {
-        if case .scalar(let type) = type { type } else { .int }
     }
 }

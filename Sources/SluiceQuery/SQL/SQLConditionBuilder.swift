@@ -9,11 +9,19 @@ struct SQLConditionBuilder {
     let layout: TableLayout
     /// Whether paths become lookups for each row instead of sets made once.
     let looksUp: Bool
-    /// The tables' aliases of the objects that paths begin at: the queried one, and those of the subqueries around.
-    var scopes: [String]
+    /// The objects that paths begin at: the queried one, and those of the subqueries around.
+    var scopes: [Scope]
+    /// Table expressions that conditions and values made here name, each after those that it names itself.
+    var expressions: [SQLStatement] = []
     private var aliasCount = 0
 
-    init(schema: Schema, layout: TableLayout, looksUp: Bool, root: String = SQLCompiler.rootAlias) {
+    /// A table in a statement around.
+    struct Scope {
+        let alias: String
+        let classIndex: Int
+    }
+
+    init(schema: Schema, layout: TableLayout, looksUp: Bool, root: Scope) {
         self.schema = schema
         self.layout = layout
         self.looksUp = looksUp
@@ -37,7 +45,7 @@ struct SQLConditionBuilder {
 
     private mutating func conditions(_ operands: [Query.Predicate]) -> [SQLStatement] {
         var result: [SQLStatement] = []
-        for operand in operands { result.append(condition(operand)) }
+        for operand in operands { result.append(shallow(condition(operand), SQLDepth.conditionMax)) }
         return result
     }
 
@@ -50,7 +58,7 @@ struct SQLConditionBuilder {
             let condition = quantified(comparison)
             return isNegated ? "(\(condition)) IS NOT TRUE" : condition
         }
-        let alias = scopes[path.scope]
+        let alias = scopes[path.scope].alias
         guard path.isToMany else { return condition(path, from: 0, alias: alias, isNegated ? test.negated : test) }
         let isAll = quantifier == .all
         let any = condition(path, from: 0, alias: alias, isAll ? test.negated : test)

@@ -27,13 +27,18 @@ extension SQLConditionBuilder {
     mutating func rows(of operand: Query.Comparison.Operand) -> SQLRows {
         guard operand.isToMany else { return SQLRows(value: value(of: operand)) }
         switch operand {
-        case .path(let path): return rows(of: path, from: scopes[path.scope])
-        case .arithmetic(let operation, let leftOperand, let rightOperand, let type):
-            let left = rows(of: leftOperand)
-            let right = rows(of: rightOperand)
-            return SQLRows(
-                tables: left.tables + right.tables, conditions: left.conditions + right.conditions,
-                value: arithmetic(operation, (left.value, leftOperand), (right.value, rightOperand), type))
+        case .path(let path): return rows(of: path, from: scopes[path.scope].alias)
+        case .arithmetic:
+            var joined = SQLRows(value: "NULL")
+            var values: [SQLStatement] = []
+            for term in operand.terms {
+                let rows = rows(of: term)
+                joined.tables += rows.tables
+                joined.conditions += rows.conditions
+                values.append(rows.value)
+            }
+            joined.value = arithmetic(operand, values)
+            return joined
         case .constant, .list: return SQLRows(value: "NULL")
         }
     }

@@ -1,24 +1,32 @@
 extension SQLStatement {
-    /// About how many symbols SQLite's parser holds at once for this text; Debian's holds 100.
+    /// How many symbols SQLite's parser holds at once for this text, rather more than fewer; Debian's holds 100.
     ///
-    /// Statements within each other cost about nine, other parentheses three.
+    /// Counted are the parentheses within each other, with what stands unfinished before each (`a AND (`): of a
+    /// statement, of a function's arguments, and others. CASE counts up to its END.
     var parserDepth: Int {
         var costs: [Int] = []
         var depth = 0
         var deepest = 0
         let bytes = Array(text.utf8)
+        func begins(_ word: StaticString, at index: Int) -> Bool {
+            bytes[index...].starts(with: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+        }
+        func open(_ cost: Int) {
+            costs.append(cost)
+            depth += cost
+            deepest = max(deepest, depth)
+        }
         for (index, byte) in bytes.enumerated() {
-            if byte == UInt8(ascii: "(") {
-                let cost = bytes[(index + 1)...].starts(with: "SELECT".utf8) ? 9 : 3
-                costs.append(cost)
-                depth += cost
-                deepest = max(deepest, depth)
-            } else if byte == UInt8(ascii: ")"), let cost = costs.popLast() {
-                depth -= cost
+            switch byte {
+            case UInt8(ascii: "("):
+                let isCall = index > 0 && Lexer.isIdentifierStart(bytes[index - 1])
+                open(isCall ? 5 : begins("(SELECT", at: index) ? 10 : 3)
+            case UInt8(ascii: "C") where begins("CASE ", at: index): open(6)
+            case UInt8(ascii: ")"): depth -= costs.popLast() ?? 0
+            case UInt8(ascii: "E") where begins("END", at: index): depth -= costs.popLast() ?? 0
+            default: break
             }
         }
         return deepest
     }
-
-    static let parserDepthMax = 75
 }

@@ -75,6 +75,18 @@ struct SQLTest {
     /// Whether a test of a link against null wants null.
     var wantsNull: Bool { (comparison == .equal) != isNegated }
 
+    // MARK: Counts
+
+    /// Whether a test of a count, which is never less than zero, asks for more than none, or for none; nil for any other.
+    var wantsSome: Bool? {
+        guard case .right(.int(let number)) = operand else { return nil }
+        switch (comparison, number) {
+        case (.greater, 0), (.greaterOrEqual, 1), (.notEqual, 0): return !isNegated
+        case (.equal, 0), (.lessOrEqual, 0), (.less, 1): return isNegated
+        default: return nil
+        }
+    }
+
     // MARK: Scalars
 
     /// The test of an expression of a type.
@@ -132,6 +144,9 @@ struct SQLTest {
         switch comparison {
         case .less, .lessOrEqual: return "\(expression) \(sql: comparison.rawValue) \(binding)"
         case .greater, .greaterOrEqual:
+            if expression.isComputed {
+                return "\(Self.withoutNaN(expression, type)) \(sql: comparison.rawValue) \(binding)"
+            }
             let order: SQLStatement = "\(expression) \(sql: comparison.rawValue) \(binding)"
             return Self.isNumber(expression, type).map { "(\(order) AND \($0))" } ?? order
         case .beginsWith: return beginsWith(expression, constant)
@@ -195,9 +210,14 @@ struct SQLTest {
         case .notEqual: return "(\(equality())) IS NOT TRUE"
         default:
             let isLess = comparison == .less || comparison == .lessOrEqual
-            let bound = isLess ? Self.isNumber(right, rightType) : Self.isNumber(left, leftType)
+            let (greater, type) = isLess ? (right, rightType) : (left, leftType)
             var order: SQLStatement = "\(left) \(sql: comparison.rawValue) \(right)"
-            if let bound { order = "(\(order) AND \(bound))" }
+            if greater.isComputed {
+                let number = Self.withoutNaN(greater, type)
+                order = "\(isLess ? left : number) \(sql: comparison.rawValue) \(isLess ? number : right)"
+            } else if let bound = Self.isNumber(greater, type) {
+                order = "(\(order) AND \(bound))"
+            }
             let acceptsNulls = comparison == .lessOrEqual || comparison == .greaterOrEqual
             return acceptsNulls ? "(\(order) OR (\(left) IS NULL AND \(right) IS NULL))" : order
         }
@@ -218,6 +238,15 @@ struct SQLTest {
         }
     }
 
+    /// Null for NaN, and otherwise the number, which is computed once.
+    private static func withoutNaN(_ expression: SQLStatement, _ type: Query.Path.ValueType) -> SQLStatement {
+        switch type {
+        case .scalar(.float), .scalar(.double): "nullif(\(expression), '\(sql: SQLBinding.notANumber)')"
+        case .scalar(.decimal): "nullif(\(expression), x'04')"
+        default: expression
+        }
+    }
+
     private static func isNaN(_ expression: SQLStatement, _ type: Query.Path.ValueType) -> SQLStatement? {
         switch type {
         case .scalar(.float), .scalar(.double): "\(expression) = '\(sql: SQLBinding.notANumber)'"
@@ -225,4 +254,9 @@ struct SQLTest {
         default: nil
         }
     }
+}
+
+extension SQLStatement {
+    /// Whether this is more than a column.
+    fileprivate var isComputed: Bool { text.utf8.contains(UInt8(ascii: "(")) }
 }

@@ -49,7 +49,7 @@ package struct TableLayout: Sendable {
         package static let like = "sluice_like"
         /// `sluice_id(class, key)`: the 16 bytes of ``Identity/objectID``; INTEGER, TEXT and 16-byte BLOB keys.
         package static let id = "sluice_id"
-        /// `sluice_arithmetic(code, left, right)`: ``ArithmeticCode/apply(_:_:)``.
+        /// `sluice_arithmetic(program, term, …)`, of any number of terms: ``ArithmeticProgram/run(_:)``.
         package static let arithmetic = "sluice_arithmetic"
         /// `sluice_decimal(type, number)`: ``SQLBinding/decimalKey(of:)``.
         package static let decimal = "sluice_decimal"

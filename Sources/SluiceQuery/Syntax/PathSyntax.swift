@@ -29,6 +29,10 @@ public struct PathSyntax: Sendable {
         public var kind: Kind
         /// Where the component stands in the text, in UTF-8 bytes.
         public var position: Int?
+        /// Where a backlink names its class.
+        var classPosition: Int?
+        /// Where a backlink names its property.
+        var propertyPosition: Int?
 
         public init(_ kind: Kind, position: Int? = nil) {
             self.kind = kind

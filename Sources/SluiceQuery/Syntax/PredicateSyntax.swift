@@ -78,8 +78,11 @@ public indirect enum ExpressionSyntax: Sendable {
 public struct LiteralSyntax: Sendable {
     public enum Kind: Sendable {
         case value(Value)
-        /// A decimal number as written; it takes the type of what it is compared with, without detour.
+        /// A decimal number as written; it takes the type of what it is compared with, without detour. In arithmetic it is
+        /// an integer if it is written as one.
         case number(String)
+        /// A date that no property holds: so many nanoseconds, 1 to 999, after a microsecond.
+        case instant(Timestamp, nanoseconds: Int)
         /// `obj('Class', key)`: an object by its class and key.
         case object(className: String, key: Value)
     }

@@ -9,7 +9,7 @@ enum SQLFunctions {
         try add(TableLayout.Function.fold, 1, to: connection, fold)
         try add(TableLayout.Function.like, 3, to: connection, like)
         try add(TableLayout.Function.id, 2, to: connection, id)
-        try add(TableLayout.Function.arithmetic, 3, to: connection, arithmetic)
+        try add(TableLayout.Function.arithmetic, -1, to: connection, arithmetic)
         try add(TableLayout.Function.decimal, 2, to: connection, decimal)
         try SQLAggregates.install(on: connection)
     }
@@ -36,10 +36,13 @@ enum SQLFunctions {
         }
     }
 
-    private static let arithmetic: Function = { context, _, arguments in
-        guard let arguments, let code = ArithmeticCode(number: sqlite3_value_int64(arguments[0])) else { return }
+    private static let arithmetic: Function = { context, count, arguments in
+        guard let arguments, count > 0, let text = SQLFunctions.text(arguments[0]),
+            let program = ArithmeticProgram(text: text)
+        else { return }
         SQLFunctions.answer(
-            context, code.apply(SQLFunctions.binding(arguments[1]), SQLFunctions.binding(arguments[2])))
+            context,
+            program.run { index in index + 1 < count ? SQLFunctions.binding(arguments[index + 1]) : .null })
     }
 
     private static let decimal: Function = { context, _, arguments in

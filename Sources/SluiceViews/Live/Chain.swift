@@ -1,7 +1,8 @@
 import SluiceModel
 import SluiceQuery
 
-/// Everything that matches a query with stages (DISTINCT, or SORT after LIMIT), and what the stages leave of it.
+/// Everything that matches a query with stages (DISTINCT, or SORT after LIMIT), and what the stages leave of it. If the
+/// first stage is a limit, what that leaves stands for everything.
 ///
 /// One change may bring in and drop others anywhere, so the stages run again over all matches whenever one of them moved:
 /// a sort of what is held, and nothing is asked of the source.
@@ -28,6 +29,15 @@ extension LiveView {
     /// Reads everything that matches.
     func makeChain(in source: any ViewSource) throws -> Chain {
         var chain = Chain()
+        if let leading {
+            let window = try leading.makeWindow(in: source)
+            leading.window = window
+            for object in window?.members.map({ $0 }) ?? [] {
+                if let row = try source.row(object) { chain.place(object, at: try position(of: row, in: source)) }
+            }
+            chain.derive(for: query)
+            return chain
+        }
         try source.rows(matching: query, after: nil, limit: nil) { row in
             chain.place(ObjectRef(query.classIndex, row.key), at: try position(of: row, in: source))
             return true
@@ -44,16 +54,20 @@ extension LiveView {
         defer { self.chain = chain }
         let before = chain
         let causes = Dictionary(uniqueKeysWithValues: affected.map { ($0.object, $0.changes) })
+        let leadingChanges = try leadingChanges(commit, in: source)
         var moved: [ObjectRef: MovedRoot] = [:]
         var order: [ObjectRef] = []
         var hasMoved = false
         func place(_ object: ObjectRef, _ row: Row?) throws {
             var position: SortPosition?
-            if let row, try evaluator.matches(row, in: source) { position = try self.position(of: row, in: source) }
+            let matches = try row.map { try evaluator.matches($0, in: source) } ?? false
+            if let row, matches, leading?.window?.contains(object) ?? true {
+                position = try self.position(of: row, in: source)
+            }
             if chain.positions[object] != position { hasMoved = true }
             chain.place(object, at: position)
             moved[object] = MovedRoot(
-                wasMember: before.contains(object), isPresent: row != nil, matches: position != nil)
+                wasMember: before.contains(object), isPresent: row != nil, matches: matches)
             order.append(object)
         }
         var unmoved: [ObjectRef] = []
@@ -66,6 +80,9 @@ extension LiveView {
         }
         for (object, _) in affected where commit.change(of: object) == nil {
             try place(object, try source.row(object))
+        }
+        for change in leadingChanges where change.wasRoot != change.isRoot && moved[change.object] == nil {
+            try place(change.object, try source.row(change.object))
         }
         if hasMoved { chain.derive(for: query) }
 
@@ -83,9 +100,16 @@ extension LiveView {
         for object in chain.members where moved[object] == nil && !before.contains(object) {
             changes.append(RootChange(object: object, wasRoot: false, isRoot: true, reason: .window))
         }
-        for object in unmoved where before.contains(object) && chain.contains(object) {
+        for object in unmoved where moved[object] == nil && before.contains(object) && chain.contains(object) {
             changes.append(RootChange(object: object, wasRoot: true, isRoot: true, reason: .window))
         }
         return changes
+    }
+
+    /// What enters and leaves the window of a first stage that is a limit.
+    private func leadingChanges(_ commit: CommitDelta, in source: any ViewSource) throws -> [RootChange] {
+        guard let leading else { return [] }
+        let affected = try leading.dependents.roots(affectedBy: commit, in: source)
+        return try leading.windowChanges(commit, affected, in: source)
     }
 }

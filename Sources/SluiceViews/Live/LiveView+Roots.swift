@@ -61,7 +61,7 @@ extension LiveView {
         return changes
     }
 
-    private func windowChanges(
+    func windowChanges(
         _ commit: CommitDelta, _ affected: [(object: ObjectRef, changes: [Int])], in source: any ViewSource
     ) throws -> [RootChange] {
         guard var window else { return [] }

@@ -4,7 +4,8 @@ package import SluiceQuery
 /// One canonical query kept current from commit group to commit group.
 ///
 /// What it holds depends on the query. Without a limit, roots follow from the predicate and are not held. With a limit
-/// the first rows are held, and some beyond; with DISTINCT, or SORT after LIMIT, everything that matches. If links are followed, the linked objects are held. A view is confined to
+/// the first rows are held, and some beyond; with DISTINCT, or SORT after LIMIT, everything that matches, or of a query
+/// that begins with a limit what that leaves. If links are followed, the linked objects are held. A view is confined to
 /// whatever runs its database; it does no input or output but through the source it is given.
 package final class LiveView {
     package let query: Query
@@ -19,8 +20,10 @@ package final class LiveView {
 
     private let overscan: Int?
     var window: Window?
-    /// Of a query with stages, everything that matches.
+    /// Of a query with stages, everything that matches, or what the first stage leaves if that is a limit.
     var chain: Chain?
+    /// The window of that first stage.
+    let leading: LiveView?
     var closure: LinkClosure?
     /// The object of an `OBJECT(id)` query, once it has been seen.
     var resolved: ObjectRef?
@@ -36,6 +39,7 @@ package final class LiveView {
         self.schema = schema
         evaluator = Evaluator(query, schema: schema)
         plan = ClosurePlan(query, schema: schema)
+        leading = query.leading(schema: schema).map { LiveView($0, schema: schema, overscan: overscan) }
         let dependencies = query.isPartial ? query.dependencies : query.predicateDependencies
         dependents = PathDependents(dependencies)
         var properties: [Int: PropertySet] =
@@ -58,6 +62,7 @@ package final class LiveView {
         overscan = other.overscan
         window = other.window
         chain = other.chain
+        leading = other.leading.map { LiveView(copying: $0) }
         closure = other.closure
         resolved = other.resolved
     }
@@ -82,10 +87,9 @@ package final class LiveView {
                 if let row = try source.row(object) { closure?.addRoot(row, ofClass: object.classIndex) }
             }
             self.chain = chain
-        } else if let limit = query.limit {
-            var window = Window(limit: limit, order: SortOrder(query.sort), overscan: overscan)
-            try fill(&window, in: source)
-            for object in window.members where closure != nil {
+        } else if query.limit != nil {
+            let window = try makeWindow(in: source)
+            for object in window?.members.map({ $0 }) ?? [] where closure != nil {
                 if let row = try source.row(object) { closure?.addRoot(row, ofClass: object.classIndex) }
             }
             self.window = window
@@ -97,6 +101,14 @@ package final class LiveView {
         }
         try closure?.finishBuilding(in: source)
         isActive = true
+    }
+
+    /// The window of a query with a limit, filled.
+    func makeWindow(in source: any ViewSource) throws -> Window? {
+        guard let limit = query.limit else { return nil }
+        var window = Window(limit: limit, order: SortOrder(query.sort), overscan: overscan)
+        try fill(&window, in: source)
+        return window
     }
 
     /// Asks the source for the rows after the window's boundary.

@@ -30,6 +30,8 @@ extension NaiveInterpreter {
         case .value(.double(let number)): .double(number == 0 ? 0 : number)
         case .value(let value): value
         case .number(let digits): Int64(digits).map { .int($0) } ?? .double(Double(digits)!)
+        // Half a microsecond stands for any part of one.
+        case .instant(let date, _): .double(Double(date.microseconds) + 0.5)
         case .object(_, let key): .link(ObjectKey(primaryKey: key)!)
         }
     }
@@ -99,15 +101,18 @@ extension NaiveInterpreter {
 
     private func read(
         _ value: Value?, _ declared: Property, _ rest: ArraySlice<PathSyntax.Component>,
-        _ aggregate: (name: String, collection: Int, element: PropertyType.Element)?
+        _ aggregate: (name: String, collection: Int, element: PropertyType.Element)?, readsAll: Bool = false
     ) -> [Value] {
         let target = declared.type.targetClass.flatMap(schema.index(of:))
-        if let next = rest.first, PathPlan.isSelection(next, declared) {
+        if !readsAll, let next = rest.first, PathPlan.isSelection(next, declared) {
             let selected = value.map { present(select(next, $0), declared) } ?? .null
             guard let target else { return [selected] }
             return read(rest.dropFirst(), reference(selected, target), target, aggregate: aggregate)
         }
         if isCount(rest.first) { return [count(value, declared)] }
+        if let next = rest.first, declared.type.container == .map, Self.isAll(next) {
+            return read(value, declared, rest.dropFirst(), aggregate, readsAll: true)
+        }
         if declared.type.isCollection {
             let elements = value.map { self.elements($0) } ?? []
             guard let target else { return elements }
@@ -116,6 +121,13 @@ extension NaiveInterpreter {
         }
         guard let target else { return [value ?? .null] }
         return read(rest, reference(present(value ?? .null, declared), target), target, aggregate: aggregate)
+    }
+
+    private static func isAll(_ component: PathSyntax.Component) -> Bool {
+        switch component.kind {
+        case .operation("values"), .named("*"): true
+        default: false
+        }
     }
 
     private func reference(_ value: Value, _ target: Int) -> ObjectRef? {

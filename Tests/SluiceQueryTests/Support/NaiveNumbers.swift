@@ -13,6 +13,12 @@ enum NaiveNumbers {
         if let leftText, let rightText {
             return leftText == rightText ? 0 : leftText.lexicographicallyPrecedes(rightText) ? -1 : 1
         }
+        if case .date(let date) = left, case .double(let part) = right {
+            return Double(date.microseconds) < part ? -1 : 1
+        }
+        if case .double(let part) = left, case .date(let date) = right {
+            return part < Double(date.microseconds) ? -1 : 1
+        }
         guard isNumber(left), isNumber(right) else { return left == right ? 0 : left < right ? -1 : 1 }
         let isDecimal = isDecimal(left) || isDecimal(right)
         guard let own = Size(left, isDecimal), let other = Size(right, isDecimal) else { return nil }

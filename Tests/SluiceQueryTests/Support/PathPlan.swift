@@ -40,7 +40,12 @@ struct PathPlan {
                 lastProperty = declared
                 let next = index + 1 < components.count ? components[index + 1] : nil
                 let isSelected = next.map { Self.isSelection($0, declared) } ?? false
-                let isCounted = if case .operation = next?.kind { true } else { false }
+                let isCounted =
+                    switch next?.kind {
+                    case .operation("values"): false
+                    case .operation: true
+                    default: false
+                    }
                 if declared.type.isCollection, !isSelected, !isCounted {
                     hasEarlierCollection = hasEarlierCollection || lastCollection != nil
                     lastCollection = index

@@ -42,9 +42,9 @@ final class TestDatabase {
     deinit { sqlite3_close_v2(handle) }
 
     private func registerNumbers() {
-        register(TableLayout.Function.arithmetic, 3) { context, _, values in
-            let code = ArithmeticCode(number: sqlite3_value_int64(values?[0]))
-            let result = code?.apply(TestDatabase.binding(values?[1]), TestDatabase.binding(values?[2]))
+        register(TableLayout.Function.arithmetic, -1) { context, count, values in
+            let program = TestDatabase.text(values?[0]).flatMap(ArithmeticProgram.init(text:))
+            let result = program?.run { $0 + 1 < count ? TestDatabase.binding(values?[$0 + 1]) : .null }
             TestDatabase.setResult(context, result ?? .null)
         }
         register(TableLayout.Function.decimal, 2) { context, _, values in

@@ -137,7 +137,7 @@ struct WorldGenerator {
             right = .list(
                 (0..<random.pick([0, 1, 2, 3])).map { _ in LiteralSyntax(.value(constant(property, schema))) },
                 quantifier: quantifier)
-        default: right = .value(constant(property, schema))
+        default: right = .literal(literal(property, schema))
         }
         let isTurned = random.chance(20)
         return ComparisonSyntax(
@@ -161,7 +161,7 @@ struct WorldGenerator {
         guard case .scalar(let type) = property.type.element, type.isNumeric, random.chance(40) else {
             return (.path(path), property)
         }
-        return arithmetic(.path(path), property, schema, classIndex, depth: random.pick([1, 1, 2]))
+        return arithmetic(.path(path), property, schema, classIndex, depth: random.pick([1, 1, 1, 1, 2, 2, 2, 30]))
     }
 
     private mutating func arithmetic(
@@ -169,6 +169,11 @@ struct WorldGenerator {
     ) -> (ExpressionSyntax, Property) {
         var type = property.type
         var right = ExpressionSyntax.value(element(PropertyType(type.element), schema))
+        if type.element == .scalar(.int) || type.element == .scalar(.double), random.chance(30) {
+            let number = random.pick(["2", "2.0", "1e0", "0.5", "10.0", "3"])
+            right = .literal(LiteralSyntax(.number(number)))
+            if number.contains(where: { $0 == "." || $0 == "e" }) { type = PropertyType(.scalar(.double)) }
+        }
         if random.chance(50) {
             for _ in 0..<8 {
                 let (path, other) = path(schema, classIndex)
@@ -198,6 +203,14 @@ struct WorldGenerator {
         variables.append((name, target))
         defer { variables.removeLast() }
         return .subquery(SubquerySyntax(collection.0, name, predicate(schema, classIndex, depth: 1)))
+    }
+
+    private mutating func literal(_ property: Property, _ schema: Schema) -> LiteralSyntax {
+        guard property.type.element == .scalar(.date), random.chance(30) else {
+            return LiteralSyntax(.value(constant(property, schema)))
+        }
+        let date = Timestamp(microseconds: random.pick([-1, 0, 1, 1_359_626_400_000_000]))
+        return LiteralSyntax(.instant(date, nanoseconds: random.pick([1, 500, 999])))
     }
 
     private mutating func constant(_ property: Property, _ schema: Schema) -> Value {
@@ -239,7 +252,11 @@ struct WorldGenerator {
             let isSelected = property.type.isCollection && random.chance(20)
             if isSelected { components.append(selection(of: property)) }
             isToMany = isToMany || property.type.isCollection && !isSelected
-            if let target = property.type.targetClass, components.count < 5, random.chance(65) {
+            let goesOn = property.type.targetClass != nil && components.count < 5 && random.chance(65)
+            if goesOn, property.type.container == .map, !isSelected {
+                components.append(.init(random.pick([.operation("values"), .named("*")])))
+            }
+            if goesOn, let target = property.type.targetClass {
                 current = schema.index(of: target) ?? 0
                 continue
             }
