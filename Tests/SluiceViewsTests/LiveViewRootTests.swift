@@ -159,6 +159,25 @@ import Testing
         #expect(view.currentRoots == Array(objects[17..<21]))
     }
 
+    @Test func whatFollowsALeadingLimitWorksOnItsWindow() throws {
+        _ = source.commit((0..<6).map { user($0, age: Int64($0)) })
+        let view = LiveView(
+            try TestSchema.query("User SORT(age DESC) LIMIT(3) SORT(age ASC) LIMIT(2) EXCLUDE(friends, best)"),
+            schema: source.schema, overscan: 1)
+        try view.activate(in: source)
+        #expect(view.currentRoots == [users[3], users[4]])
+        #expect(view.chain?.positions.count == 3)
+        // The oldest that is not in the window comes in where one of the window goes, and is the youngest there.
+        let delta = try apply(view, (users[4], nil))
+        #expect(delta?.entered.map(\.object) == [users[2]])
+        #expect(delta?.left == [ViewDeparture(object: users[4], reason: .deleted)])
+        #expect(view.currentRoots == [users[2], users[3]])
+        #expect(try apply(view, user(1, age: 9))?.left == [ViewDeparture(object: users[2], reason: .window)])
+        #expect(view.currentRoots == [users[3], users[5]])
+        #expect(try apply(view, user(0, age: 1)) == nil)
+        #expect(view.chain?.positions.count == 3)
+    }
+
     // MARK: One object
 
     @Test func oneObjectIsFollowedByItsID() throws {

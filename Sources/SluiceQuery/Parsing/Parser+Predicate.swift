@@ -26,7 +26,8 @@ extension Parser {
         default: break
         }
         if case .operand(.path(let path)) = parsed, path.components.count == 1,
-            case .property(let name) = path.components[0].kind, Self.uniform.contains(name.uppercased())
+            case .property(let name) = path.components[0].kind, Self.uniform.contains(name.uppercased()),
+            name != name.uppercased(), name != name.lowercased()
         {
             hint = "; '\(name)' is written \(name.uppercased()) or \(name.lowercased())"
         }
