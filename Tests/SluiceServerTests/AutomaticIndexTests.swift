@@ -267,4 +267,22 @@ struct AutomaticIndexTests {
         let query = try Query.parse("Car WHERE name == 'a'", schema: garage.storage.schema)
         #expect(try garage.engine.explanation(of: query).wantedIndexes.map(\.name) == ["a_Car.name"])
     }
+
+    @Test func anExplanationSaysWhyAnIndexIsNotThere() throws {
+        func remark(_ garage: Garage, _ query: String) throws -> String? {
+            try garage.engine.explanation(of: .parse(query, schema: garage.storage.schema)).wantedIndexRemark
+        }
+        var limits = Garage.limits()
+        limits.countOfClassMax = 1
+        let garage = try Garage(limits: limits)
+        #expect(try remark(garage, "Car WHERE name == 'a'")?.hasPrefix("it is made once clients have observed") == true)
+        garage.subscribe("Car WHERE name == 'a'")
+        #expect(try remark(garage, "Car WHERE name == 'b'") == nil)
+        #expect(try remark(garage, "Car WHERE vin == 1") == nil)
+        #expect(try remark(garage, "Car WHERE price > 3")?.contains("1 automatic indexes, all wanted") == true)
+        let small = try Garage(carCount: 5, limits: limits)
+        #expect(try remark(small, "Car WHERE name == 'a'") == "the class has 5 rows; indexes are made from 10 on")
+        let large = try Garage(carCount: 1_500, limits: limits)
+        #expect(try remark(large, "Car WHERE name == 'a'")?.contains("declare it in the schema") == true)
+    }
 }

@@ -11,7 +11,7 @@ struct ExplainCommand: Command {
                 "how to print; text on a terminal and JSON elsewhere unless given")
         ] + ServerAccess.options,
         notes: [
-            "The query is neither run nor subscribed to. The JSON is one line: {\"query\":…,\"hash\":…,\"plan\":{\"sql\":…,\"parameters\":[…],\"steps\":[…],\"indexes\":[…]},\"view\":{…},\"wantedIndexes\":[…],\"writes\":[{\"className\":…,\"property\":…,\"effects\":[…]}]}. OBJECT(ID) has no plan."
+            "The query is neither run nor subscribed to. The JSON is one line: {\"query\":…,\"hash\":…,\"plan\":{\"sql\":…,\"parameters\":[…],\"steps\":[…],\"indexes\":[…]},\"view\":{…},\"wantedIndexes\":[…],\"wantedIndexRemark\":…,\"writes\":[{\"className\":…,\"property\":…,\"effects\":[…]}]}. OBJECT(ID) has no plan."
         ],
         examples: [
             "sluice explain ws://127.0.0.1:9080/nyc \"Flight WHERE dep_delay > 60 SORT(dep_delay DESC) LIMIT(5)\"",

@@ -32,8 +32,8 @@ package final class DatabaseEngine {
         /// The most members of a view whose digest is made, for clients that come back to check themselves by.
         package var digestObjectCountMax = 1_000
         /// How many steps SQLite may take for a query: to begin a subscription, to find a page, and to keep a view current
-        /// over a commit. Other sessions wait meanwhile, 5 to 15 seconds at the most.
-        package var queryStepCountMax = 500_000_000
+        /// over a commit. Other sessions of the database wait meanwhile: for 10 seconds at the most, about.
+        package var queryStepCountMax = 100_000_000
         /// Versions and bytes of log that are kept for returning clients.
         package var logVersionCount: UInt64 = 1_000_000
         package var logByteCount = 256 << 20

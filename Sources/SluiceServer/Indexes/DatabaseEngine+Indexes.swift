@@ -8,10 +8,7 @@ extension DatabaseEngine {
         guard materialize == nil, automaticIndexes.isDue(now: now, version: storage.version) else { return }
         var step: AutomaticIndexes.Step?
         do {
-            if !hasFoundIndexes {
-                automaticIndexes.open(try storage.automaticIndexes())
-                hasFoundIndexes = true
-            }
+            try findIndexes()
             step = try automaticIndexes.next(now: now, version: storage.version) {
                 try storage.rowCountMax(ofClass: $0)
             }
@@ -29,5 +26,12 @@ extension DatabaseEngine {
             if let step { automaticIndexes.failed(step) }
             log?(.error, "an index could not be made or dropped", [("database", name), ("error", "\(error)")])
         }
+    }
+
+    /// Takes note, once, of the automatic indexes that the database has.
+    func findIndexes() throws {
+        guard !hasFoundIndexes else { return }
+        automaticIndexes.open(try storage.automaticIndexes())
+        hasFoundIndexes = true
     }
 }

@@ -10,9 +10,14 @@ extension DatabaseEngine {
         let schema = storage.schema
         // Without sort and limit the live view is sent in the order of storage.
         let plan = try storage.plan(of: query, inOrder: query.limit != nil || !query.sort.isEmpty)
-        let wanted = IndexPolicy.index(for: query, schema: schema)
+        guard let wanted = IndexPolicy.index(for: query, schema: schema) else {
+            return QueryExplanation(query, schema: schema, plan: plan, wantedIndexes: [])
+        }
+        try findIndexes()
+        let remark = automaticIndexes.remark(on: wanted, rowCount: try storage.rowCountMax(ofClass: wanted.classIndex))
         return QueryExplanation(
-            query, schema: schema, plan: plan, wantedIndexes: wanted.map { [$0.description(in: schema)] } ?? [])
+            query, schema: schema, plan: plan, wantedIndexes: [wanted.description(in: schema)],
+            wantedIndexRemark: remark)
     }
 
     func explain(_ request: ClientMessage.ReportRequest, to session: ServerSession) throws {

@@ -3,7 +3,7 @@ internal import CSQLite
 /// How much a reader may do, in steps of SQLite's virtual machine, and whether anybody waits for it still.
 ///
 /// A statement that goes beyond fails with ``StorageError/Code/interrupted``, one that nobody waits for with
-/// ``StorageError/Code/cancelled``. A core does about 30 to 100 million steps a
+/// ``StorageError/Code/cancelled``. A core does about 10 to 50 million steps a
 /// second.
 package final class WorkLimit {
     /// How many steps are done between two looks.

@@ -12,7 +12,9 @@ extension QueryExplanation: CustomStringConvertible {
         } else {
             lines.append("plan     a lookup by the object's id")
         }
-        if !wantedIndexes.isEmpty { lines += Self.block("wanted", wantedIndexes.map(Self.line)) }
+        if !wantedIndexes.isEmpty {
+            lines += Self.block("wanted", wantedIndexes.map(Self.line) + [wantedIndexRemark].compactMap(\.self))
+        }
         lines += Self.block("view", view.lines)
         let width = writes.map { $0.title.count }.max() ?? 0
         lines += Self.block(

@@ -7,7 +7,9 @@ extension QueryExplanation {
     /// - Parameters:
     ///   - plan: how the store at hand runs it; nil for one object by its id.
     ///   - wantedIndexes: what a server would add.
-    package init(_ query: Query, schema: Schema, plan: Plan?, wantedIndexes: [Index]) {
+    package init(
+        _ query: Query, schema: Schema, plan: Plan?, wantedIndexes: [Index], wantedIndexRemark: String? = nil
+    ) {
         let live = LiveView(query, schema: schema)
         self.query = query.canonicalText
         hash = query.hash.description
@@ -22,6 +24,7 @@ extension QueryExplanation {
                 }
             }
         self.wantedIndexes = wantedIndexes
+        self.wantedIndexRemark = wantedIndexRemark
     }
 }
 

@@ -114,4 +114,6 @@ public struct QueryExplanation: Sendable, Hashable, Codable {
     public let writes: [WriteCost]
     /// The indexes that a server would make for the query if clients observed it and the class were large.
     public let wantedIndexes: [Index]
+    /// Why the server has not made the wanted index; nil if it has, or if none is wanted.
+    public let wantedIndexRemark: String?
 }
