@@ -79,14 +79,16 @@ struct BootstrapRow {
 }
 
 extension Store {
-    /// Writes objects in transactions of moderate size, and waits until the server has them.
-    func insert<Element: Model>(_ objects: [Element], batch: Int = 2_000) async throws {
+    /// Writes objects in transactions of moderate size, and waits until the server has them, if there is one.
+    func insert<Element: Model>(
+        _ objects: [Element], batch: Int = 2_000, hasServer: Bool = true
+    ) async throws {
         for start in stride(from: 0, to: objects.count, by: batch) {
             let part = objects[start..<min(start + batch, objects.count)]
             try await write { transaction in
                 for object in part { try transaction.insert(object) }
             }
         }
-        try await uploaded(timeout: .seconds(60))
+        if hasServer { try await uploaded(timeout: .seconds(60)) }
     }
 }

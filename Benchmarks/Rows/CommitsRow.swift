@@ -34,7 +34,7 @@ struct CommitsRow {
     private func rawRate(_ count: Int) async throws -> Double {
         let path = workbench.freshPath("raw")
         let store = try await workbench.openStore("raw", models: [Car.self], path: path)
-        try await store.insert(Car.numbered(0..<1_000))
+        try await store.insert(Car.numbered(0..<1_000), hasServer: false)
         await store.close()
         let database = try RawDatabase(path: path)
         try database.execute("UPDATE o_Car SET p_views = 0")

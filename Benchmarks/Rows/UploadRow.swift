@@ -34,7 +34,7 @@ struct UploadRow {
     private func insertFloor() async throws -> InsertFloor {
         let path = workbench.freshPath("cars")
         let store = try await workbench.openStore("cars", models: [Car.self], path: path)
-        try await store.insert(cars)
+        try await store.insert(cars, hasServer: false)
         let schema = store.schema
         await store.close()
         return try InsertFloor(store: path, schema: schema)
