@@ -96,7 +96,8 @@ extension ClientEngine {
     /// Drops acknowledged changesets while nothing was ever asked of the server: what was written stays.
     private func retireUnasked() throws {
         let changesets = try storage.removeFromOutbox(through: session.acknowledged)
-        guard try storage.outboxCount > 0 || storage.hasBaseImages else { return }
+        let hasImages = try storage.hasBaseImages
+        guard storage.outboxCount > 0 || hasImages else { return }
         var accepted: [ObjectRef: [ObjectOperation]]?
         for object in changesets.objects {
             var base: BaseImage?
@@ -107,7 +108,7 @@ extension ClientEngine {
                 let image = self.image(try storage.baseImage(of: object), after: operations[object] ?? [])
                 base = image.map(BaseImage.row) ?? BaseImage.none
             }
-            try storage.setBaseImage(base, of: object)
+            if hasImages || base != nil { try storage.setBaseImage(base, of: object) }
         }
     }
 

@@ -178,7 +178,8 @@ package final class DatabaseEngine {
             try body()
         } catch {
             log?(.error, "a request failed", [("database", name), ("error", "\(error)")])
-            end(session, .internalError, "the server could not read or write its database", action: .retry)
+            let message = sentence("the server could not read or write its database", because: error)
+            end(session, .internalError, message, action: .retry)
         }
     }
 
@@ -253,9 +254,9 @@ package final class DatabaseEngine {
             log?(.error, "a group of uploads was not stored", [("database", name), ("error", "\(error)")])
             for id in Set(group.map(\.session)) {
                 guard let session = sessions[id] else { continue }
-                end(
-                    session, .internalError, "the server could not store the upload; it will be sent again",
-                    action: .retry)
+                let message = sentence(
+                    "the server could not store the upload, which will be sent again", because: error)
+                end(session, .internalError, message, action: .retry)
             }
         }
     }

@@ -99,7 +99,8 @@ final class DatabaseWorker: Sendable {
             confined.engine = engine
         } catch {
             log?(.error, "a database could not be opened", [("database", name), ("error", "\(error)")])
-            carryOut(sessions.flatMap(Self.refusal))
+            let message = sentence("the server could not open the database", because: error)
+            carryOut(sessions.flatMap { Self.refusal(of: $0, message) })
         }
         return confined.engine
     }
@@ -109,9 +110,9 @@ final class DatabaseWorker: Sendable {
         waiting.withLock { waiting in waiting.isStopping || id.map(waiting.mailbox.closes) ?? false }
     }
 
-    private static func refusal(of id: SessionID) -> [DatabaseAction] {
+    private static func refusal(of id: SessionID, _ message: String) -> [DatabaseAction] {
         let failure = ServerMessage.Failure(
-            session: id.session, code: .internalError, message: "the server could not open the database", action: .retry
+            session: id.session, code: .internalError, message: message, action: .retry
         )
         return [.send(Frame.encode(ServerMessage.error(failure)), to: id.connection), .end(id)]
     }

@@ -1,0 +1,22 @@
+internal import SluiceStorage
+
+/// What a client is told of a database that cannot be used: why, and nothing of files and folders.
+func sentence(_ text: String, because error: any Error) -> String {
+    guard let reason = (error as? StorageError)?.reason else { return text }
+    return "\(text): \(reason)"
+}
+
+extension StorageError {
+    fileprivate var reason: String? {
+        switch code {
+        case .damaged: "it is damaged and has to be restored"
+        case .newerFormat: "it was written by a newer version"
+        case .foreignFile, .notADatabase: "the file of that name is no database of a server"
+        case .locked: "another server has it open"
+        case .full: "no space is left on its disk"
+        case .readOnly: "it may not be written"
+        case .io: "its disk reported an error"
+        default: nil
+        }
+    }
+}
