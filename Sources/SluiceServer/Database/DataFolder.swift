@@ -1,10 +1,11 @@
 internal import Glibc
 internal import SluiceModel
+internal import SluiceStorage
 
 /// The folder of a server's databases: made where it is missing, found to be writable, and locked against other servers
-/// for as long as this lives. The system releases the lock when the process dies.
+/// for as long as this lives.
 final class DataFolder: Sendable {
-    private let lock: Int32
+    private let lock: FileLock
 
     /// Nobody but its owner may look into a folder that is made here.
     ///
@@ -13,22 +14,13 @@ final class DataFolder: Sendable {
         if let (folder, code) = Self.make(path) {
             throw Self.failure(path, "cannot be made", folder == path ? "" : " for '\(folder)'", code)
         }
-        let file = open(path + "/server.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw Self.failure(path, "cannot be used", "", errno) }
-        var code: Int32 = 0
-        if flock(file, LOCK_EX | LOCK_NB) != 0 { code = errno }
-        if code == 0 { code = Self.probe(path + "/server.probe") }
-        guard code == 0 else {
-            close(file)
-            throw Self.failure(path, "cannot be used", "", code)
+        do {
+            lock = try FileLock(at: path + "/server.lock")
+        } catch {
+            throw Self.failure(path, "cannot be used", "", error.code)
         }
-        lock = file
-    }
-
-    deinit {
-        // A child process that is just being started may hold a copy of the descriptor, and with it the lock.
-        _ = flock(lock, LOCK_UN)
-        close(lock)
+        let code = Self.probe(path + "/server.probe")
+        guard code == 0 else { throw Self.failure(path, "cannot be used", "", code) }
     }
 
     /// Makes a folder and those above it, as far as they are missing.

@@ -1,21 +1,38 @@
 internal import Glibc
 
-/// The lock that keeps a store file to one handle of one process. The system releases it when the process dies.
-final class FileLock {
+/// A lock on a file. The system releases it when the process dies.
+package final class FileLock: Sendable {
+    /// Why a lock was not taken.
+    package struct Refusal: Error {
+        /// The system's error code; `EWOULDBLOCK` when somebody else has the lock.
+        package let code: Int32
+        let step: String
+    }
+
     private let descriptor: Int32
 
-    /// Takes the lock beside a store file.
+    /// Takes the lock, and makes the file if it is missing.
+    package init(at path: String) throws(Refusal) {
+        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw Refusal(code: errno, step: "opening the lock file") }
+        guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
+            let code = errno
+            close(file)
+            throw Refusal(code: code, step: "locking")
+        }
+        descriptor = file
+    }
+
+    /// Takes the lock that keeps a store file to one handle of one process.
     ///
     /// - Parameter path: the store's file; the lock is `<path>-lock`.
     /// - Throws: ``StorageError/Code/locked`` if another handle has it.
-    init(besides path: String) throws(StorageError) {
+    convenience init(besides path: String) throws(StorageError) {
         let lockPath = path + "-lock"
-        descriptor = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .system(errno, doing: "opening the lock file", path: lockPath) }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            let code = errno
-            close(descriptor)
-            guard code == EWOULDBLOCK else { throw .system(code, doing: "locking", path: lockPath) }
+        do {
+            try self.init(at: lockPath)
+        } catch {
+            guard error.code == EWOULDBLOCK else { throw .system(error.code, doing: error.step, path: lockPath) }
             throw StorageError(
                 .locked, "\(path) is open already, here or in another process; close it there or use another file")
         }
