@@ -178,8 +178,7 @@ package final class DatabaseEngine {
             try body()
         } catch {
             log?(.error, "a request failed", [("database", name), ("error", "\(error)")])
-            let message = sentence("the server could not read or write its database", because: error)
-            end(session, .internalError, message, action: .retry)
+            end(session, .internalError, Self.unusable(because: error), action: .retry)
         }
     }
 
@@ -254,7 +253,7 @@ package final class DatabaseEngine {
             log?(.error, "a group of uploads was not stored", [("database", name), ("error", "\(error)")])
             for id in Set(group.map(\.session)) {
                 guard let session = sessions[id] else { continue }
-                let message = sentence(
+                let message = Self.sentence(
                     "the server could not store the upload, which will be sent again", because: error)
                 end(session, .internalError, message, action: .retry)
             }

@@ -99,7 +99,7 @@ final class DatabaseWorker: Sendable {
             confined.engine = engine
         } catch {
             log?(.error, "a database could not be opened", [("database", name), ("error", "\(error)")])
-            let message = sentence("the server could not open the database", because: error)
+            let message = DatabaseEngine.sentence("the server could not open the database", because: error)
             carryOut(sessions.flatMap { Self.refusal(of: $0, message) })
         }
         return confined.engine

@@ -1,9 +1,16 @@
 internal import SluiceStorage
 
-/// What a client is told of a database that cannot be used: why, and nothing of files and folders.
-func sentence(_ text: String, because error: any Error) -> String {
-    guard let reason = (error as? StorageError)?.reason else { return text }
-    return "\(text): \(reason)"
+extension DatabaseEngine {
+    /// What a client is told when the database cannot be read or written.
+    static func unusable(because error: any Error) -> String {
+        sentence("the server could not read or write its database", because: error)
+    }
+
+    /// What a client is told of a database that cannot be used: why, and nothing of files and folders.
+    static func sentence(_ text: String, because error: any Error) -> String {
+        guard let reason = (error as? StorageError)?.reason else { return text }
+        return "\(text): \(reason)"
+    }
 }
 
 extension StorageError {

@@ -34,7 +34,7 @@ extension DatabaseEngine {
             refuse(id, code, error.message, action: .stop)
         } catch {
             log?(.error, "a session could not be opened", [("database", name), ("error", "\(error)")])
-            refuse(id, .internalError, "the server could not read or write its database", action: .retry)
+            refuse(id, .internalError, Self.unusable(because: error), action: .retry)
         }
     }
 
@@ -116,7 +116,7 @@ extension DatabaseEngine {
             end(session, code, error.message, action: .stop)
         } catch {
             log?(.error, "the schema could not be extended", [("database", name), ("error", "\(error)")])
-            end(session, .internalError, "the server could not read or write its database", action: .retry)
+            end(session, .internalError, Self.unusable(because: error), action: .retry)
         }
     }
 

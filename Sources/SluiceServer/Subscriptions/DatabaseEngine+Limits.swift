@@ -45,7 +45,7 @@ extension DatabaseEngine {
         }
         log?(.error, "a view could not follow a commit", [("database", name), ("error", "\(error)")])
         for session in view.subscriptions.map(\.session) {
-            end(session, .internalError, "the server could not read or write its database", action: .retry)
+            end(session, .internalError, Self.unusable(because: error), action: .retry)
         }
     }
 }
