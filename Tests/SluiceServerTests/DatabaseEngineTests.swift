@@ -160,6 +160,24 @@ struct DatabaseEngineTests {
         #expect(bench.engine.hasWork, "the other subscription is about to be sent")
     }
 
+    @Test func `a completed subscription says when its version was accepted, and not when it was asked for`() throws {
+        let bench = try Bench()
+        let id = try bench.open().id
+        _ = try bench.upload(id, [bench.planes(3)])
+        let subscribe = ClientMessage.subscribe(.init(session: 1, subscription: 1, query: "Plane"))
+        let later = Timestamp(microseconds: 5_000)
+        let actions =
+            bench.engine.handle([.messages(id, [subscribe, .credit(session: 1, pages: 1)])], now: later)
+            + bench.engine.step(now: later)
+        let times = try actions.flatMap { action -> [Timestamp] in
+            guard case .send(let frame, _) = action else { return [] }
+            return try Frame.decode(frame, as: ServerMessage.self).compactMap {
+                if case .complete(let complete) = $0 { complete.acceptedAt } else { nil }
+            }
+        }
+        #expect(times == [Timestamp(microseconds: 1_000)])
+    }
+
     @Test func `a query that nobody waits for ends its session alone`() throws {
         let bench = try Bench()
         let (writer, reader) = (try bench.open().id, try bench.open().id)
