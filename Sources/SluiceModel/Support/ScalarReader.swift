@@ -39,4 +39,13 @@ package struct ScalarReader {
         var start = offset
         return next(&start)
     }
+
+    /// The scalars from `offset` on. Takes four bytes of memory for each.
+    package func scalars(from offset: Int) -> [UInt32] {
+        var offset = offset
+        var scalars: [UInt32] = []
+        scalars.reserveCapacity(end - offset)
+        while offset < end { scalars.append(next(&offset).value) }
+        return scalars
+    }
 }

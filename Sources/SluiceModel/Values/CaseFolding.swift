@@ -23,7 +23,7 @@ package enum CaseFolding {
     }
 }
 
-/// Comparisons of folded text that fold both sides on the way: none of them allocates anything.
+/// Comparisons of folded text that fold both sides on the way, so that they need not be built.
 extension CaseFolding {
     /// Negative, zero or positive, as the UTF-8 bytes of the folded texts compare.
     package static func compare(_ left: String, _ right: String) -> Int {
@@ -38,7 +38,8 @@ extension CaseFolding {
     }
 
     package static func begins(_ text: String, with prefix: String) -> Bool {
-        ScalarReader.read(text, prefix, folded: true) { begins($0, with: $1, at: 0) }
+        var stepsLeft = Int.max
+        return ScalarReader.read(text, prefix, folded: true) { begins($0, with: $1, at: 0, &stepsLeft) }
     }
 
     package static func ends(_ text: String, with suffix: String) -> Bool {
@@ -51,21 +52,29 @@ extension CaseFolding {
         }
     }
 
-    /// Costs at most the product of both lengths.
+    /// Costs time in proportion to both lengths. Allocates only where the part nearly fits again and again.
     package static func contains(_ text: String, _ part: String) -> Bool {
         ScalarReader.read(text, part, folded: true) { text, part in
             var start = 0
-            while !begins(text, with: part, at: start) {
+            var stepsLeft = 4 * (text.end + part.end) + 256
+            while !begins(text, with: part, at: start, &stepsLeft) {
                 guard start < text.end else { return false }
                 _ = text.next(&start)
+                guard stepsLeft > 0 else {
+                    var search = LinearSearch(for: part.scalars(from: 0)[...])
+                    return search.find(in: text.scalars(from: start)) != nil
+                }
             }
             return true
         }
     }
 
-    private static func begins(_ text: ScalarReader, with prefix: ScalarReader, at start: Int) -> Bool {
+    private static func begins(
+        _ text: ScalarReader, with prefix: ScalarReader, at start: Int, _ stepsLeft: inout Int
+    ) -> Bool {
         var (offset, prefixOffset) = (start, 0)
         while prefixOffset < prefix.end {
+            stepsLeft -= 1
             guard offset < text.end, text.next(&offset) == prefix.next(&prefixOffset) else { return false }
         }
         return true

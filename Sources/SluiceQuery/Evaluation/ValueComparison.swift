@@ -145,9 +145,16 @@ struct ValueComparison {
         case .endsWith: return text.suffix(needle.count).elementsEqual(needle)
         default:
             guard let first = needle.first else { return true }
-            for start in 0...text.count - needle.count
-            where text[start] == first && text[start..<start + needle.count].elementsEqual(needle) {
-                return true
+            var stepsLeft = 4 * (text.count + needle.count) + 256
+            for start in 0...text.count - needle.count where text[start] == first {
+                var length = 1
+                while length < needle.count, text[start + length] == needle[length] { length += 1 }
+                if length == needle.count { return true }
+                stepsLeft -= length
+                guard stepsLeft > 0 else {
+                    var search = LinearSearch(for: Array(needle)[...])
+                    return search.find(in: text[start...]) != nil
+                }
             }
             return false
         }
