@@ -1,6 +1,6 @@
 public import Dispatch
 internal import SluiceModel
-public import SluiceQuery
+internal import SluiceQuery
 internal import SluiceStorage
 internal import SluiceViews
 internal import Synchronization
@@ -20,6 +20,11 @@ public struct Results<Element: ResultElement>: Sendable {
 
     package var core: StoreCore { store.core }
 
+    /// Results of a query that was made from this one.
+    func refined(
+        _ refine: (QueryDescription<Element>) -> QueryDescription<Element>
+    ) -> Results { Results(store: store, description: refine(description)) }
+
     /// The checked query.
     package func query() throws -> Query { try description.query(in: core.schema, inverses: core.inverses) }
 
@@ -27,37 +32,6 @@ public struct Results<Element: ResultElement>: Sendable {
     ///
     /// - Throws: `QueryError` when the query is malformed or names what the schema lacks.
     public var canonicalText: String { get throws { try query().canonicalText } }
-
-    // MARK: Refining
-
-    /// Only what also meets a condition in the query language, such as `"price < $0", 10_000`. Costs nothing: the text is
-    /// parsed where the results are used, and what is wrong with it is thrown there as `QueryError`.
-    ///
-    /// - Parameters:
-    ///   - text: a condition, which SORT, DISTINCT, LIMIT and EXCLUDE may follow.
-    ///   - arguments: what `$0`, `$1` … or `%@` stand for.
-    public func filter(_ text: String, _ arguments: (any PropertyValue)?...) -> Results {
-        Results(store: store, description: description.filter(text, arguments: arguments))
-    }
-
-    /// In the order of the property at a path such as `dealer.city`.
-    public func sorted(by path: String, ascending: Bool = true) -> Results {
-        Results(store: store, description: description.sorted(by: path, ascending: ascending))
-    }
-
-    /// One object for each value of the property at a path: the first in the order so far.
-    public func distinct(by path: String) -> Results {
-        Results(store: store, description: description.distinct(by: path))
-    }
-
-    /// At most so many objects: the first in the query's order, which without sorting is that of their ids. Linked objects
-    /// do not count.
-    ///
-    /// - Parameter count: from 0, which finds nothing; a negative one is a `QueryError` where the results are used.
-    public func limit(_ count: Int) -> Results { Results(store: store, description: description.limit(count)) }
-
-    /// Without the property at a path, such as `owners` or `owners.friends`, and what only it leads to.
-    public func excluding(_ path: String) -> Results { Results(store: store, description: description.excluding(path)) }
 
     // MARK: Reading
 
@@ -162,40 +136,6 @@ public struct Results<Element: ResultElement>: Sendable {
                 try engine.endObservation(id, keeping: !ending.stopSyncing, purging: ending.purgeLocal)
             }
         }
-    }
-}
-
-extension Results where Element: Model {
-    /// Only what also meets a condition, such as `{ $0.price < 10_000 && $0.name == "Toyota" }`.
-    public func `where`(_ condition: (Column<Element>) -> PredicateSyntax) -> Results {
-        Results(store: store, description: description.where(condition))
-    }
-
-    /// What also meets another condition: the same as a further `where`, as a name for queries put together at run time.
-    public func and(_ condition: (Column<Element>) -> PredicateSyntax) -> Results { self.where(condition) }
-
-    /// What meets the condition so far, or another one.
-    public func or(_ condition: (Column<Element>) -> PredicateSyntax) -> Results {
-        Results(store: store, description: description.or(condition))
-    }
-
-    /// One object for each value, or combination of values, of these properties: the first in the order so far.
-    public func distinct<each Value: PropertyValue>(
-        by path: repeat KeyPath<Column<Element>, Column<each Value>>
-    ) -> Results {
-        Results(store: store, description: description.distinct(by: repeat each path))
-    }
-
-    /// In the order of a property, such as `\.price`.
-    public func sorted<Value: PropertyValue>(
-        by path: KeyPath<Column<Element>, Column<Value>>, ascending: Bool = true
-    ) -> Results {
-        Results(store: store, description: description.sorted(by: path, ascending: ascending))
-    }
-
-    /// Without a property, such as `\.owners`, and what only it leads to.
-    public func excluding<Value: PropertyValue>(_ path: KeyPath<Column<Element>, Column<Value>>) -> Results {
-        Results(store: store, description: description.excluding(path))
     }
 }
 

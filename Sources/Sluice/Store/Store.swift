@@ -46,7 +46,7 @@ public final class Store: Sendable {
 
     /// All objects of a model's class; a query to be refined, observed or fetched. Costs nothing.
     public func objects<Element: Model>(_ type: Element.Type) -> Results<Element> {
-        Results(store: self, description: QueryDescription(type))
+        Results(store: self, description: QueryDescription(className: Element.className))
     }
 
     /// All objects of a class, as records.

@@ -1,9 +1,8 @@
 package import SluiceModel
 package import SluiceQuery
 
-/// What to look for: a class, a condition, an order, a limit and exclusions. A value; making one reads nothing and
-/// contacts nobody.
-public struct QueryDescription<Element: ResultElement>: Sendable {
+/// A query under construction: a class, a condition, and the clauses that follow it, unchecked.
+package struct QueryDescription<Element: ResultElement>: Sendable {
     private let target: QuerySyntax.Target
     private var predicate: PredicateSyntax?
     private var clauses: [QuerySyntax.Clause] = []
@@ -29,7 +28,7 @@ public struct QueryDescription<Element: ResultElement>: Sendable {
     }
 
     /// The queried class; nil for one object by its id.
-    public var className: String? {
+    package var className: String? {
         if case .objects(let name, _) = target { name } else { nil }
     }
 
@@ -49,16 +48,8 @@ public struct QueryDescription<Element: ResultElement>: Sendable {
         try Query(syntax(), schema: schema, inverses: inverses)
     }
 
-    /// Only what also meets a condition in the query language.
-    ///
-    /// A text that cannot be parsed is reported by whatever uses the query.
-    /// - Parameters:
-    ///   - text: a predicate, which `SORT`, `LIMIT` and `EXCLUDE` may follow.
-    ///   - arguments: the values of `$0`, `$1` … and, in order, of `%@`; `Link` for an object, an array for a list.
-    public func filter(_ text: String, _ arguments: (any PropertyValue)?...) -> QueryDescription {
-        filter(text, arguments: arguments)
-    }
-
+    /// Adds a condition in the query language, and the clauses behind it. A text that cannot be parsed makes ``syntax()``
+    /// throw.
     package func filter(_ text: String, arguments: [(any PropertyValue)?]) -> QueryDescription {
         do throws(QueryError) {
             let values = arguments.map { $0?.propertyValue ?? .null }
@@ -71,35 +62,43 @@ public struct QueryDescription<Element: ResultElement>: Sendable {
         }
     }
 
-    /// In the order of the property at a path such as `dealer.city`.
-    public func sorted(by path: String, ascending: Bool = true) -> QueryDescription {
-        adding(clauses: [.sort([QuerySyntax.SortSyntax(PathSyntax(dotted: path), isAscending: ascending)])])
+    /// Sorted by these keys, the first before all others.
+    ///
+    /// What is sorted already is refined: the keys follow those that are there. After a limit or `distinct` they order
+    /// what that left.
+    package func sorted(by keys: [SortKey<Element>]) -> QueryDescription {
+        guard !keys.isEmpty else { return self }
+        var description = self
+        let position = clauses.lastIndex { if case .exclude = $0 { false } else { true } }
+        var order: [QuerySyntax.SortSyntax] = []
+        if let position, case .sort(let earlier, _) = clauses[position] {
+            order = earlier
+            description.clauses.remove(at: position)
+        }
+        for key in keys.map(\.syntax) {
+            if order.contains(where: { $0.isAscending != key.isAscending && $0.path.isWritten(as: key.path) }) {
+                description.fault =
+                    fault
+                    ?? QueryError(
+                        .repeatedSortKey,
+                        "'\(key.path.text)' is sorted by twice, ascending and descending; the second cannot matter",
+                        at: nil)
+            }
+            order.append(key)
+        }
+        return description.adding(clauses: [.sort(order)])
     }
 
-    /// One object for each combination of values at these paths: the first in the order so far.
-    public func distinct(by paths: String...) -> QueryDescription {
-        adding(clauses: [.distinct(paths.map { PathSyntax(dotted: $0) })])
-    }
-
-    /// At most so many objects: the first in the order of the query. Linked objects do not count.
-    public func limit(_ count: Int) -> QueryDescription { adding(clauses: [.limit(count)]) }
-
-    /// Without the properties at these paths, such as `owners` or `owners.friends`, and what only they lead to.
-    public func excluding(_ paths: String...) -> QueryDescription {
-        adding(clauses: [.exclude(paths.map { PathSyntax(dotted: $0) })])
-    }
-
-    func adding(condition: PredicateSyntax? = nil, clauses: [QuerySyntax.Clause] = []) -> QueryDescription {
+    /// Adds a condition, which objects must meet besides what is there, and clauses, which follow those that are there.
+    package func adding(condition: PredicateSyntax? = nil, clauses: [QuerySyntax.Clause] = []) -> QueryDescription {
         var description = self
         if let condition { description.predicate = predicate.map { $0 && condition } ?? condition }
         description.clauses += clauses
         return description
     }
-}
 
-extension QueryDescription {
     /// The condition so far, or another; without one there is nothing to widen.
-    func adding(alternative condition: PredicateSyntax) -> QueryDescription {
+    package func adding(alternative condition: PredicateSyntax) -> QueryDescription {
         var description = self
         description.predicate = predicate.map { $0 || condition }
         return description
@@ -110,5 +109,26 @@ extension PathSyntax {
     /// Property names joined by dots.
     init(dotted text: String) {
         self.init(text.split(separator: ".", omittingEmptySubsequences: false).map { Component(.property(String($0))) })
+    }
+}
+
+extension PathSyntax {
+    /// Whether both paths have the same steps.
+    fileprivate func isWritten(as other: PathSyntax) -> Bool {
+        components.map { "\($0.kind)" } == other.components.map { "\($0.kind)" }
+    }
+
+    /// The path for an error message.
+    fileprivate var text: String {
+        components.map { component in
+            switch component.kind {
+            case .property(let name), .named(let name): name
+            case .operation(let name): "@\(name)"
+            case .variable(let name): "$\(name)"
+            case .backlink(let className, let property): "@links.\(className).\(property)"
+            case .key: "['…']"
+            case .index(let index): "[\(index)]"
+            }
+        }.joined(separator: ".")
     }
 }

@@ -20,6 +20,8 @@ public struct QueryError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let missingArgument = Code(description: "missingArgument")
         /// An exclusion that would hide what the query needs.
         public static let invalidExclusion = Code(description: "invalidExclusion")
+        /// A property that the results are sorted by twice, ascending and descending.
+        public static let repeatedSortKey = Code(description: "repeatedSortKey")
     }
 
     public let code: Code
