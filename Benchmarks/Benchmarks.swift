@@ -37,6 +37,7 @@ enum Row: String, CaseIterable {
     case commits = "R4"
     case fanOut = "R8"
     case localStore = "R14"
+    case backlog = "B1"
     case evaluation = "E1"
 
     var title: String {
@@ -47,6 +48,7 @@ enum Row: String, CaseIterable {
         case .commits: "one-property commits until B has all"
         case .fanOut: "one view's commit to many connections"
         case .localStore: "local inserts and fetches"
+        case .backlog: "an offline backlog on one object"
         case .evaluation: "a predicate on a row"
         }
     }
@@ -59,6 +61,7 @@ enum Row: String, CaseIterable {
         case .commits: try await CommitsRow(workbench).measure()
         case .fanOut: try await FanOutRow(workbench).measure()
         case .localStore: try await LocalStoreRow(workbench).measure()
+        case .backlog: try await BacklogRow(workbench).measure()
         case .evaluation: try EvaluationRow(workbench).measure()
         }
     }

@@ -28,14 +28,10 @@ struct MergerTests {
 
     /// What the log tells of one write to the seats: an assignment, or the addition of an amount.
     static func wrote(_ stamp: WriteStamp, adding amount: Int64? = nil) throws -> ObjectHistory {
-        var history = ObjectHistory()
-        history.properties[1] =
-            if let amount {
-                .init(additions: [.init(stamp: stamp, amount: .int(amount))])
-            } else {
-                .init(assigned: stamp)
-            }
-        return history
+        let trail = ObjectTrail()
+        let additions = amount.map { [LogChange.Addition(property: 1, amount: .int($0))] } ?? []
+        trail.append(.update, written: [1], additions: additions, stamp)
+        return ObjectHistory(trail, since: 0)
     }
 
     @Test(arguments: [(99, 5, true), (101, 5, false), (100, 4, true), (100, 6, false)] as [(Int64, UInt64, Bool)])
@@ -80,9 +76,9 @@ struct MergerTests {
 
     @Test(arguments: [(99, true), (101, false)] as [(Int64, Bool)])
     func `a creation makes an object anew if it is later than the concurrent delete`(time: Int64, made: Bool) throws {
-        var history = ObjectHistory()
-        history.deleted = Self.stamp(time, client: 6)
-        let result = try Self.merge(.create([]), exists: false, history)
+        let trail = ObjectTrail()
+        trail.append(.delete, written: [], additions: [], Self.stamp(time, client: 6))
+        let result = try Self.merge(.create([]), exists: false, ObjectHistory(trail, since: 0))
         #expect(result.seats == (made ? .int(7) : nil))
         #expect(result.superseded == (made ? 0 : 1))
     }

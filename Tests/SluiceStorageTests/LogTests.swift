@@ -158,25 +158,30 @@ struct LogTests {
         try set(3, at: 5, adding: 7)
         let late = WriteStamp(timestamp: HybridTimestamp(microseconds: 30), clientID: 2, version: 2)
         var history = try storage.history(of: object, since: 1)
-        #expect(history.created == nil)
-        #expect(history.properties[1]?.assigned == late)
-        #expect(history.properties[1]?.additions.map(\.amount) == [.int(7)])
-        #expect(try storage.history(of: object, since: 3).properties[1]?.assigned == nil)
-        #expect(try storage.history(of: object, since: 4).isEmpty)
-        #expect(try storage.history(of: object, since: 0).created?.clientID == 1)
-        #expect(try storage.history(of: Garage.carRef("B"), since: 0).isEmpty)
+        let early = WriteStamp(timestamp: HybridTimestamp(microseconds: 1), clientID: 1, version: 0)
+        func additions(since version: UInt64) throws -> [Value] {
+            try storage.history(of: object, since: version).additions(to: 1, laterThan: early)
+        }
+        #expect(history.latestAssignment(of: 1) == late)
+        #expect(try additions(since: 1) == [.int(7)])
+        #expect(try additions(since: 4) == [])
+        #expect(try storage.history(of: object, since: 2).latestAssignment(of: 1)?.clientID == 1)
+        #expect(try storage.history(of: object, since: 3).latestAssignment(of: 1) == nil)
+        #expect(try storage.history(of: object, since: 0).latestAssignment(of: 0)?.clientID == 1)
+        #expect(try storage.history(of: Garage.carRef("B"), since: 0).latestAssignment(of: 0) == nil)
         try upload(2, at: 40, LogChange(object, .delete, oldVersion: 4, oldValues: Garage.car("A").values)) {
             try storage.delete(object, version: version)
         }
         history = try storage.history(of: object, since: 1)
         #expect(history.deleted?.timestamp.microseconds == 40)
-        #expect(history.properties.isEmpty)
+        #expect(history.latestAssignment(of: 1) == nil)
         try upload(3, at: 50, LogChange(object, .create, written: [2])) {
             try storage.insert(Garage.car("A", version: version), ofClass: Garage.car)
         }
         history = try storage.history(of: object, since: 1)
-        #expect(Set(history.properties.keys) == [2])
-        #expect(history.created?.clientID == 3)
+        #expect(history.deleted == nil)
+        #expect(history.latestAssignment(of: 1) == nil)
+        #expect(history.latestAssignment(of: 2)?.clientID == 3)
     }
 
     @Test func entries_surviveReopening_andVersionsHaveNoGaps() throws {

@@ -10,7 +10,7 @@ extension ClientEngine {
     func pumpUploads(with written: Changeset? = nil) {
         guard session.isActive, !options.isReadOnly, let map = session.map, schemaIsAgreed else { return }
         let byteCountMax = uploadByteCountMax
-        var batch = UploadBatch(travelling: session.inFlight.reduce(UploadSize()) { $0 + $1.size })
+        var batch = UploadBatch(travelling: session.underWay.size)
         func add(_ changeset: Changeset) -> Bool {
             guard session.isActive, batch.travelling.operationCount < options.inFlightOperationCountMax,
                 batch.travelling.byteCount < options.inFlightByteCountMax
@@ -22,7 +22,7 @@ extension ClientEngine {
             if batch.size.byteCount + size.byteCount > byteCountMax { sendUploads(of: &batch) }
             batch.add(translated, size)
             session.sentSequence = changeset.sequence
-            session.inFlight.append((changeset.sequence, size))
+            session.underWay.append(changeset.sequence, size)
             if batch.size.operationCount >= options.uploadOperationCountMax { sendUploads(of: &batch) }
             return true
         }
@@ -45,7 +45,7 @@ extension ClientEngine {
 
     func noteAcknowledged(_ sequence: UInt64) {
         session.acknowledged = max(session.acknowledged, sequence)
-        session.inFlight.removeAll { $0.sequence <= sequence }
+        session.underWay.remove(through: sequence)
     }
 
     /// Notes the server version that this store now stands at, inside a transaction or on its own.
@@ -115,7 +115,9 @@ extension ClientEngine {
     /// The server's image of an object once it has taken operations; nil if it has none then.
     private func image(_ base: BaseImage?, after operations: [ObjectOperation]) -> Row? {
         var image: Row? = if case .row(let row)? = base { row } else { nil }
-        for operation in operations { image = operation.applied(to: image, schema: schema) }
+        for operation in operations {
+            image = OperationEffect(operation).applied(to: image, of: operation.object, schema: schema)
+        }
         // Any image from the server is newer.
         if image?.version == 0 { image?.version = 1 }
         return image
@@ -209,11 +211,7 @@ extension ClientEngine {
     ///
     /// The image has the acknowledged ones in it.
     func replayed(_ image: Row?, of object: ObjectRef) throws -> Row? {
-        var row = image
-        for pending in try storage.pendingOperations(of: object) where pending.sequence > session.acknowledged {
-            row = pending.operation.applied(to: row, schema: schema)
-        }
-        return row
+        try pendingEffects.applied(to: image, of: object, after: session.acknowledged)
     }
 
     /// Tells of the refused writes that a transaction has taken back, once that is stored.
@@ -308,30 +306,5 @@ private struct UploadBatch {
         changesets.append(changeset)
         size = size + added
         travelling = travelling + added
-    }
-}
-
-extension ObjectOperation {
-    /// The object after this operation; nil if there is none.
-    fileprivate func applied(to row: Row?, schema: Schema) -> Row? {
-        var row = row
-        switch action {
-        case .delete: return nil
-        case .create:
-            row = row ?? Row(key: object.key, values: schema[object.classIndex].defaultValues(for: object.key))
-        case .update: break
-        }
-        row?.apply(fields)
-        return row
-    }
-}
-
-extension Row {
-    /// Applies field operations; what they set is here from then on.
-    fileprivate mutating func apply(_ fields: [FieldOperation]) {
-        for field in fields {
-            values[field.property] = field.change.applied(to: values[field.property])
-            absent.remove(field.property)
-        }
     }
 }

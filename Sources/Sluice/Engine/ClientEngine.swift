@@ -27,7 +27,8 @@ package final class ClientEngine {
         /// The most operations, and bytes about, that transactions share a frame with.
         package var uploadOperationCountMax = 2_000
         package var uploadByteCountMax = 2 << 20
-
+        /// How many changesets of one object make a backlog whose effect is kept while it is uploaded.
+        package var backlogChangesetCountMin = 64
         /// The most members in one message of a list.
         package var listedMemberCountMax = 10_000
         /// The most dormant subscriptions that are remembered, so that observing them again resumes.
@@ -56,6 +57,7 @@ package final class ClientEngine {
     /// How often a subscription turned out to differ from the server's digest of it, and was fetched anew.
     package internal(set) var mismatchCount = 0
     let hub = ObserverHub()
+    let pendingEffects: PendingEffects
     var actions: [ClientAction] = []
     var uploadWaiters: [UInt64: (Result<Bool, SyncError>) -> Bool] = [:]
     var connectionWaiters: [UInt64: (Result<Bool, SyncError>) -> Bool] = [:]
@@ -86,6 +88,7 @@ package final class ClientEngine {
         self.now = now
         self.random = random
         self.log = log
+        pendingEffects = PendingEffects(storage, changesetCountMin: options.backlogChangesetCountMin)
         clock = HybridClock(last: storage.clock)
         backoff = ReconnectBackoff(initial: options.reconnectDelay, maximum: options.reconnectDelayMax)
         try sleepAllSubscriptions()
@@ -97,6 +100,9 @@ package final class ClientEngine {
     }
 
     package var schema: Schema { storage.schema }
+
+    /// How many pending operations were read to show objects as they are with them, for tests of how the work grows.
+    package var pendingReadCount: Int { pendingEffects.readCount }
 
     /// Whether an attempt to connect is under way.
     package var isConnecting: Bool { session.phase == .connecting }
@@ -174,6 +180,7 @@ package final class ClientEngine {
             storage.rollback()
             hasGrownSchema = false
             takenBack = []
+            pendingEffects.removeAll()
             for record in storage.subscriptions { interests[record.hash]?.record = record }
             try findUnconfirmed()
             throw error

@@ -111,25 +111,3 @@ package final class LocalWriter {
         operations.append(operation)
     }
 }
-
-extension [FieldOperation] {
-    /// These operations followed by others, as few as say the same.
-    fileprivate func folding(_ later: [FieldOperation]) -> [FieldOperation] {
-        var folded = self
-        for field in later {
-            let earlier = folded.lastIndex { $0.property == field.property }
-            switch (field.change, earlier.map { folded[$0].change }) {
-            case (.set, _?):
-                folded.removeAll { $0.property == field.property }
-                folded.append(field)
-            case (.add, .set(let value)?):
-                folded[earlier ?? 0].change = .set(field.change.applied(to: value))
-            case (.add, .add(let amount)?):
-                folded[earlier ?? 0].change = .add(field.change.applied(to: amount))
-            case (_, nil):
-                folded.append(field)
-            }
-        }
-        return folded
-    }
-}

@@ -38,8 +38,7 @@ struct SyncSession {
     var awaitsCatchUp = false
     /// The highest sequence that was sent in this session.
     var sentSequence: UInt64 = 0
-    /// By sequence, how much travels unacknowledged.
-    var inFlight: [(sequence: UInt64, size: UploadSize)] = []
+    var underWay = UploadsUnderWay()
     /// The highest sequence that the server has taken; the outbox keeps it until the server's state is here too.
     var acknowledged: UInt64 = 0
     /// How many members digests may still be made of, so that opening a session costs little.
@@ -65,26 +64,5 @@ struct SyncSession {
     mutating func reset(to phase: Phase) {
         self = SyncSession()
         self.phase = phase
-    }
-}
-
-/// How much is uploaded.
-struct UploadSize {
-    var operationCount = 0
-    /// In bytes on the wire, about.
-    var byteCount = 0
-
-    init() {}
-
-    init(_ operations: [ObjectOperation]) {
-        operationCount = operations.count
-        byteCount = TransactionLimit.estimatedSize(of: operations)
-    }
-
-    static func + (left: UploadSize, right: UploadSize) -> UploadSize {
-        var sum = left
-        sum.operationCount += right.operationCount
-        sum.byteCount += right.byteCount
-        return sum
     }
 }

@@ -229,6 +229,10 @@ package final class DatabaseEngine {
                 return end(session, .protocolViolation, message, action: .retry)
             }
             session.receivedSequence = max(session.receivedSequence, changeset.sequence)
+            var changeset = changeset
+            // A clock that runs backwards would make every merge look at every write.
+            changeset.timestamp = max(changeset.timestamp, session.lastTimestamp)
+            session.lastTimestamp = changeset.timestamp
             uploads.append(
                 Upload(session: session.id, clientID: clientID, userID: session.user.id, changeset: changeset))
             uploadOperationCount += changeset.operations.count

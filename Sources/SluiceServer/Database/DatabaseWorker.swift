@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// The shell around one database: a mailbox, and a serial queue on which the engine is made and handles whatever has come.
 ///
-/// Everything that waits in the mailbox is one batch, so uploads that arrive while a transaction is being synced to disk
-/// share the next one.
+/// A turn handles what waits in the mailbox up to a bound, as one batch: uploads that arrive while a transaction is being
+/// synced to disk share the next one, and no backlog keeps others waiting.
 final class DatabaseWorker: Sendable {
     /// Touched on the queue only.
     private final class Confined: @unchecked Sendable {
@@ -56,6 +56,8 @@ final class DatabaseWorker: Sendable {
     ///   - connection: where it came from; is held back while the database cannot keep up.
     func post(_ event: DatabaseEvent, byteCount: Int = 0, from connection: (any MessageConnection)? = nil) {
         let mustSchedule = waiting.withLock { waiting in
+            // What is not acknowledged will be sent again.
+            guard !waiting.isStopping else { return false }
             waiting.mailbox.add(event, byteCount: byteCount)
             if waiting.mailbox.isFull, let connection {
                 connection.pauseReceiving()
@@ -68,9 +70,11 @@ final class DatabaseWorker: Sendable {
     }
 
     private func drain() {
-        let (events, heldBack) = waiting.withLock { waiting in
+        let (events, heldBack) = waiting.withLock { waiting -> ([DatabaseEvent], [any MessageConnection]) in
+            let events = waiting.mailbox.takeTurn()
+            guard !waiting.mailbox.isFull else { return (events, []) }
             defer { waiting.heldBack = [] }
-            return (waiting.mailbox.takeAll(), waiting.heldBack)
+            return (events, waiting.heldBack)
         }
         for connection in heldBack { connection.resumeReceiving() }
         let engine = engine(toHandle: events)
@@ -80,6 +84,7 @@ final class DatabaseWorker: Sendable {
             engine.keepHouse(now: now())
         }
         let goesOn = waiting.withLock { waiting in
+            guard !waiting.isStopping else { return false }
             waiting.isScheduled = !waiting.mailbox.isEmpty || engine?.hasWork == true
             return waiting.isScheduled
         }
@@ -117,17 +122,17 @@ final class DatabaseWorker: Sendable {
         return [.send(Frame.encode(ServerMessage.error(failure)), to: id.connection), .end(id)]
     }
 
-    /// Handles what has come, and closes the database's file. A query that runs meanwhile is given up.
+    /// Finishes the turn that is under way, and closes the database's file. A query that runs meanwhile is given up, and
+    /// what waits is dropped: none of it is acknowledged, so its senders keep it.
     func stop() {
-        waiting.withLock { $0.isStopping = true }
+        waiting.withLock { waiting in
+            waiting.isStopping = true
+            waiting.isScheduled = true
+            waiting.mailbox = Mailbox()
+        }
         queue.sync {
-            let events = waiting.withLock { waiting in
-                waiting.isScheduled = true
-                return waiting.mailbox.takeAll()
-            }
-            guard let engine = confined.engine else { return }
-            carryOut(engine.handle(events, now: now()))
-            engine.close()
+            confined.engine?.close()
+            confined.engine = nil
         }
     }
 }

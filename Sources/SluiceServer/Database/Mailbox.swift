@@ -1,35 +1,166 @@
-/// What waits for a database, and how much memory it takes.
+internal import SluiceModel
+internal import SluiceWire
+
+/// What waits for a database, by session, and how much memory it takes.
+///
+/// Sessions take turns, so that one with a long backlog of uploads holds up nobody else. What one session sent stays in
+/// order; that of two sessions was never ordered.
 package struct Mailbox: Sendable {
     /// Senders that add to a mailbox with more than this are held back.
     package static let eventCountMax = 512
     package static let byteCountMax = 64 << 20
+    /// About how many operations one turn handles, and how many of them one session has before the next.
+    package static let turnOperationCountMax = 20_000
+    package static let shareOperationCountMax = 2_000
 
-    private var events: [DatabaseEvent] = []
+    private struct Letter {
+        var event: DatabaseEvent
+        var byteCount: Int
+    }
+
+    /// The letters of one session, oldest first.
+    private struct Queue {
+        private var letters: [Letter] = []
+        private var head = 0
+
+        var isEmpty: Bool { head == letters.count }
+        var waiting: ArraySlice<Letter> { letters[head...] }
+
+        mutating func append(_ letter: Letter) { letters.append(letter) }
+
+        mutating func removeFirst() -> Letter {
+            defer {
+                head += 1
+                if head > 64, head > letters.count / 2 {
+                    letters.removeFirst(head)
+                    head = 0
+                }
+            }
+            return letters[head]
+        }
+
+        /// Puts back what is left of the letter that was removed last.
+        mutating func putBack(_ letter: Letter) {
+            if head > 0 {
+                head -= 1
+                letters[head] = letter
+            } else {
+                letters.insert(letter, at: 0)
+            }
+        }
+    }
+
+    private var queues: [SessionID: Queue] = [:]
+    /// The sessions that have something, the next one last.
+    private var order: [SessionID] = []
+    /// Sessions whose turn comes after those of ``order``, the next one first.
+    private var nextOrder: [SessionID] = []
+    private var eventCount = 0
     private var byteCount = 0
 
     package init() {}
 
-    package var isEmpty: Bool { events.isEmpty }
+    package var isEmpty: Bool { eventCount == 0 }
 
     /// Whether senders are to wait.
-    package var isFull: Bool { events.count > Self.eventCountMax || byteCount > Self.byteCountMax }
+    package var isFull: Bool { eventCount > Self.eventCountMax || byteCount > Self.byteCountMax }
 
     /// - Parameter byteCount: the memory that the event takes, about.
     package mutating func add(_ event: DatabaseEvent, byteCount: Int) {
-        events.append(event)
+        let session = event.session
+        if queues[session] == nil { nextOrder.append(session) }
+        queues[session, default: Queue()].append(Letter(event: event, byteCount: byteCount))
+        eventCount += 1
         self.byteCount += byteCount
     }
 
     /// Whether a session is closed by something in it.
     package func closes(_ session: SessionID) -> Bool {
-        events.contains { if case .closed(session) = $0 { true } else { false } }
+        queues[session]?.waiting.contains { if case .closed = $0.event { true } else { false } } ?? false
     }
 
-    /// Empties the mailbox.
-    ///
-    /// - Returns: what was in it, in order of arrival.
-    package mutating func takeAll() -> [DatabaseEvent] {
-        defer { self = Mailbox() }
+    /// Takes what a turn handles: a share of each session that waits, and more of each while there is room.
+    package mutating func takeTurn() -> [DatabaseEvent] {
+        var events: [DatabaseEvent] = []
+        var room = Self.turnOperationCountMax
+        while room > 0 {
+            if order.isEmpty {
+                order = nextOrder.reversed()
+                nextOrder = []
+            }
+            guard let session = order.popLast(), var queue = queues.removeValue(forKey: session) else { break }
+            var share = min(room, Self.shareOperationCountMax)
+            room -= share
+            while share > 0, !queue.isEmpty { events.append(takeFirst(of: &queue, room: &share)) }
+            room += max(0, share)
+            if queue.isEmpty { continue }
+            queues[session] = queue
+            nextOrder.append(session)
+        }
         return events
+    }
+
+    /// Takes the first event of a session, or as many of its uploads as there is room for.
+    private mutating func takeFirst(of queue: inout Queue, room: inout Int) -> DatabaseEvent {
+        let letter = queue.removeFirst()
+        guard case .messages(let session, let messages) = letter.event, let cut = messages.cut(after: room) else {
+            eventCount -= 1
+            byteCount -= letter.byteCount
+            room -= letter.event.cost
+            return letter.event
+        }
+        let first = DatabaseEvent.messages(session, cut.first)
+        let rest = DatabaseEvent.messages(session, cut.rest)
+        let share = letter.byteCount / (first.cost + rest.cost) * first.cost
+        byteCount -= share
+        queue.putBack(Letter(event: rest, byteCount: letter.byteCount - share))
+        room -= first.cost
+        return first
+    }
+}
+
+extension DatabaseEvent {
+    fileprivate var session: SessionID {
+        switch self {
+        case .open(let id, _, _), .messages(let id, _), .closed(let id): id
+        }
+    }
+
+    /// In operations.
+    fileprivate var cost: Int {
+        guard case .messages(_, let messages) = self else { return 1 }
+        return messages.reduce(1) { $0 + $1.operationCount }
+    }
+}
+
+extension ClientMessage {
+    fileprivate var operationCount: Int {
+        guard case .upload(_, let changesets) = self else { return 0 }
+        return changesets.reduce(0) { $0 + $1.operations.count }
+    }
+}
+
+extension [ClientMessage] {
+    /// Cuts them between two transactions, behind the one that reaches a number of operations. Messages other than
+    /// uploads stay together, since their answers do.
+    ///
+    /// - Returns: nil where nothing would be left.
+    fileprivate func cut(after operationCount: Int) -> (first: [ClientMessage], rest: [ClientMessage])? {
+        var count = 0
+        for (position, message) in enumerated() {
+            guard case .upload(let session, let changesets) = message else { continue }
+            for (number, changeset) in changesets.enumerated() {
+                count += changeset.operations.count
+                guard count >= operationCount else { continue }
+                let left = [Changeset](changesets[(number + 1)...])
+                guard !left.isEmpty || position + 1 < self.count else { return nil }
+                let rest: [ClientMessage] = left.isEmpty ? [] : [.upload(session: session, changesets: left)]
+                return (
+                    self[..<position] + [.upload(session: session, changesets: [Changeset](changesets[...number]))],
+                    rest + self[(position + 1)...]
+                )
+            }
+        }
+        return nil
     }
 }

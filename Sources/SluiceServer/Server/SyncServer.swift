@@ -78,7 +78,8 @@ public final class SyncServer: Sendable {
         }
     }
 
-    /// Ends every connection, finishes what was uploaded, and closes the databases. A server stops once.
+    /// Ends every connection, finishes what is being stored, and closes the databases. What waits to be stored is dropped:
+    /// none of it is acknowledged, so clients upload it to the next server. A server stops once.
     public func stop() async {
         let was = listening.withLock { listening in
             defer { listening = .stopped }

@@ -19,6 +19,8 @@ final class ServerSession {
     var unconfirmedNonce: ObjectID?
     /// The highest sequence received, so that gaps are noticed.
     var receivedSequence: UInt64
+    /// The latest time of a transaction received; those of one session never run backwards.
+    var lastTimestamp = HybridTimestamp(microseconds: .min)
 
     init(
         id: SessionID, user: User, clientID: UInt64?, pageCredit: UInt64, unconfirmedNonce: ObjectID?,

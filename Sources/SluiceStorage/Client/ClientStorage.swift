@@ -93,8 +93,9 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     /// The number of changesets in the outbox.
     var outboxCount: Int { get }
 
-    /// The operations on an object in the outbox, oldest first.
-    func pendingOperations(of object: ObjectRef) throws -> [PendingOperation]
+    /// The operations on an object in the outbox after a changeset, oldest first, until `body` returns false.
+    func forEachPendingOperation(
+        of object: ObjectRef, after sequence: UInt64, _ body: (PendingOperation) throws -> Bool) throws
 
     // MARK: Subscriptions
 
@@ -149,4 +150,16 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
 
     /// Moves committed pages from the write-ahead log into the database file. Between transactions only.
     func checkpoint(truncating: Bool) throws
+}
+
+extension ClientStorage {
+    /// The operations on an object in the outbox, oldest first.
+    package func pendingOperations(of object: ObjectRef) throws -> [PendingOperation] {
+        var operations: [PendingOperation] = []
+        try forEachPendingOperation(of: object, after: 0) { operation in
+            operations.append(operation)
+            return true
+        }
+        return operations
+    }
 }

@@ -84,21 +84,36 @@ extension SQLiteClientStorage {
         return removed
     }
 
-    package func pendingOperations(of object: ObjectRef) throws -> [PendingOperation] {
-        guard outboxCount > 0 else { return [] }
-        let sql = "SELECT sequence FROM _pending WHERE class = ? AND key = ? ORDER BY sequence"
-        let sequences = try connection.withStatement(sql) { statement in
+    package func forEachPendingOperation(
+        of object: ObjectRef, after sequence: UInt64, _ body: (PendingOperation) throws -> Bool
+    ) throws {
+        guard outboxCount > 0 else { return }
+        // Small changesets come along; of large ones, which many objects share, the last few are kept decoded.
+        let sql = """
+            SELECT p.sequence, CASE WHEN length(o.changeset) <= 1024 THEN o.changeset END FROM _pending p \
+            LEFT JOIN _outbox o ON o.sequence = p.sequence \
+            WHERE p.class = ? AND p.key = ? AND p.sequence > ? ORDER BY p.sequence
+            """
+        try connection.withStatement(sql) { statement in
             statement.bind(1, object)
-            var sequences: [UInt64] = []
-            while try statement.step() { sequences.append(UInt64(statement.int(0))) }
-            return sequences
-        }
-        return try sequences.flatMap { sequence in
-            let indexed = try indexedChangeset(sequence)
-            return (indexed.positions[object] ?? []).map { position in
-                PendingOperation(
-                    sequence: sequence, timestamp: indexed.changeset.timestamp,
-                    operation: indexed.changeset.operations[position])
+            statement.bind(3, Int64(clamping: sequence))
+            while try statement.step() {
+                let sequence = UInt64(statement.int(0))
+                let changeset: Changeset
+                let operations: [ObjectOperation]
+                if statement.isNull(1) {
+                    let indexed = try indexedChangeset(sequence)
+                    changeset = indexed.changeset
+                    operations = (indexed.positions[object] ?? []).map { changeset.operations[$0] }
+                } else {
+                    changeset = try decode(statement.blob(1))
+                    operations = changeset.operations.filter { $0.object == object }
+                }
+                for operation in operations {
+                    let pending = PendingOperation(
+                        sequence: sequence, timestamp: changeset.timestamp, operation: operation)
+                    guard try body(pending) else { return }
+                }
             }
         }
     }

@@ -1,56 +1,33 @@
 package import SluiceModel
 
-/// When and by whom something was written; later is a later time and, at the same time, the greater client.
-package struct WriteStamp: Hashable, Comparable, Sendable {
-    package var timestamp: HybridTimestamp
-    package var clientID: UInt64
-    /// The version that the write made.
-    package var version: UInt64
+/// What was done to one object after a version, as far as merging needs it. Valid until the next entry of the log.
+package struct ObjectHistory {
+    private let trail: ObjectTrail?
+    private let version: UInt64
 
-    package init(timestamp: HybridTimestamp, clientID: UInt64, version: UInt64) {
-        self.timestamp = timestamp
-        self.clientID = clientID
+    /// Nothing was done.
+    package init() {
+        trail = nil
+        version = 0
+    }
+
+    /// - Parameter version: what was done up to it does not count.
+    package init(_ trail: ObjectTrail, since version: UInt64) {
+        self.trail = trail
         self.version = version
     }
 
-    package static func < (left: WriteStamp, right: WriteStamp) -> Bool {
-        left.timestamp != right.timestamp ? left.timestamp < right.timestamp : left.clientID < right.clientID
-    }
-}
+    /// The deletion, if that was the last thing done to the object as a whole.
+    package var deleted: WriteStamp? { trail?.deleted.flatMap { $0.version > version ? $0 : nil } }
 
-/// What was done to one object after a version, as far as merging needs it.
-package struct ObjectHistory: Hashable, Sendable {
-    /// What was done to one property.
-    package struct PropertyHistory: Hashable, Sendable {
-        /// The latest assignment, by stamp.
-        package var assigned: WriteStamp?
-        /// Every addition, in the order of versions.
-        package var additions: [Addition] = []
-
-        package init(assigned: WriteStamp? = nil, additions: [Addition] = []) {
-            self.assigned = assigned
-            self.additions = additions
-        }
+    /// The latest assignment of a property by stamp. O(log n) in the assignments.
+    package func latestAssignment(of property: Int) -> WriteStamp? {
+        trail?.latestAssignment(of: property, since: version)
     }
 
-    package struct Addition: Hashable, Sendable {
-        package var stamp: WriteStamp
-        package var amount: Value
-
-        package init(stamp: WriteStamp, amount: Value) {
-            self.stamp = stamp
-            self.amount = amount
-        }
+    /// The additions to a property that are later than a stamp: amounts to be added one after the other. Neighbouring
+    /// additions may come as their sum.
+    package func additions(to property: Int, laterThan stamp: WriteStamp) -> [Value] {
+        trail?.additions(to: property, since: version, laterThan: stamp) ?? []
     }
-
-    /// The last create and the last delete, by version.
-    package var created: WriteStamp?
-    package var deleted: WriteStamp?
-    /// By property position, since the last create or delete.
-    package var properties: [Int: PropertyHistory] = [:]
-
-    package init() {}
-
-    /// Whether nothing was done.
-    package var isEmpty: Bool { created == nil && deleted == nil && properties.isEmpty }
 }

@@ -25,6 +25,7 @@ extension SQLiteServerStorage {
         log.acceptedAt = entry.acceptedAt
         log.entryCount += 1
         log.byteCount += writer.count
+        versionClock.append(entry.version, entry.timestamp)
         writeIndex?.append(entry)
     }
 
@@ -59,8 +60,6 @@ extension SQLiteServerStorage {
             throw StorageError(
                 .logTrimmed, "\(connection.name): the log begins after version \(logStart), not \(version)")
         }
-        // What nobody touched, or not since, needs no log: the row or its tombstone says when.
-        guard let touched = try tables.lastVersion(of: object), touched > version else { return ObjectHistory() }
         if writeIndex == nil || writeIndex!.start > version {
             var index = WriteIndex(after: version)
             try forEachLogEntry(after: version) { entry in
@@ -71,6 +70,13 @@ extension SQLiteServerStorage {
         }
         return writeIndex?.history(of: object, since: version) ?? ObjectHistory()
     }
+
+    package func lastVersion(of object: ObjectRef) throws -> UInt64? { try tables.lastVersion(of: object) }
+
+    package func version(before timestamp: HybridTimestamp) -> UInt64 { versionClock.version(before: timestamp) }
+
+    /// How many records of writes, stamps and sums merging has looked at, for tests of how the work grows.
+    package var mergeStepCount: UInt64 { writeIndex?.stepCount ?? 0 }
 
     package func trimLog(keepingVersions: UInt64, keepingBytes: Int, entriesMax: Int) throws -> Int {
         guard log.entryCount > keepingVersions || log.byteCount > keepingBytes else { return 0 }

@@ -22,6 +22,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
     var committedLog: LogState
     var epochs: [Epoch] = []
     var writeIndex: WriteIndex?
+    var versionClock: VersionClock
 
     /// Opens a database, or makes it.
     ///
@@ -52,6 +53,9 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
             acceptedAt: try connection.integer("SELECT accepted FROM _log ORDER BY version DESC LIMIT 1")
                 .map { Timestamp(microseconds: $0) })
         committedLog = log
+        versionClock = VersionClock(
+            version: log.version,
+            latest: try connection.integer("SELECT max(timestamp) FROM _log").map { HybridTimestamp(microseconds: $0) })
         try super.init(connection, lock: lock)
         // Databases of earlier versions had one epoch.
         if try connection.integer("SELECT 1 FROM sqlite_master WHERE name = '_epochs'") == nil {
@@ -87,6 +91,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
 
     override func didRollBack() {
         log = committedLog
+        versionClock.rollBack(to: log.version)
         writeIndex = nil
         if let stored = try? storedEpochs() { epochs = stored }
     }

@@ -40,7 +40,13 @@ package protocol ServerStorage: ObjectWriting {
     /// - Throws: ``StorageError/Code/logTrimmed`` if the log does not reach back to `version`.
     func forEachLogEntry(after version: UInt64, _ body: (LogEntry) throws -> Bool) throws
 
-    /// What was done to an object after a version.
+    /// The version that last wrote or deleted an object; nil if the database does not know it.
+    func lastVersion(of object: ObjectRef) throws -> UInt64?
+
+    /// A version up to which everything was written earlier than a time; 0 if none is known.
+    func version(before timestamp: HybridTimestamp) -> UInt64
+
+    /// What was done to an object after a version, by the log.
     ///
     /// Answered from memory for recent versions; an older one reads the log back to it, once.
     /// - Throws: ``StorageError/Code/logTrimmed`` if the log does not reach back to `version`.

@@ -12,15 +12,26 @@ struct WriteIndex {
         var previous: Int
     }
 
-    static let recordCountMax = 300_000
+    /// The records of one object.
+    private struct Chain {
+        var last: Int
+        /// Since the last creation or deletion.
+        var count: Int
+    }
+
+    static let recordCountMax = 1_000_000
+    /// Objects with more records since their creation keep their trail; of others it is made for each question.
+    private static let shortChainCount = 16
 
     /// The stretch reaches from behind this version …
     private(set) var start: UInt64
     /// … to this one.
     private(set) var end: UInt64
     private var records: [Record] = []
-    /// The last record of each object.
-    private var last: [ObjectRef: Int] = [:]
+    private var chains: [ObjectRef: Chain] = [:]
+    private var trails: [ObjectRef: ObjectTrail] = [:]
+    /// The work of trails that were not kept, and of the index itself.
+    private var ownStepCount: UInt64 = 0
 
     init(after version: UInt64) {
         start = version
@@ -29,50 +40,50 @@ struct WriteIndex {
 
     var isTooLarge: Bool { records.count > Self.recordCountMax }
 
-    /// Adds the entry that follows.
+    /// How many records, stamps and stretches were looked at, for tests of how the work grows.
+    var stepCount: UInt64 { trails.values.reduce(ownStepCount) { $0 + $1.stepCount } }
+
+    /// Adds the entry that follows. O(changes).
     mutating func append(_ entry: LogEntry) {
         let stamp = WriteStamp(timestamp: entry.timestamp, clientID: entry.clientID, version: entry.version)
         for change in entry.changes {
+            let chain = chains[change.object]
             let record = Record(
                 stamp: stamp, kind: change.kind, written: change.written, additions: change.additions,
-                previous: last[change.object] ?? -1)
-            last[change.object] = records.count
+                previous: chain?.last ?? -1)
+            chains[change.object] = Chain(
+                last: records.count, count: change.kind == .update ? (chain?.count ?? 0) + 1 : 1)
             records.append(record)
+            ownStepCount += 1
+            trails[change.object]?.append(change.kind, written: change.written, additions: change.additions, stamp)
         }
         end = entry.version
     }
 
-    /// What was done to an object after a version of the stretch.
-    func history(of object: ObjectRef, since version: UInt64) -> ObjectHistory {
-        var chain: [Int] = []
-        var index = last[object] ?? -1
-        while index >= 0, records[index].stamp.version > version {
-            chain.append(index)
-            index = records[index].previous
-        }
-        var history = ObjectHistory()
-        for index in chain.reversed() { Self.apply(records[index], to: &history) }
-        return history
+    /// What was done to an object after a version of the stretch. O(1) for an object that is written often.
+    mutating func history(of object: ObjectRef, since version: UInt64) -> ObjectHistory {
+        ownStepCount += 1
+        if let trail = trails[object] { return ObjectHistory(trail, since: version) }
+        guard let chain = chains[object] else { return ObjectHistory() }
+        let trail = trail(of: chain)
+        if chain.count > Self.shortChainCount { trails[object] = trail } else { ownStepCount += trail.stepCount }
+        return ObjectHistory(trail, since: version)
     }
 
-    private static func apply(_ record: Record, to history: inout ObjectHistory) {
-        switch record.kind {
-        case .create:
-            history.created = record.stamp
-            history.properties = [:]
-        case .delete:
-            history.deleted = record.stamp
-            history.properties = [:]
-        case .update: break
+    private mutating func trail(of chain: Chain) -> ObjectTrail {
+        var positions: [Int] = []
+        var position = chain.last
+        while position >= 0 {
+            ownStepCount += 1
+            positions.append(position)
+            // What was before a creation or deletion concerns nobody any more.
+            position = records[position].kind == .update ? records[position].previous : -1
         }
-        for property in record.written {
-            var written = history.properties[property] ?? ObjectHistory.PropertyHistory()
-            if record.kind == .update, let addition = record.additions.first(where: { $0.property == property }) {
-                written.additions.append(.init(stamp: record.stamp, amount: addition.amount))
-            } else {
-                written.assigned = max(written.assigned ?? record.stamp, record.stamp)
-            }
-            history.properties[property] = written
+        let trail = ObjectTrail()
+        for position in positions.reversed() {
+            let record = records[position]
+            trail.append(record.kind, written: record.written, additions: record.additions, record.stamp)
         }
+        return trail
     }
 }

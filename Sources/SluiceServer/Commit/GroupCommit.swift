@@ -1,0 +1,194 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
+
+/// A group while its transaction is open.
+struct GroupCommit {
+    private let storage: any ServerStorage
+    private let check: OperationCheck
+    private let workerID: String?
+    private let operationCountMax: Int
+    private let now: Timestamp
+    private var authors: [CommitAuthor] = []
+    private var acknowledged: [SessionID: UInt64] = [:]
+    private var rejections: [CommittedGroup.Rejection] = []
+    private var supersededCount = 0
+    private var progress: [UInt64: UInt64] = [:]
+    private var rows: GroupRows
+
+    /// An object of one upload.
+    private struct TouchedObject {
+        var object: ObjectRef
+        /// What it was before the upload.
+        var old: Row?
+        var merger: Merger
+        /// What is stored of it already, if the upload began by making it.
+        var created: Row?
+    }
+
+    init(storage: any ServerStorage, workerID: String?, operationCountMax: Int, now: Timestamp) {
+        self.operationCountMax = operationCountMax
+        self.storage = storage
+        self.check = OperationCheck(schema: storage.schema)
+        self.workerID = workerID
+        self.now = now
+        rows = GroupRows(storage)
+    }
+
+    mutating func accept(_ upload: Upload) throws {
+        let changeset = upload.changeset
+        let accepted = try progress[upload.clientID] ?? storage.client(upload.clientID)?.sequence ?? 0
+        acknowledged[upload.session] = max(accepted, changeset.sequence)
+        guard changeset.sequence > accepted else { return }
+        progress[upload.clientID] = changeset.sequence
+        guard changeset.operations.count <= operationCountMax else {
+            let reason = ServerMessage.Refusal.Reason(
+                code: .limitExceeded,
+                message:
+                    "\(changeset.operations.count) operations in one transaction; a server accepts at most \(operationCountMax)"
+            )
+            return try refuse(upload, reason)
+        }
+        for operation in changeset.operations {
+            guard let problem = check.problem(with: operation) else { continue }
+            let reason = ServerMessage.Refusal.Reason(
+                object: operation.object, code: .invalidOperation, message: problem)
+            return try refuse(upload, reason)
+        }
+        try apply(upload)
+    }
+
+    private mutating func refuse(_ upload: Upload, _ reason: ServerMessage.Refusal.Reason) throws {
+        let refusal = ServerMessage.Refusal(sequence: upload.changeset.sequence, reasons: [reason])
+        try storage.addRefusal(refusal, of: upload.clientID)
+        rejections.append(.init(session: upload.session, refusal: refusal))
+    }
+
+    private mutating func apply(_ upload: Upload) throws {
+        let version = storage.version + 1
+        // A clock far ahead must not win for ever.
+        let limit = now.microseconds + HybridClock.driftMax
+        let timestamp = HybridTimestamp(microseconds: min(upload.changeset.timestamp.microseconds, limit))
+        let stamp = WriteStamp(timestamp: timestamp, clientID: upload.clientID, version: version)
+        var touched: [TouchedObject] = []
+        touched.reserveCapacity(upload.changeset.operations.count)
+        var positions: [ObjectRef: Int] = [:]
+        positions.reserveCapacity(upload.changeset.operations.count)
+        var kinds: Set<OperationKind> = []
+        let deleted = Set(upload.changeset.operations.lazy.filter { $0.action == .delete }.map(\.object))
+        for operation in upload.changeset.operations {
+            operation.addKinds(to: &kinds)
+            let object = operation.object
+            let position: Int
+            if let known = positions[object] {
+                position = known
+            } else {
+                position = touched.count
+                positions[object] = position
+                if !deleted.contains(object), let created = try create(operation, stamp) {
+                    touched.append(created)
+                    continue
+                }
+                let old = try rows.row(object)
+                touched.append(
+                    TouchedObject(object: object, old: old, merger: Merger(old, of: storage.schema[object.classIndex])))
+            }
+            let row = touched[position].merger.row
+            let history = try history(of: object, row: row, since: upload.changeset.baseVersion, for: stamp)
+            touched[position].merger.apply(operation, author: stamp, history: history)
+        }
+        let author = authors.count
+        var entry = LogEntry(
+            version: version, clientID: upload.clientID, userID: upload.userID, timestamp: timestamp, acceptedAt: now,
+            changes: [])
+        entry.changes.reserveCapacity(touched.count)
+        for object in touched {
+            supersededCount += object.merger.supersededCount
+            if let change = try store(object, version: version, author: author) { entry.changes.append(change) }
+        }
+        try storage.append(entry)
+        authors.append(
+            CommitAuthor(
+                version: version, userID: upload.userID, clientID: upload.clientID, kinds: kinds, acceptedAt: now,
+                workerID: workerID))
+    }
+
+    /// What others did to an object and the author did not know of, as far as it may beat the author's write.
+    ///
+    /// The log is asked only where the object was written since, and not everything since was written earlier.
+    private func history(
+        of object: ObjectRef, row: Row?, since version: UInt64, for author: WriteStamp
+    ) throws -> ObjectHistory {
+        let version = max(version, storage.version(before: author.timestamp))
+        guard version < storage.version, let last = try row?.version ?? storage.lastVersion(of: object), last > version
+        else { return ObjectHistory() }
+        return try storage.history(of: object, since: max(version, storage.logStart))
+    }
+
+    /// Stores the object of a creation at once if nothing is known of it: then there is nothing to merge with.
+    private func create(_ operation: ObjectOperation, _ stamp: WriteStamp) throws -> TouchedObject? {
+        guard case .create = operation.action else { return nil }
+        let object = operation.object
+        var merger = Merger(nil, of: storage.schema[object.classIndex])
+        merger.apply(operation, author: stamp, history: ObjectHistory())
+        guard var row = merger.row else { return nil }
+        row.version = stamp.version
+        guard try rows.insertIfUnknown(row, of: object) else { return nil }
+        merger.row = row
+        return TouchedObject(object: object, old: nil, merger: merger, created: row)
+    }
+
+    /// Stores what an upload left of an object.
+    ///
+    /// - Returns: what the log says of it; nil if nothing was done.
+    private mutating func store(_ touched: TouchedObject, version: UInt64, author: Int) throws -> LogChange? {
+        let object = touched.object
+        let merger = touched.merger
+        var new = merger.row
+        new?.version = version
+        let change: LogChange
+        var changed = PropertySet()
+        switch (touched.old, merger.row) {
+        case (nil, nil):
+            return nil
+        case (nil, let row?):
+            if let created = touched.created { changed = row.differences(from: created) }
+            change = LogChange(object, .create, written: merger.written, additions: merger.additions)
+        case (let old?, nil):
+            change = LogChange(object, .delete, oldVersion: old.version, oldValues: old.values)
+        case (let old?, let row?):
+            changed = row.differences(from: old)
+            guard !changed.isEmpty || !merger.written.isEmpty else { return nil }
+            let written = changed.union(merger.written)
+            change = LogChange(
+                object, .update, oldVersion: old.version, written: written, oldValues: written.map { old.values[$0] },
+                additions: merger.additions)
+        }
+        try rows.note(
+            object, old: touched.old, new: new, stored: touched.created, changed: changed, version: version,
+            author: author)
+        return change
+    }
+
+    /// Stores what has waited for the end of the group.
+    mutating func finish() throws {
+        try rows.write()
+        for (client, sequence) in progress { try storage.setClientProgress(client, sequence: sequence) }
+    }
+
+    /// What the group came to; to be asked once, when it is durable.
+    var committed: CommittedGroup {
+        CommittedGroup(
+            delta: CommitDelta(changes: rows.deltas, version: storage.version), authors: authors, acceptedAt: now,
+            acknowledged: acknowledged, rejections: rejections, supersededCount: supersededCount)
+    }
+}
+
+extension Row {
+    /// The properties in which this differs from another state of the object.
+    fileprivate func differences(from other: Row) -> PropertySet {
+        PropertySet(values.indices.filter { values[$0] != other.values[$0] })
+    }
+}

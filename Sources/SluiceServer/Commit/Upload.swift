@@ -1,0 +1,16 @@
+package import SluiceModel
+
+/// One uploaded transaction on its way into the database.
+package struct Upload: Sendable {
+    package var session: SessionID
+    package var clientID: UInt64
+    package var userID: String?
+    package var changeset: Changeset
+
+    package init(session: SessionID, clientID: UInt64, userID: String?, changeset: Changeset) {
+        self.session = session
+        self.clientID = clientID
+        self.userID = userID
+        self.changeset = changeset
+    }
+}

@@ -1,0 +1,60 @@
+package import SluiceModel
+
+/// What was done to one object since its last creation or deletion, arranged so that merging finds what it needs in
+/// logarithmic time.
+///
+/// A class, since the index keeps one while ``ObjectHistory`` reads it: a copy for each operation would make a long
+/// backlog on one object quadratic.
+package final class ObjectTrail {
+    /// What was done to one property.
+    fileprivate struct PropertyTrail {
+        /// The assignments that none of a later version outdoes: versions ascend, stamps descend.
+        var assignments: [WriteStamp] = []
+        var additions = AdditionTree()
+    }
+
+    private(set) var deleted: WriteStamp?
+    private var properties: [Int: PropertyTrail] = [:]
+    /// How many stamps and stretches were looked at, for tests of how the work grows.
+    var stepCount: UInt64 = 0
+
+    package init() {}
+
+    /// Adds what was done in a later version than all before. Amortised O(written properties).
+    package func append(
+        _ kind: LogChange.Kind, written: PropertySet, additions: [LogChange.Addition], _ stamp: WriteStamp
+    ) {
+        switch kind {
+        case .create, .delete:
+            deleted = kind == .delete ? stamp : nil
+            properties = [:]
+        case .update: break
+        }
+        for property in written {
+            stepCount += 1
+            if kind == .update, let addition = additions.first(where: { $0.property == property }) {
+                properties[property, default: PropertyTrail()].additions.append(addition.amount, stamp)
+            } else {
+                properties[property, default: PropertyTrail()].assign(stamp)
+            }
+        }
+    }
+
+    func latestAssignment(of property: Int, since version: UInt64) -> WriteStamp? {
+        stepCount += 1
+        guard let assignments = properties[property]?.assignments else { return nil }
+        let position = assignments.firstPosition { $0.version > version }
+        return position < assignments.count ? assignments[position] : nil
+    }
+
+    func additions(to property: Int, since version: UInt64, laterThan stamp: WriteStamp) -> [Value] {
+        properties[property]?.additions.amounts(since: version, laterThan: stamp, steps: &stepCount) ?? []
+    }
+}
+
+extension ObjectTrail.PropertyTrail {
+    fileprivate mutating func assign(_ stamp: WriteStamp) {
+        while let last = assignments.last, !(stamp < last) { assignments.removeLast() }
+        assignments.append(stamp)
+    }
+}

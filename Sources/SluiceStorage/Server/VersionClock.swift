@@ -1,0 +1,46 @@
+internal import SluiceModel
+
+/// Up to which version everything was written earlier than a time.
+///
+/// Merging asks nothing of the log up to there: what is earlier than the author's write never beats it. So a writer with
+/// a right clock needs no history at all, however old the version that it knows.
+struct VersionClock {
+    /// The latest time of all versions up to one.
+    private struct Mark {
+        var version: UInt64
+        var latest: HybridTimestamp
+    }
+
+    private static let versionsPerMark: UInt64 = 256
+    private static let markCountMax = 8_192
+
+    /// Ascending; the last one is of the last version.
+    private var marks: [Mark] = []
+
+    /// - Parameter latest: the latest time of all versions up to `version`; nil if there are none.
+    init(version: UInt64, latest: HybridTimestamp?) {
+        if let latest { marks = [Mark(version: version, latest: latest)] }
+    }
+
+    /// Notes when the next version was written.
+    mutating func append(_ version: UInt64, _ timestamp: HybridTimestamp) {
+        guard let last = marks.last else { return marks.append(Mark(version: version, latest: timestamp)) }
+        let mark = Mark(version: version, latest: max(last.latest, timestamp))
+        let before = marks.count > 1 ? marks[marks.count - 2].version : 0
+        if marks.count > 1, version - before < Self.versionsPerMark {
+            marks[marks.count - 1] = mark
+        } else {
+            marks.append(mark)
+        }
+        if marks.count > Self.markCountMax { marks.removeFirst(Self.markCountMax / 2) }
+    }
+
+    /// Forgets the versions after one. What their times were still counts, which is never wrong.
+    mutating func rollBack(to version: UInt64) { self = VersionClock(version: version, latest: marks.last?.latest) }
+
+    /// A version up to which everything was written before a time; 0 if none is known. O(log n).
+    func version(before timestamp: HybridTimestamp) -> UInt64 {
+        let position = marks.firstPosition { !($0.latest < timestamp) }
+        return position > 0 ? marks[position - 1].version : 0
+    }
+}

@@ -1,0 +1,19 @@
+package import SluiceModel
+
+/// When and by whom something was written; later is a later time and, at the same time, the greater client.
+package struct WriteStamp: Hashable, Comparable, Sendable {
+    package var timestamp: HybridTimestamp
+    package var clientID: UInt64
+    /// The version that the write made.
+    package var version: UInt64
+
+    package init(timestamp: HybridTimestamp, clientID: UInt64, version: UInt64) {
+        self.timestamp = timestamp
+        self.clientID = clientID
+        self.version = version
+    }
+
+    package static func < (left: WriteStamp, right: WriteStamp) -> Bool {
+        left.timestamp != right.timestamp ? left.timestamp < right.timestamp : left.clientID < right.clientID
+    }
+}

@@ -1,0 +1,161 @@
+import Foundation
+import SluiceModel
+import SluiceStorage
+import SluiceTesting
+import Testing
+
+@testable import SluiceServer
+
+/// Clients that come back with many operations on few objects: what it costs to merge them, and what comes of it.
+struct BacklogMergeTests {
+    private static let now = Timestamp(microseconds: 1_000_000_000_000)
+
+    private static func storage(clientCount: Int) throws -> SQLiteServerStorage {
+        let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))
+        try storage.begin()
+        let schema = try Schema([
+            ClassSchema(
+                "Counter", primaryKey: "id",
+                properties: [
+                    Property("id", .scalar(.int)), Property("name", .scalar(.string)), Property("count", .scalar(.int)),
+                    Property("tags", PropertyType(.scalar(.int), container: .list)),
+                    Property("price", .scalar(.decimal)),
+                ])
+        ])
+        _ = try storage.merge(schema, sides: ("the server", "the test"))
+        for _ in 0..<clientCount {
+            _ = try storage.makeClient(userID: nil, nonce: ObjectID(high: 0, low: 0), createdAt: now)
+        }
+        try storage.commit()
+        return storage
+    }
+
+    private static func upload(
+        _ client: UInt64, _ sequence: UInt64, base: UInt64, at time: Int64, _ operations: [ObjectOperation]
+    ) -> Upload {
+        Upload(
+            session: SessionID(connection: client, session: 1), clientID: client, userID: nil,
+            changeset: Changeset(
+                sequence: sequence, baseVersion: base, timestamp: HybridTimestamp(microseconds: time),
+                operations: operations))
+    }
+
+    // MARK: Work
+
+    /// How two offline clients wrote to one object.
+    enum Backlog: CaseIterable {
+        case increments, assignments, assignmentsAgainstIncrements, deletionsAgainstIncrements
+
+        func operation(_ number: Int, client: UInt64) -> ObjectOperation.Action {
+            switch (self, client) {
+            case (.increments, _), (.assignmentsAgainstIncrements, 1), (.deletionsAgainstIncrements, 1):
+                .update([FieldOperation(2, .add(.int(1)))])
+            case (.assignments, _), (.assignmentsAgainstIncrements, _):
+                .update([FieldOperation(2, .set(.int(Int64(number))))])
+            case (.deletionsAgainstIncrements, _):
+                number % 2 == 0 ? .delete : .create([FieldOperation(2, .set(.int(Int64(number))))])
+            }
+        }
+    }
+
+    /// What merging looked at when two backlogs of so many operations on one object came, the one after the other, whose
+    /// operations were made in turn.
+    private func steps(_ backlog: Backlog, count: Int) throws -> UInt64 {
+        let storage = try Self.storage(clientCount: 2)
+        let object = ObjectRef(0, .int(1))
+        let pipeline = CommitPipeline(storage: storage, workerID: nil)
+        _ = try pipeline.commit(
+            [Self.upload(1, 1, base: 0, at: 1, [ObjectOperation(object, .create([]))])], now: Self.now)
+        for client in [1, 2] as [UInt64] {
+            let uploads = (1...count).map { number in
+                Self.upload(
+                    client, UInt64(number + 1), base: 1, at: Int64(10 * number) + Int64(client),
+                    [ObjectOperation(object, backlog.operation(number, client: client))])
+            }
+            for start in stride(from: 0, to: count, by: 100) {
+                _ = try pipeline.commit(Array(uploads[start..<min(count, start + 100)]), now: Self.now)
+            }
+        }
+        return storage.mergeStepCount
+    }
+
+    @Test(arguments: Backlog.allCases)
+    func fourTimesTheBacklogOnOneObjectIsAboutFourTimesTheWork(backlog: Backlog) throws {
+        let small = try steps(backlog, count: 250)
+        let large = try steps(backlog, count: 1_000)
+        #expect(small > 250)
+        #expect(large < 6 * small, "\(small) steps for 250 operations a client, \(large) for 1,000")
+    }
+
+    @Test func aBacklogThatNobodyContradictsAsksNothingOfTheLog() throws {
+        let storage = try Self.storage(clientCount: 1)
+        let pipeline = CommitPipeline(storage: storage, workerID: nil)
+        let object = ObjectRef(0, .int(1))
+        for number in 1...200 {
+            let action = number == 1 ? .create([]) : Backlog.increments.operation(number, client: 1)
+            let upload = Self.upload(1, UInt64(number), base: 0, at: Int64(number), [ObjectOperation(object, action)])
+            _ = try pipeline.commit([upload], now: Self.now)
+        }
+        #expect(try storage.row(object)?.values[2] == .int(199))
+        #expect(storage.mergeStepCount == 0)
+    }
+
+    // MARK: Outcome
+
+    /// A random operation on one of three objects.
+    private func operation(_ generator: inout SeededGenerator) -> ObjectOperation {
+        let object = ObjectRef(0, .int(Int64.random(in: 1...3, using: &generator)))
+        func field() -> FieldOperation {
+            let number = Int64.random(in: 1...100, using: &generator)
+            return switch Int.random(in: 0..<6, using: &generator) {
+            case 0: FieldOperation(1, .set(.string("\(number)")))
+            case 1: FieldOperation(2, .set(.int(number)))
+            case 2: FieldOperation(3, .set(.list([.int(number)])))
+            case 3: FieldOperation(4, .set(.decimal(Decimal(number))))
+            case 4: FieldOperation(4, .add(.decimal(Decimal(number))))
+            default: FieldOperation(2, .add(.int(number)))
+            }
+        }
+        switch Int.random(in: 0..<20, using: &generator) {
+        case 0: return ObjectOperation(object, .delete)
+        case 1, 2: return ObjectOperation(object, .create([field()]))
+        case 3: return ObjectOperation(object, .update([field(), field()]))
+        default: return ObjectOperation(object, .update([field()]))
+        }
+    }
+
+    @Test(arguments: 0..<40) func backlogsOfSeveralClientsMergeAsTheRulesReadOneByOneSay(seed: Int) throws {
+        var generator = SeededGenerator(seed: UInt64(seed))
+        let clientCount = Int.random(in: 1...4, using: &generator)
+        let storage = try Self.storage(clientCount: clientCount)
+        let pipeline = CommitPipeline(storage: storage, workerID: nil)
+        var naive = NaiveMerge(defaults: storage.schema[0].defaultValues(for: .int(0)))
+        var sequences: [UInt64: UInt64] = [:]
+        var bases: [UInt64: UInt64] = [:]
+        var times: [UInt64: Int64] = [:]
+        var superseded = 0
+        // A group is of one client mostly, as backlogs come.
+        for _ in 0..<60 {
+            var group: [Upload] = []
+            let owner = UInt64.random(in: 1...UInt64(clientCount), using: &generator)
+            for _ in 0..<Int.random(in: 1...20, using: &generator) {
+                let isOwners = Int.random(in: 0..<5, using: &generator) > 0
+                let client = isOwners ? owner : UInt64.random(in: 1...UInt64(clientCount), using: &generator)
+                sequences[client, default: 0] += 1
+                times[client, default: 0] += Int64.random(in: 0...4, using: &generator)
+                let operations = (0..<Int.random(in: 1...3, using: &generator)).map { _ in operation(&generator) }
+                group.append(
+                    Self.upload(
+                        client, sequences[client]!, base: bases[client] ?? 0, at: times[client]!, operations))
+            }
+            for upload in group { naive.apply(upload.changeset, client: upload.clientID) }
+            superseded += try pipeline.commit(group, now: Self.now).supersededCount
+            for key in Int64(1)...3 {
+                #expect(try storage.row(ObjectRef(0, .int(key)))?.values == naive.rows[key], "object \(key)")
+            }
+            // Now and then a client hears of everything.
+            if Int.random(in: 0..<6, using: &generator) == 0 { bases[owner] = storage.version }
+        }
+        #expect(superseded == naive.supersededCount)
+    }
+}

@@ -1,0 +1,117 @@
+import SluiceModel
+import SluiceServer
+import SluiceTesting
+import SluiceWire
+import Testing
+
+/// How sessions of one database take turns.
+struct MailboxTests {
+    private static func session(_ number: UInt64) -> SessionID { SessionID(connection: number, session: 1) }
+
+    /// A frame with transactions of one operation each.
+    private static func uploads(_ sequences: Range<Int>, of number: UInt64) -> DatabaseEvent {
+        let changesets = sequences.map { sequence in
+            Changeset(
+                sequence: UInt64(sequence), baseVersion: 0, timestamp: HybridTimestamp(microseconds: 0),
+                operations: [ObjectOperation(ObjectRef(0, .int(1)), .delete)])
+        }
+        return .messages(session(number), [.upload(session: 1, changesets: changesets)])
+    }
+
+    private static func subscribe(_ subscription: UInt64, of number: UInt64) -> DatabaseEvent {
+        .messages(session(number), [.subscribe(.init(session: 1, subscription: subscription, query: "Car"))])
+    }
+
+    /// What a turn has of a session: its uploads' sequences, and 0 for anything else.
+    private static func taken(_ events: [DatabaseEvent], of number: UInt64) -> [UInt64] {
+        events.flatMap { event -> [UInt64] in
+            guard case .messages(session(number), let messages) = event else { return [] }
+            return messages.flatMap { message -> [UInt64] in
+                if case .upload(_, let changesets) = message { changesets.map(\.sequence) } else { [0] }
+            }
+        }
+    }
+
+    @Test func aSessionThatComesAfterALongBacklogIsServedInTheSameTurn() {
+        var mailbox = Mailbox()
+        mailbox.add(Self.uploads(1..<100_001, of: 1), byteCount: 100_000)
+        mailbox.add(Self.subscribe(1, of: 2), byteCount: 1)
+        let turn = mailbox.takeTurn()
+        #expect(Self.taken(turn, of: 2) == [0])
+        let count = Self.taken(turn, of: 1).count
+        #expect(count > 1_000 && count <= Mailbox.turnOperationCountMax)
+        #expect(!mailbox.isEmpty)
+    }
+
+    @Test func aBacklogIsTakenInOrderAndWholeOverItsTurns() {
+        var mailbox = Mailbox()
+        mailbox.add(Self.uploads(1..<70_001, of: 1), byteCount: 1_000)
+        mailbox.add(Self.subscribe(1, of: 1), byteCount: 1)
+        var all: [UInt64] = []
+        var turns = 0
+        while !mailbox.isEmpty, turns < 100 {
+            turns += 1
+            all += Self.taken(mailbox.takeTurn(), of: 1)
+        }
+        #expect(all == Array(1...70_000) + [0])
+        #expect(turns > 3)
+    }
+
+    @Test func twoBacklogsShareEachTurn() {
+        var mailbox = Mailbox()
+        for session in [1, 2] as [UInt64] { mailbox.add(Self.uploads(1..<50_001, of: session), byteCount: 1) }
+        let turn = mailbox.takeTurn()
+        let counts = [1, 2].map { Self.taken(turn, of: $0).count }
+        #expect(abs(counts[0] - counts[1]) <= Mailbox.shareOperationCountMax)
+    }
+
+    @Test func theMessagesOfAFrameOtherThanUploadsStayTogether() {
+        var mailbox = Mailbox()
+        mailbox.add(Self.uploads(1..<50_001, of: 1), byteCount: 1)
+        let subscribes = (1...500 as ClosedRange<UInt64>).map {
+            ClientMessage.subscribe(.init(session: 1, subscription: $0, query: "Car"))
+        }
+        mailbox.add(.messages(Self.session(2), subscribes), byteCount: 1)
+        #expect(Self.taken(mailbox.takeTurn(), of: 2).count == 500)
+    }
+
+    @Test(arguments: 0..<20) func nothingIsLostOrReorderedWhateverTheSizes(seed: Int) {
+        var generator = SeededGenerator(seed: UInt64(seed))
+        var mailbox = Mailbox()
+        var sent: [UInt64: [UInt64]] = [:]
+        var taken: [UInt64: [UInt64]] = [:]
+        var next: [UInt64: Int] = [:]
+        func takeTurn() {
+            let turn = mailbox.takeTurn()
+            for session in 1...3 as ClosedRange<UInt64> { taken[session, default: []] += Self.taken(turn, of: session) }
+        }
+        for _ in 0..<60 {
+            let session = UInt64.random(in: 1...3, using: &generator)
+            if Bool.random(using: &generator) {
+                let first = next[session] ?? 1
+                let count = [1, 10, 1_999, 2_000, 2_001, 9_000].randomElement(using: &generator)!
+                next[session] = first + count
+                sent[session, default: []] += (first..<first + count).map { UInt64($0) }
+                mailbox.add(Self.uploads(first..<first + count, of: session), byteCount: count)
+            } else {
+                sent[session, default: []].append(0)
+                mailbox.add(Self.subscribe(1, of: session), byteCount: 1)
+            }
+            if Int.random(in: 0..<5, using: &generator) == 0 { takeTurn() }
+        }
+        var turns = 0
+        while !mailbox.isEmpty, turns < 1_000 {
+            turns += 1
+            takeTurn()
+        }
+        #expect(taken == sent && !mailbox.isFull)
+    }
+
+    @Test func aClosedSessionIsSeenBehindItsBacklog() {
+        var mailbox = Mailbox()
+        mailbox.add(Self.uploads(1..<50_001, of: 1), byteCount: 1)
+        #expect(!mailbox.closes(Self.session(1)))
+        mailbox.add(.closed(Self.session(1)), byteCount: 0)
+        #expect(mailbox.closes(Self.session(1)) && !mailbox.closes(Self.session(2)))
+    }
+}
