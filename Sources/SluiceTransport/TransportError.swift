@@ -32,6 +32,13 @@ package struct TransportError: Error, Hashable, Sendable, CustomStringConvertibl
         let code: Code = closeCode == .messageTooBig ? .messageTooLarge : .protocolViolation
         return TransportError(code, message, closeCode: closeCode)
     }
+
+    /// The peer closed with a code other than 1000.
+    static func closed(by peer: String, _ code: CloseCode, reason: String) -> TransportError {
+        TransportError(
+            .closedByPeer, "\(peer) closed the connection with code \(code)\(reason.isEmpty ? "" : ": \(reason)")",
+            isTransient: code.isTransient, closeCode: code)
+    }
 }
 
 extension TransportError.Code {

@@ -12,14 +12,6 @@ package struct WebSocketClientOptions: Hashable, Sendable {
     package init() {}
 }
 
-/// What a connection of a client needs until it is open.
-struct ClientCore {
-    let endpoint: Endpoint
-    let tls: TLSContext?
-    let handshake: ClientHandshake
-    let request: [UInt8]
-}
-
 /// Makes connections to WebSocket servers.
 package enum WebSocketClient {
     /// Begins to connect, and returns at once.
@@ -37,16 +29,16 @@ package enum WebSocketClient {
         let handshake = ClientHandshake(
             key: WebSocketKey.random(using: &generator), subprotocols: options.connection.subprotocols,
             server: endpoint.authority)
-        let core = ClientCore(
+        let opening = ClientOpening(
             endpoint: endpoint, tls: endpoint.usesTLS ? try TLSContext(trust: options.trust) : nil,
             handshake: handshake, request: try handshake.request(for: endpoint, headers: options.headers))
         let connection = WebSocketConnection(
-            role: .client(core), phase: .connecting, peer: endpoint.authority, loop: loop,
+            role: .client(opening), state: .connecting, peer: endpoint.authority, loop: loop,
             options: options.connection, delegate: delegate)
         let interface = options.networkInterface
         loop.execute {
-            guard connection.phase == .connecting else { return }
-            connection.limitOpening()
+            guard connection.isConnecting else { return }
+            connection.begin()
             Resolver.resolve(endpoint.host, port: endpoint.port, on: loop) { answer in
                 connection.connect(answer, interface: interface)
             }
@@ -58,17 +50,17 @@ package enum WebSocketClient {
 extension WebSocketConnection {
     /// Connects to one of the addresses found.
     fileprivate func connect(_ answer: Result<[SocketAddress], TransportError>, interface: String?) {
-        guard phase == .connecting else { return }
+        guard isConnecting else { return }
         switch answer {
         case .failure(let error):
-            terminate(error)
+            fail(error)
         case .success(let addresses):
             // The connector keeps the connection alive until it is done or cancelled.
             let connector = TCPConnector(addresses, interface: interface, loop: loop) { [self] result in
                 self.connector = nil
                 switch result {
                 case .success(let socket): start(socket)
-                case .failure(let error): terminate(error)
+                case .failure(let error): fail(error)
                 }
             }
             self.connector = connector

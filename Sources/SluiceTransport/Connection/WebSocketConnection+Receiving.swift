@@ -1,122 +1,102 @@
-import Glibc
-import Synchronization
-
 extension WebSocketConnection {
+    /// Whether a client still looks for its server.
+    var isConnecting: Bool { if case .connecting = machine.state { true } else { false } }
+
+    /// Begins to limit the time of opening.
+    func begin() { updateDeadline() }
+
+    /// Takes over a connected socket.
+    func start(_ socket: Int32) {
+        guard !machine.isEnded else {
+            Socket.close(socket)
+            return
+        }
+        Socket.setNoDelay(socket)
+        do throws(TransportError) {
+            var tls: TLSSession?
+            if let context = role.tls {
+                tls = try TLSSession(context, descriptor: socket, host: role.host, peer: peerDescription)
+            }
+            channel = try SocketChannel(socket, tls: tls, loop: loop, handler: self)
+        } catch {
+            Socket.close(socket)
+            return fail(error)
+        }
+        guard role.tls != nil else { return beginUpgrade() }
+        machine.beginTLS()
+        negotiateTLS()
+    }
+
     /// The socket is ready for something.
     func serve(_ readiness: Readiness) {
-        switch phase {
-        case .connecting, .closed:
+        guard !machine.isEnded else { return }
+        if case .securing = machine.state { return negotiateTLS() }
+        if readiness.contains(.write) || channel?.writeWantsRead == true { write(isUnblocked: true) }
+        guard !machine.isEnded else { return }
+        if machine.isPaused {
+            if !readiness.isDisjoint(with: .failure), let error = channel?.takeError(peer: peerDescription) {
+                fail(error)
+            }
             return
-        case .tlsHandshake:
-            return continueTLSHandshake()
-        case .upgrade, .open, .closing, .draining:
+        }
+        if !readiness.isDisjoint(with: [.read, .failure]) || channel?.readWantsWrite == true { receive() }
+    }
+
+    private func negotiateTLS() {
+        switch channel?.handshake() {
+        case .done:
+            beginUpgrade()
+        case .failed(let error):
+            guard error.code == .tlsMismatch, case .server = role else { return fail(error) }
+            channel?.dropTLS()
+            var response = HTTPResponse(
+                status: 426, text: "this port speaks TLS: connect with wss:// instead of ws://, or https://")
+            response.headers.append("Upgrade", "TLS/1.2, HTTP/1.1")
+            perform(machine.refuse(response, error))
+            write(isUnblocked: true)
+        case .wantsRead, .wantsWrite, nil:
             break
         }
-        if readiness.contains(.write) { write() }
-        guard phase != .closed, !readiness.isDisjoint(with: [.read, .failure]) || tls?.readWantsWrite == true else {
-            return
+    }
+
+    private func beginUpgrade() {
+        machine.beginUpgrade(role.handshake(options.subprotocols))
+        if case .client(let opening) = role {
+            enqueue(SharedBuffer(opening.request))
+            write()
         }
-        if isPaused, phase == .open, !readiness.isDisjoint(with: .failure) {
-            return terminate(
-                .system(Socket.takeError(descriptor).ifZero(ECONNRESET), "receive from \(peerDescription)"))
-        }
+        // TLS may have read more together with the end of its handshake.
         receive()
     }
 
-    /// Reads what is there, up to a share that leaves other connections their turn.
+    /// Decodes what waits, then reads what there is, up to a share that leaves other connections their turn.
     func receive() {
-        let hadTLSBlockedWrite = tls?.writeWantsRead == true
+        decode()
         var turns = 16
-        while turns > 0, canReceive {
+        reading: while turns > 0, let room = machine.room(loop.scratch), let result = channel?.read(into: room) {
             turns -= 1
-            let isDirect = phase == .open && decoder.wantsDirectRead
-            let room = isDirect ? decoder.directRoom() : loop.scratch
-            switch tls?.read(into: room) ?? Socket.read(descriptor, into: room) {
+            switch result {
             case .bytes(let count):
-                keepAlive?.didReceive(now: MonotonicClock.now)
-                if isDirect {
-                    decoder.didReadDirectly(count)
-                    process(UnsafeMutableRawBufferPointer(start: nil, count: 0))
-                } else {
-                    process(UnsafeMutableRawBufferPointer(rebasing: room[..<count]))
-                }
-                if tls == nil, count < room.count { turns = 0 }
+                keepAlive?.didReceive()
+                machine.didRead(count)
+                decode()
+                if count < room.count, channel?.shortReadMeansEmpty == true { break reading }
             case .wouldBlock:
-                turns = 0
+                break reading
             case .end:
-                return endOfInput()
+                return perform(machine.endOfInput())
             case .failed(let error):
-                return terminate(phase == .open || phase == .upgrade ? error : closeError ?? error)
+                return fail(error)
             }
         }
-        guard phase != .closed else { return }
-        if pendingPong != nil || hadTLSBlockedWrite || (!sendQueue.isEmpty && !isWriteBlocked) {
-            write()
-        } else {
-            updateInterest()
-        }
+        // Epoll does not wake for what OpenSSL has read already.
+        if machine.wantsBytes, channel?.hasHiddenInput == true { loop.scheduleFlush(self) }
+        write()
     }
 
-    private var canReceive: Bool {
-        switch phase {
-        case .upgrade, .closing, .draining: true
-        case .open: !isPaused
-        case .connecting, .tlsHandshake, .closed: false
-        }
+    /// Carries out what the bytes that wait ask for. Nothing is written meanwhile: what they lie in is scratch memory.
+    private func decode() {
+        while let action = machine.next(isPaused: orders.isPaused) { perform(action) }
+        machine.endLoan()
     }
-
-    private func process(_ bytes: UnsafeMutableRawBufferPointer) {
-        var input = bytes
-        if phase == .upgrade { continueUpgrade(&input) }
-        if phase == .open || phase == .closing { decode(&input) }
-    }
-
-    private func decode(_ input: inout UnsafeMutableRawBufferPointer) {
-        do throws(TransportError) {
-            while phase == .open || phase == .closing, !isCloseReceived, let event = try decoder.next(&input) {
-                handle(event)
-                if isPaused || isPauseWanted, phase == .open, !input.isEmpty {
-                    leftover.append(contentsOf: input)
-                    return
-                }
-            }
-        } catch {
-            fail(error)
-        }
-    }
-
-    private var isPauseWanted: Bool { outbound.withLock { $0.isPauseWanted } }
-
-    private func handle(_ event: FrameDecoder.Event) {
-        switch event {
-        case .message(let bytes):
-            guard phase == .open, !isEndedByOwner.load(ordering: .relaxed) else { return }
-            delegate?.connection(self, didReceive: bytes)
-        case .ping(let payload):
-            // Only the latest ping needs an answer (RFC 6455, section 5.5.3).
-            pendingPong = Array(payload)
-        case .pong:
-            break
-        case .close(let code, let reason):
-            didReceiveClose(code, reason: reason)
-        }
-    }
-
-    /// Stops or starts receiving, as the owner wants.
-    func setPaused(_ paused: Bool) {
-        isPaused = paused
-        keepAlive?.didReceive(now: MonotonicClock.now)
-        guard !paused, !leftover.isEmpty else { return updateInterest() }
-        var bytes = leftover
-        leftover = []
-        bytes.withUnsafeMutableBytes { bytes in
-            var input = bytes
-            decode(&input)
-        }
-        updateInterest()
-    }
-}
-
-extension Int32 {
-    fileprivate func ifZero(_ other: Int32) -> Int32 { self == 0 ? other : self }
 }

@@ -1,109 +1,74 @@
-import Glibc
-import Synchronization
-
 extension WebSocketConnection {
     /// Carries out what the owner asked for since the last turn.
     func carryOutOrders() {
-        let isOpen = phase == .open
-        let (messages, close, isAbortWanted, isPauseWanted) = outbound.withLock { outbound in
-            outbound.isFlushScheduled = false
-            var messages: [SharedBuffer] = []
-            if isOpen {
-                messages = outbound.messages
-                outbound.messages = []
-            }
-            return (messages, outbound.close, outbound.isAbortWanted, outbound.isPauseWanted)
+        let batch = orders.take(takesMessages: machine.isOpen)
+        guard !machine.isEnded else { return }
+        if batch.isAbortOrdered {
+            return perform(machine.end(TransportError(.aborted, "the connection was aborted by its owner")))
         }
-        guard phase != .closed else { return }
-        if isAbortWanted { return terminate(TransportError(.aborted, "the connection was aborted by its owner")) }
-        for message in messages { enqueue(message) }
-        if let close {
-            switch phase {
-            case .open: beginClosing(close.code, reason: close.reason, error: nil)
-            case .connecting, .tlsHandshake, .upgrade: return terminate(nil)
-            case .closing, .draining, .closed: break
-            }
-        }
-        if isPauseWanted != isPaused { setPaused(isPauseWanted) }
-        write()
-    }
-
-    private func enqueue(_ message: SharedBuffer) {
-        if isServer {
-            sendQueue.appendFrame(message)
-        } else {
-            sendQueue.append(FrameEncoder.frame(.binary, payload: message.bytes, maskKey: nextMask))
-        }
+        for message in batch.messages { sendQueue.append(message, as: role) }
+        let closing = batch.close.flatMap { machine.close($0.code, reason: $0.reason) }
+        perform(closing)
+        let isPauseNew = machine.isOpen && machine.isPaused != orders.isPaused
+        if isPauseNew { keepAlive?.didReceive() }
+        if isPauseNew || closing != nil || channel?.hasHiddenInput == true { receive() } else { write() }
     }
 
     /// Queues bytes that are not an owner's message: the handshake or a control frame.
-    func enqueueControl(_ bytes: SharedBuffer) {
+    func enqueue(_ bytes: SharedBuffer) {
         sendQueue.append(bytes)
-        queued.add(bytes.count, ordering: .relaxed)
+        orders.didQueue(bytes.count)
+    }
+
+    /// Queues the answer to the latest ping.
+    func enqueueOwedPong() {
+        guard let payload = owedPong else { return }
+        owedPong = nil
+        enqueue(payload.withUnsafeBytes { FrameEncoder.frame(.pong, payload: $0, maskKey: role.nextMask) })
     }
 
     /// Writes until the queue is empty or the kernel takes no more.
-    func write() {
-        guard descriptor >= 0, phase != .tlsHandshake, phase != .connecting else { return }
-        if !isWriteBlocked || sendQueue.isEmpty, let pong = pendingPong, phase == .open {
-            pendingPong = nil
-            enqueueControl(pong.withUnsafeBytes { FrameEncoder.frame(.pong, payload: $0, maskKey: nextMask) })
-        }
-        isWriteBlocked = false
-        var written = 0
-        while !sendQueue.isEmpty {
-            let result = tls?.write(sendQueue, scratch: loop.scratch) ?? Socket.write(descriptor, sendQueue)
-            switch result {
-            case .bytes(let count):
-                sendQueue.consume(count)
-                written += count
-                continue
-            case .wouldBlock:
-                isWriteBlocked = true
-            case .failed(let error):
-                return terminate(phase == .open ? error : closeError ?? error)
+    ///
+    /// - Parameter isUnblocked: whether epoll has said that the kernel takes bytes again.
+    func write(isUnblocked: Bool = false) {
+        // While TLS is negotiated OpenSSL says what the socket is waited for.
+        if case .securing = machine.state { return }
+        guard let isBlocked = channel?.isWriteBlocked else { return }
+        if machine.mayWrite, isUnblocked || !isBlocked {
+            if machine.isOpen { enqueueOwedPong() }
+            do throws(TransportError) {
+                if let written = try channel?.write(&sendQueue), written > 0 { didWrite(written) }
+            } catch {
+                return fail(error)
             }
-            break
+            if sendQueue.isEmpty { perform(machine.didFlush()) }
         }
-        if written > 0 { didWrite(written) }
-        updateInterest()
-        if sendQueue.isEmpty { didFlush() }
+        channel?.watch(reads: machine.wantsBytes)
     }
 
-    private func didWrite(_ count: Int) {
-        writtenByteCount += count
-        keepAlive?.didWrite(now: MonotonicClock.now, isQueueEmpty: sendQueue.isEmpty)
-        let hasDrained = outbound.withLock { outbound in
-            let total = queued.subtract(count, ordering: .relaxed).newValue
-            guard outbound.isAboveLowWater, total <= options.lowWaterByteCount else { return false }
-            outbound.isAboveLowWater = false
-            return true
-        }
-        if hasDrained, phase == .open { delegate?.connectionDidDrain(self) }
+    private func didWrite(_ byteCount: Int) {
+        writtenByteCount += byteCount
+        keepAlive?.didWrite(isQueueEmpty: sendQueue.isEmpty)
+        if orders.didWrite(byteCount), machine.isOpen { delegate?.connectionDidDrain(self) }
     }
+}
 
-    /// The queue is empty: goes on with closing.
-    private func didFlush() {
-        switch phase {
-        case .closing where isCloseReceived && isServer:
-            tls?.endWriting()
-            terminate(closeError)
-        case .draining:
-            tls?.endWriting()
-            shutdown(descriptor, Int32(SHUT_WR))
-        default:
-            break
+extension SendQueue {
+    /// Appends an owner's message as one frame.
+    mutating func append(_ message: SharedBuffer, as role: ConnectionRole) {
+        switch role {
+        case .server: appendFrame(message)
+        case .client: append(FrameEncoder.frame(.binary, payload: message.bytes, maskKey: role.nextMask))
         }
     }
+}
 
-    /// Watches the socket for what matters now.
-    func updateInterest() {
-        guard descriptor >= 0, phase != .closed else { return }
-        var wanted: Readiness = isPaused && phase == .open ? [] : .read
-        if isWriteBlocked || tls?.readWantsWrite == true { wanted.insert(.write) }
-        if tls?.writeWantsRead == true { wanted.insert(.read) }
-        guard wanted != interest else { return }
-        interest = wanted
-        loop.change(descriptor, wanted)
+extension ConnectionRole {
+    /// A fresh mask for a client's frame; a server does not mask.
+    var nextMask: UInt32? {
+        switch self {
+        case .server: nil
+        case .client: UInt32.random(in: .min ... .max)
+        }
     }
 }

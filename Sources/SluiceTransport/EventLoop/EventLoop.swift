@@ -32,10 +32,17 @@ package final class EventLoop: @unchecked Sendable {  // State is kept to the lo
     /// Memory that a handler may use while it runs, 64 KiB.
     let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 64)
 
+    private let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: 512)
+
     private static let wakeUpTag = UInt64.max
 
     /// Starts a loop and its thread.
-    package init() throws(TransportError) {
+    package convenience init() throws(TransportError) {
+        try self.init(hasThread: true)
+    }
+
+    /// - Parameter hasThread: false for a loop that runs only while ``turn(waits:)`` is called.
+    init(hasThread: Bool) throws(TransportError) {
         let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard descriptor >= 0 else { throw .system(errno, "create an event loop") }
         epoll = descriptor
@@ -49,6 +56,7 @@ package final class EventLoop: @unchecked Sendable {  // State is kept to the lo
         event.events = EPOLLIN.rawValue
         event.data.u64 = EventLoop.wakeUpTag
         epoll_ctl(epoll, EPOLL_CTL_ADD, wakeUp, &event)
+        guard hasThread else { return }
 
         var identifier = pthread_t()
         let context = Unmanaged.passRetained(self)
@@ -69,6 +77,7 @@ package final class EventLoop: @unchecked Sendable {  // State is kept to the lo
         Glibc.close(epoll)
         Glibc.close(wakeUp)
         scratch.deallocate()
+        events.deallocate()
     }
 
     /// Whether the caller is on the loop's thread.
@@ -167,15 +176,20 @@ extension EventLoop {
         sigaddset(&signals, SIGPIPE)
         pthread_sigmask(SIG_BLOCK, &signals, nil)
 
-        let capacity = 512
-        let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
-        defer { events.deallocate() }
-        while true {
-            let count = epoll_wait(epoll, events, Int32(capacity), waitTime())
-            for index in 0..<Int(max(count, 0)) { dispatch(events[index]) }
-            runTimers()
-            guard runInbox() else { break }
-        }
+        while turn(waits: true) {}
+    }
+
+    /// Does what is to be done now.
+    ///
+    /// - Parameter waits: whether to sleep until there is something.
+    /// - Returns: false when the loop shall end.
+    @discardableResult
+    func turn(waits: Bool) -> Bool {
+        let time = waitTime()
+        let count = epoll_wait(epoll, events.baseAddress, Int32(events.count), waits ? time : 0)
+        for index in 0..<Int(max(count, 0)) { dispatch(events[index]) }
+        runTimers()
+        return runInbox()
     }
 
     private func dispatch(_ event: epoll_event) {

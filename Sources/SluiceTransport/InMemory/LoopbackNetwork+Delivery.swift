@@ -72,7 +72,7 @@ extension LoopbackNetwork {
     private func refuse(_ end: LoopbackState.End, _ error: TransportError) {
         let code = error.closeCode ?? .protocolError
         update { state in
-            state.end(end.peer, LoopbackNetwork.error(code, reason: error.message, from: end.connection))
+            state.end(end.peer, .closed(by: end.connection.peerDescription, code, reason: error.message))
             state.end(end.connection.id, error)
         }
     }
@@ -85,15 +85,7 @@ extension LoopbackNetwork {
         finish(
             end,
             code == .normal || end.isEndedByOwner
-                ? nil : LoopbackNetwork.error(code, reason: reason, from: end.connection))
-    }
-
-    private static func error(_ code: CloseCode, reason: String, from connection: LoopbackConnection) -> TransportError
-    {
-        TransportError(
-            .closedByPeer,
-            "\(connection.peerDescription) closed the connection with code \(code)\(reason.isEmpty ? "" : ": \(reason)")",
-            isTransient: code.isTransient, closeCode: code)
+                ? nil : .closed(by: end.connection.peerDescription, code, reason: reason))
     }
 
     private func finish(_ end: LoopbackState.End, _ error: TransportError?) {

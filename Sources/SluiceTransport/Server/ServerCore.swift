@@ -1,7 +1,7 @@
 import Synchronization
 
 /// What all connections of a server share.
-final class ServerCore: Sendable {
+final class ServerCore: ConnectionAcceptor {
     private struct State {
         var connections: [ConnectionID: WebSocketConnection] = [:]
         var open: Set<ConnectionID> = []
@@ -50,6 +50,8 @@ final class ServerCore: Sendable {
         }
         for action in actions { action() }
     }
+
+    func page(for request: HTTPRequest) -> HTTPResponse? { hooks.page(request) }
 
     /// Asks the owner about an upgrade, unless the limit answers.
     func decide(_ request: HTTPRequest, for connection: WebSocketConnection) -> UpgradeDecision {

@@ -1,11 +1,3 @@
-/// What to do with a client that asks for a connection.
-package enum UpgradeDecision: Sendable {
-    /// Open it; the delegate is kept until it has been told that the connection is over.
-    case accept(any MessageConnectionDelegate)
-    /// Refuse it with an HTTP status and a text in plain words.
-    case reject(status: Int, text: String)
-}
-
 /// What a server asks its owner. Called on event loops, which they must not block.
 package struct ServerHooks: Sendable {
     /// Decides about a connection.

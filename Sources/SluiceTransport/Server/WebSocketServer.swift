@@ -90,13 +90,13 @@ package final class WebSocketServer: Sendable {
         _ socket: Int32, _ peer: String, core: ServerCore, options: WebSocketOptions, loop: EventLoop
     ) {
         let connection = WebSocketConnection(
-            role: .server(core), phase: .upgrade, peer: peer, loop: loop, options: options, delegate: nil)
+            role: .server(core), state: .connecting, peer: peer, loop: loop, options: options, delegate: nil)
         guard core.add(connection) else {
-            Glibc.close(socket)
+            Socket.close(socket)
             return core.hooks.didRefuse(peer, TransportError(.resourcesExhausted, "too many connections"))
         }
         loop.execute {
-            connection.limitOpening()
+            connection.begin()
             connection.start(socket)
         }
     }

@@ -27,6 +27,8 @@ enum Socket {
         return setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size)) == 0
     }
 
+    static func close(_ descriptor: Int32) { Glibc.close(descriptor) }
+
     /// Sends small messages at once instead of waiting for an acknowledgement of the last.
     static func setNoDelay(_ descriptor: Int32) {
         set(descriptor, level: Int32(IPPROTO_TCP), option: TCP_NODELAY, 1)

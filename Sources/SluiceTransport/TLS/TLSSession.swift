@@ -98,6 +98,9 @@ final class TLSSession {
         return nil
     }
 
+    /// Whether bytes were taken off the socket that no read has returned.
+    var hasPendingInput: Bool { SSL_has_pending(session) == 1 }
+
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Socket.ReadResult {
         ERR_clear_error()
         readWantsWrite = false

@@ -200,4 +200,29 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: Twin.allCases)
+    func receiverThatPausesAtEveryMessage_getsAllInOrder(twin: Twin) async throws {
+        let makeDelegate: @Sendable () -> Recorder = {
+            Recorder(react: { connection, _ in
+                connection.pauseReceiving()
+                Clock.loop.execute { connection.resumeReceiving() }
+            })
+        }
+        try await withNetwork(try TestNetwork(twin, makeDelegate: makeDelegate)) { network in
+            let client = Recorder()
+            let connection = try network.connect(client)
+            // Frames of many lengths, so that a read ends anywhere in one.
+            let messages = (0..<4_000).map { number in
+                [UInt8(number & 0xFF), UInt8(number >> 8)] + [UInt8](repeating: 7, count: number * 31 % 700)
+            }
+            for message in messages { connection.send(SharedBuffer(message)) }
+            let server = try await network.firstAccepted()
+            let state = try await server.state.wait(for: "all messages or the end") {
+                $0.messageCount >= messages.count || !$0.closes.isEmpty
+            }
+            #expect(state.messages == messages)
+            #expect(state.closes.isEmpty)
+        }
+    }
 }

@@ -18,6 +18,9 @@ extension FrameHeader {
     /// The longest header: two bytes, a length of eight, a mask of four.
     package static let byteCountMax = 14
 
+    /// The length of a mask.
+    static let maskByteCount = 4
+
     /// How long the header is that begins with these two bytes.
     static func byteCount(first two: (UInt8, UInt8)) -> Int {
         let length =

@@ -1,0 +1,351 @@
+/// Decides what a WebSocket connection does with the bytes that come, the owner's orders and the end of input. It makes
+/// no system calls: whoever drives it reads, writes and carries out its actions.
+///
+/// Life: `connecting → securing → upgrading → open ⇄ paused → closing → finishing → ended`. A connection that does not
+/// open, or whose peer breaks a rule, goes through `draining → lingering` instead of the closing handshake.
+///
+/// Bytes reach the decoder in the order in which they came, whatever is paused when: they enter ``input`` at the end
+/// (``didRead(_:)``), ``next(isPaused:)`` decodes from its front, and no room to read into is given (``room(_:)``) while
+/// any are left.
+struct ConnectionMachine: ~Copyable {
+    enum State {
+        /// A client looks up its server and connects to it.
+        case connecting
+        /// TLS is negotiated; what comes belongs to OpenSSL.
+        case securing
+        /// The HTTP request or answer is not complete.
+        case upgrading(Handshake)
+        /// Messages are delivered as they come.
+        case open
+        /// Open, but the owner takes no messages: nothing is read and nothing is decoded.
+        case paused
+        /// This side has sent a close frame and awaits the peer's; messages that still come are dropped. The owner will
+        /// be told of the error.
+        case closing(TransportError?)
+        /// Both sides have sent a close frame. A server ends the connection once its own has left; a client waits for
+        /// that. What comes is dropped.
+        case finishing(TransportError?)
+        /// What is queued leaves, then writing ends. What comes is dropped.
+        case draining(TransportError?)
+        /// Writing has ended. What comes is dropped until the peer ends too, so that it sees the last words rather than
+        /// a reset.
+        case lingering(TransportError?)
+        /// The connection is over.
+        case ended
+    }
+
+    enum Handshake {
+        case server(ServerHandshake)
+        case client(ClientHandshake)
+    }
+
+    /// What to do next. Memory in an action is valid until the next call.
+    enum Action {
+        /// Ask the owner of the server; answer with ``accept()`` or ``refuse(_:)``.
+        case decide(HTTPRequest, subprotocol: String?)
+        /// Send the page that the owner of the server has for this request; the machine drains already.
+        case sendPage(HTTPRequest)
+        /// Send this; the machine drains already.
+        case send(HTTPResponse)
+        /// Tell the owner that the connection is open.
+        case opened
+        /// Hand the message to the owner.
+        case deliver(UnsafeRawBufferPointer)
+        /// Answer a ping with its payload.
+        case pong(UnsafeRawBufferPointer)
+        /// Send a close frame.
+        case sendClose(CloseCode, reason: String)
+        /// Send no more, and tell the peer so.
+        case endWriting
+        /// Send no more, tell the peer so, and end the connection.
+        case finish(TransportError?)
+        /// End the connection now.
+        case end(TransportError?)
+    }
+
+    /// What has its time limit now.
+    enum Limit {
+        case opening
+        case closing
+        case lingering
+    }
+
+    private enum Target {
+        case scratch(UnsafeMutableRawBufferPointer)
+        case message
+    }
+
+    private let side: FrameDecoder.Side
+    private let peer: String
+    private(set) var state: State
+    private var input = InputBuffer()
+    private var decoder: FrameDecoder
+    private var target: Target?
+
+    /// - Parameter peer: for error messages.
+    init(side: FrameDecoder.Side, state: State, messageByteCountMax: Int, peer: String) {
+        self.side = side
+        self.state = state
+        self.peer = peer
+        decoder = FrameDecoder(side: side, messageByteCountMax: messageByteCountMax)
+    }
+}
+
+// MARK: - Bytes
+
+extension ConnectionMachine {
+    /// The memory to read the next bytes into; nil when nothing may be read.
+    ///
+    /// - Parameter scratch: used unless the bytes can go directly to where a large message is put together.
+    mutating func room(_ scratch: UnsafeMutableRawBufferPointer) -> UnsafeMutableRawBufferPointer? {
+        guard wantsBytes else { return nil }
+        if case .open = state, decoder.wantsDirectRead {
+            target = .message
+            return decoder.directRoom()
+        }
+        target = .scratch(scratch)
+        return scratch
+    }
+
+    /// Whether bytes may be read now.
+    var wantsBytes: Bool {
+        switch state {
+        case .upgrading, .open, .closing, .finishing, .draining, .lingering: input.isEmpty
+        case .connecting, .securing, .paused, .ended: false
+        }
+    }
+
+    /// Bytes were read into ``room(_:)``. They are lent until ``endLoan()``.
+    mutating func didRead(_ count: Int) {
+        switch target {
+        case .scratch(let scratch): input.lend(UnsafeMutableRawBufferPointer(rebasing: scratch[..<count]))
+        case .message: decoder.didReadDirectly(count)
+        case nil: preconditionFailure("bytes were read without room for them")
+        }
+        target = nil
+    }
+
+    /// Decodes on until there is something to do; nil when the input is used up or paused.
+    ///
+    /// - Parameter isPaused: whether the owner takes no messages now.
+    mutating func next(isPaused: Bool) -> Action? {
+        while true {
+            switch state {
+            case .connecting, .securing, .ended:
+                return nil
+            case .upgrading(let handshake):
+                guard !input.isEmpty else { return nil }
+                if let action = upgrade(handshake) { return action }
+            case .open, .paused:
+                state = isPaused ? .paused : .open
+                guard !isPaused else { return nil }
+                guard let event = decode() else { return nil }
+                if let action = action(for: event) { return action }
+            case .closing(let error):
+                guard let event = decode() else { return nil }
+                if case .failure = event { state = .draining(error) }
+                if case .success(.close) = event { state = .finishing(error) }
+            case .finishing, .draining, .lingering:
+                input.removeAll()
+                return nil
+            }
+        }
+    }
+
+    /// Keeps what is left of the bytes lent by ``didRead(_:)``.
+    mutating func endLoan() { input.endLoan() }
+
+    private mutating func decode() -> Result<FrameDecoder.Event, TransportError>? {
+        do throws(TransportError) {
+            return try decoder.next(&input.unread).map { .success($0) }
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private mutating func action(for event: Result<FrameDecoder.Event, TransportError>) -> Action? {
+        switch event {
+        case .success(.message(let bytes)):
+            return .deliver(bytes)
+        case .success(.ping(let payload)):
+            return .pong(payload)
+        case .success(.pong):
+            return nil
+        case .success(.close(let code, let reason)):
+            let code = code ?? .normal
+            state = .finishing(code == .normal ? nil : .closed(by: peer, code, reason: reason))
+            return .sendClose(code, reason: "")
+        case .failure(let error):
+            state = .draining(error)
+            return .sendClose(error.closeCode ?? .protocolError, reason: error.message)
+        }
+    }
+}
+
+// MARK: - Opening
+
+extension ConnectionMachine {
+    /// There is a connected socket, on which TLS is negotiated first.
+    mutating func beginTLS() { state = .securing }
+
+    /// The HTTP request or answer comes next.
+    mutating func beginUpgrade(_ handshake: Handshake) { state = .upgrading(handshake) }
+
+    private mutating func upgrade(_ handshake: Handshake) -> Action? {
+        switch handshake {
+        case .server(var server):
+            let (count, step) = server.receive(UnsafeRawBufferPointer(input.unread))
+            take(count)
+            switch step {
+            case .wait:
+                state = .upgrading(.server(server))
+                return nil
+            case .page(let request):
+                state = .draining(nil)
+                return .sendPage(request)
+            case .upgrade(let request, let subprotocol):
+                return .decide(request, subprotocol: subprotocol)
+            case .refuse(let response):
+                return refuse(
+                    response, TransportError(.protocolViolation, "refused a request with status \(response.status)"))
+            }
+        case .client(var client):
+            do throws(TransportError) {
+                let (count, isComplete) = try client.receive(UnsafeRawBufferPointer(input.unread))
+                take(count)
+                state = isComplete ? .open : .upgrading(.client(client))
+                return isComplete ? .opened : nil
+            } catch {
+                return end(error)
+            }
+        }
+    }
+
+    private mutating func take(_ count: Int) {
+        input.unread = UnsafeMutableRawBufferPointer(rebasing: input.unread[count...])
+    }
+
+    /// The owner of the server takes the connection.
+    mutating func accept() -> Action {
+        state = .open
+        return .opened
+    }
+
+    /// Answers an opening with a refusal.
+    ///
+    /// - Parameter error: what the owner of the server is told; nil when it refused itself.
+    mutating func refuse(_ response: HTTPResponse, _ error: TransportError?) -> Action {
+        state = .draining(error)
+        return .send(response)
+    }
+}
+
+// MARK: - Closing
+
+extension ConnectionMachine {
+    /// The owner closes.
+    mutating func close(_ code: CloseCode, reason: String) -> Action? {
+        switch state {
+        case .connecting, .securing, .upgrading: return end(nil)
+        case .open, .paused:
+            state = .closing(nil)
+            return .sendClose(code, reason: reason)
+        case .closing, .finishing, .draining, .lingering, .ended: return nil
+        }
+    }
+
+    /// Everything that was queued has left.
+    mutating func didFlush() -> Action? {
+        switch state {
+        case .finishing(let error) where side == .server:
+            _ = end(error)
+            return .finish(error)
+        case .draining(let error):
+            state = .lingering(error)
+            return .endWriting
+        default: return nil
+        }
+    }
+
+    /// The peer sends no more.
+    mutating func endOfInput() -> Action? {
+        switch state {
+        case .upgrading(.client(let client)): return end(client.endOfInput())
+        case .upgrading(.server): return end(lost("before a whole request"))
+        case .finishing(let error), .draining(let error), .lingering(let error): return end(error)
+        default: return end(closeError ?? lost("without a closing handshake"))
+        }
+    }
+
+    /// Reading or writing failed.
+    mutating func fail(_ error: TransportError) -> Action? { end(closeError ?? error) }
+
+    /// The time for what ``limit`` names is over.
+    ///
+    /// - Parameter time: how long it had.
+    mutating func timeOut(after time: Duration) -> Action? {
+        switch state {
+        case .draining(let error), .lingering(let error): return end(error)
+        case .connecting: return end(late("finding and reaching the host was not done within \(time)"))
+        case .securing: return end(late("the TLS handshake was not done within \(time)"))
+        case .upgrading: return end(late("the WebSocket handshake was not done within \(time)"))
+        default: return end(closeError ?? late("the closing handshake was not answered within \(time)"))
+        }
+    }
+
+    /// Ends the connection, once.
+    mutating func end(_ error: TransportError?) -> Action? {
+        guard !isEnded else { return nil }
+        state = .ended
+        input.removeAll()
+        return .end(error)
+    }
+
+    private var closeError: TransportError? {
+        switch state {
+        case .closing(let error), .finishing(let error), .draining(let error), .lingering(let error): error
+        case .connecting, .securing, .upgrading, .open, .paused, .ended: nil
+        }
+    }
+
+    private func lost(_ when: String) -> TransportError {
+        TransportError(.connectionLost, "\(peer) closed the connection \(when)", isTransient: true)
+    }
+
+    private func late(_ what: String) -> TransportError {
+        TransportError(.timedOut, "\(peer): \(what)", isTransient: true)
+    }
+}
+
+// MARK: - Questions
+
+extension ConnectionMachine {
+    var isEnded: Bool { if case .ended = state { true } else { false } }
+
+    var isPaused: Bool { if case .paused = state { true } else { false } }
+
+    /// Whether messages may be sent.
+    var isOpen: Bool {
+        switch state {
+        case .open, .paused: true
+        default: false
+        }
+    }
+
+    /// Whether bytes may be written: not before the socket is connected and TLS negotiated.
+    var mayWrite: Bool {
+        switch state {
+        case .connecting, .securing, .lingering, .ended: false
+        case .upgrading, .open, .paused, .closing, .finishing, .draining: true
+        }
+    }
+
+    var limit: Limit? {
+        switch state {
+        case .connecting, .securing, .upgrading: .opening
+        case .closing, .finishing: .closing
+        case .draining, .lingering: .lingering
+        case .open, .paused, .ended: nil
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import Synchronization
+
+/// Collects what the owner of a connection asks for, on any thread, until the event loop carries it out.
+struct OwnerOrders: ~Copyable {
+    /// What the loop takes at one time.
+    struct Batch {
+        var messages: [SharedBuffer] = []
+        var close: (code: CloseCode, reason: String)?
+        var isAbortOrdered = false
+    }
+
+    struct State {
+        var batch = Batch()
+        var isFlushScheduled = false
+        var isAboveLowWater = false
+        var isEnded = false
+    }
+
+    let state = Mutex(State())
+    private let queued = Atomic<Int>(0)
+    private let paused = Atomic<Bool>(false)
+    private let endedByOwner = Atomic<Bool>(false)
+    private let lowWaterByteCount: Int
+
+    init(lowWaterByteCount: Int) { self.lowWaterByteCount = lowWaterByteCount }
+
+    /// The bytes that wait to be written.
+    var queuedBytes: Int { queued.load(ordering: .relaxed) }
+
+    /// Whether the owner takes no messages now.
+    var isPaused: Bool { paused.load(ordering: .acquiring) }
+
+    /// Whether the owner has closed or aborted, and so hears of no message any more.
+    var isEndedByOwner: Bool { endedByOwner.load(ordering: .relaxed) }
+}
+
+// MARK: - From the owner. Each returns whether the loop must be asked to carry it out.
+
+extension OwnerOrders {
+    /// - Parameter byteCount: the length of the message on the wire.
+    func send(_ message: SharedBuffer, byteCount: Int) -> Bool {
+        order { state in
+            guard state.batch.close == nil, !state.batch.isAbortOrdered else { return false }
+            state.batch.messages.append(message)
+            let total = queued.add(byteCount, ordering: .relaxed).newValue
+            if total > lowWaterByteCount { state.isAboveLowWater = true }
+            return true
+        }
+    }
+
+    func close(_ code: CloseCode, reason: String) -> Bool {
+        endedByOwner.store(true, ordering: .relaxed)
+        return order { state in
+            guard state.batch.close == nil else { return false }
+            state.batch.close = (code, reason)
+            return true
+        }
+    }
+
+    func abort() -> Bool {
+        endedByOwner.store(true, ordering: .relaxed)
+        return order { state in
+            state.batch.isAbortOrdered = true
+            return true
+        }
+    }
+
+    func setPaused(_ isPaused: Bool) -> Bool {
+        paused.store(isPaused, ordering: .releasing)
+        return order { _ in true }
+    }
+
+    private func order(_ change: (inout State) -> Bool) -> Bool {
+        state.withLock { state in
+            guard !state.isEnded, change(&state), !state.isFlushScheduled else { return false }
+            state.isFlushScheduled = true
+            return true
+        }
+    }
+}
+
+// MARK: - On the loop
+
+extension OwnerOrders {
+    /// Takes what was ordered since the last time.
+    ///
+    /// - Parameter takesMessages: false while the connection is opening; messages then stay here.
+    func take(takesMessages: Bool) -> Batch {
+        state.withLock { state in
+            state.isFlushScheduled = false
+            var batch = state.batch
+            if takesMessages { state.batch.messages = [] } else { batch.messages = [] }
+            return batch
+        }
+    }
+
+    /// Counts bytes that the loop itself queued.
+    func didQueue(_ byteCount: Int) { queued.add(byteCount, ordering: .relaxed) }
+
+    /// Counts bytes that were written.
+    ///
+    /// - Returns: whether the queue has fallen to the low-water mark.
+    func didWrite(_ byteCount: Int) -> Bool {
+        state.withLock { state in
+            let total = queued.subtract(byteCount, ordering: .relaxed).newValue
+            guard state.isAboveLowWater, total <= lowWaterByteCount else { return false }
+            state.isAboveLowWater = false
+            return true
+        }
+    }
+
+    /// The connection is over: drops what waits and takes no more.
+    func end() {
+        state.withLock { state in
+            state.isEnded = true
+            state.batch = Batch()
+            queued.store(0, ordering: .relaxed)
+        }
+    }
+}
