@@ -71,7 +71,7 @@ import Testing
 
     @Test func twoSidesThatPauseAtRandom_getEachOthersMessages() throws {
         let loop = try EventLoop(hasThread: false)
-        for seed in UInt64(0)..<200 {
+        for seed in UInt64(0)..<60 {
             if let problem = try run(seed: seed, loop: loop, tls: nil) {
                 Issue.record("seed \(seed): \(problem)")
                 return
@@ -87,7 +87,7 @@ import Testing
             server: try TLSContext(server: certificates.server("good"))
         )
         let loop = try EventLoop(hasThread: false)
-        for seed in UInt64(0)..<100 {
+        for seed in UInt64(0)..<30 {
             if let problem = try run(seed: seed, loop: loop, tls: tls) {
                 Issue.record("seed \(seed): \(problem)")
                 return
