@@ -38,6 +38,7 @@ enum Row: String, CaseIterable {
     case fanOut = "R8"
     case localStore = "R14"
     case backlog = "B1"
+    case observers = "O1"
     case evaluation = "E1"
 
     var title: String {
@@ -49,6 +50,7 @@ enum Row: String, CaseIterable {
         case .fanOut: "one view's commit to many connections"
         case .localStore: "local inserts and fetches"
         case .backlog: "an offline backlog on one object"
+        case .observers: "many observers of one object each"
         case .evaluation: "a predicate on a row"
         }
     }
@@ -62,6 +64,7 @@ enum Row: String, CaseIterable {
         case .fanOut: try await FanOutRow(workbench).measure()
         case .localStore: try await LocalStoreRow(workbench).measure()
         case .backlog: try await BacklogRow(workbench).measure()
+        case .observers: try await ObserversRow(workbench).measure()
         case .evaluation: try EvaluationRow(workbench).measure()
         }
     }

@@ -6,9 +6,10 @@ import Synchronization
 import Testing
 
 struct ReaderTests {
-    @Test func fileReader_seesTheLastCommit_whileTheWriterWrites() throws {
+    @Test(arguments: [true, false])
+    func reader_seesTheLastCommit_whileTheWriterWrites(isInMemory: Bool) throws {
         let folder = try TemporaryFolder()
-        let storage = try Garage.client(.file(folder.file("store")))
+        let storage = try Garage.client(isInMemory ? .memory : .file(folder.file("store")))
         try storage.write { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
         try storage.begin()
         try storage.insert(Garage.car("B"), ofClass: Garage.car)
@@ -52,17 +53,31 @@ struct ReaderTests {
         }
     }
 
-    @Test func storeInMemory_refusesToReadInsideItsOwnTransaction() throws {
+    @Test func storeInMemory_refusesToCommitWhileItsThreadReads() throws {
         let storage = try Garage.client()
         try storage.begin()
         try storage.insert(Garage.car("A"), ofClass: Garage.car)
-        let error = #expect(throws: StorageError.self) { try storage.read { try $0.count(ofClass: Garage.car) } }
-        #expect(error?.code == .misuse)
-        try storage.commit()
+        try storage.read { reader throws in
+            #expect(try reader.count(ofClass: Garage.car) == 0)
+            let error = #expect(throws: StorageError.self) { try storage.commit() }
+            #expect(error?.code == .misuse)
+        }
+        try storage.write { try storage.insert(Garage.car("B"), ofClass: Garage.car) }
         #expect(try storage.read { try $0.count(ofClass: Garage.car) } == 1)
+    }
+
+    /// More pages than the writer's cache is meant to hold.
+    @Test func storeInMemory_isReadBesideALargeTransaction() throws {
+        let storage = try Garage.client()
+        try storage.write { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
         try storage.begin()
-        storage.rollback()
+        for number in 0..<400 {
+            let name = String(repeating: "x", count: 100_000) + String(number)
+            try storage.insert(Garage.car(name), ofClass: Garage.car)
+        }
         #expect(try storage.read { try $0.count(ofClass: Garage.car) } == 1)
+        try storage.commit()
+        #expect(try storage.read { try $0.count(ofClass: Garage.car) } == 401)
     }
 
     @Test func storesInMemory_areApart() throws {

@@ -8,7 +8,7 @@ extension ClientEngine {
     /// Adds to the interest in a query; the first asks the server for it.
     func addInterest(_ query: Query) throws -> Interest {
         try checkOutsideTransaction()
-        if let interest = interests[query.hash] {
+        if let interest = interests[query: query.hash] {
             interest.holderCount += 1
             return interest
         }
@@ -33,7 +33,7 @@ extension ClientEngine {
         interest.holderCount = 1
         interest.isRemembered = wasKnown || query.object == nil
         if case .failed(let error) = session.phase { interest.error = error }
-        interests[query.hash] = interest
+        interests.add(interest)
         if session.isActive { send([try subscribeMessage(interest)]) }
         return interest
     }
@@ -55,14 +55,14 @@ extension ClientEngine {
     /// Within a write, it happens after it.
     package func stopSyncing(_ query: Query, purging: Bool) throws {
         try outsideTransaction { engine in
-            guard let interest = engine.interests[query.hash] else { return }
+            guard let interest = engine.interests[query: query.hash] else { return }
             interest.isKept = false
             if interest.holderCount == 0 { try engine.endInterest(interest, purging: purging) }
         }
     }
 
     private func endInterest(_ interest: Interest, purging: Bool) throws {
-        interests[interest.query.hash] = nil
+        interests.remove(interest)
         if let wireID = interest.wireID {
             session.subscribed[wireID] = nil
             if session.isActive { send([.unsubscribe(session: SyncSession.number, subscription: wireID)]) }
@@ -95,9 +95,9 @@ extension ClientEngine {
     /// Drops the records of those that have been dormant longest, beyond the number that is kept. Objects stay.
     private func forgetOldestDormant() throws {
         // Whatever is not observed is dormant.
-        let excess = storage.subscriptions.count - interests.count - options.dormantSubscriptionCountMax
+        let excess = storage.subscriptionCount - interests.count - options.dormantSubscriptionCountMax
         guard excess > 0 else { return }
-        let dormant = storage.subscriptions.filter(\.isDormant)
+        let dormant = storage.dormantSubscriptions
         for record in dormant.sorted(by: { ($0.updatedAt, $0.id) < ($1.updatedAt, $1.id) }).prefix(excess) {
             try storage.removeSubscription(record.id)
         }
@@ -105,7 +105,7 @@ extension ClientEngine {
 
     /// Nobody waits any more for what became of a complete subscription while this client was away.
     func retireOutboxIfCaughtUp() throws {
-        if !interests.values.contains(where: \.isComplete) { session.awaitsCatchUp = false }
+        if interests.completeCount == 0 { session.awaitsCatchUp = false }
         try retireOutbox()
     }
 
@@ -143,7 +143,7 @@ extension ClientEngine {
     package func purgeUnsubscribed() throws -> Int {
         try transaction(.local) { transaction in
             var count = 0
-            if storage.subscriptions.isEmpty, storage.outboxCount == 0 {
+            if storage.subscriptionCount == 0, storage.outboxCount == 0 {
                 for classIndex in schema.classes.indices { count += try storage.count(ofClass: classIndex) }
                 try storage.evictAll()
                 return count

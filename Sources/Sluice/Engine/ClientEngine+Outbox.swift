@@ -75,7 +75,7 @@ extension ClientEngine {
     func retireOutbox(in transaction: StoreTransaction) throws {
         guard canRetire else { return }
         let refusals = session.refusals
-        guard !storage.subscriptions.isEmpty || !refusals.isEmpty else { return try retireUnasked() }
+        guard storage.subscriptionCount > 0 || !refusals.isEmpty else { return try retireUnasked() }
         var accepted: [ObjectRef: [ObjectOperation]] = [:]
         var refusedObjects: Set<ObjectRef> = []
         let changesets = try storage.removeFromOutbox(through: session.acknowledged)
@@ -155,15 +155,15 @@ extension ClientEngine {
 
     /// Whether a complete subscription follows a link to the object without having it: then the server has it not.
     private func isMissedByMembers(_ object: ObjectRef) throws -> Bool {
-        let complete = interests.values.filter(\.isComplete)
-        guard !complete.isEmpty, try !storage.isHeld(object, excluding: nil) else { return false }
+        guard interests.completeCount > 0, try !storage.isHeld(object, excluding: nil) else { return false }
         for (classIndex, property) in schema.backlinks(to: object.classIndex) {
             var isMissed = false
             try storage.backlinks(to: object, fromClass: classIndex, property: property) { key in
                 let owner = ObjectRef(classIndex, key)
                 // A link that was made here says nothing.
                 guard try !storage.hasPending(owner) else { return true }
-                for interest in complete {
+                for id in try storage.subscriptions(having: owner) {
+                    guard let interest = interests[subscription: id], interest.isComplete else { continue }
                     for role in MemberRole.allCases
                     where interest.plan.alwaysFollows(property, ofClass: classIndex, isRoot: role == .root) {
                         isMissed = try isMissed || storage.isMember(owner, of: interest.record.id, role: role)
@@ -192,19 +192,13 @@ extension ClientEngine {
 
     /// Whether a subscription, complete or not, observed or dormant, has the object or is being told of it.
     private func isMemberOfAny(_ object: ObjectRef) throws -> Bool {
-        if try storage.isHeld(object, excluding: nil) { return true }
-        for record in storage.subscriptions where record.isDormant {
-            if try storage.isMember(object, of: record.id, role: nil) { return true }
-        }
-        return false
+        try storage.isHeld(object, excluding: nil) || !storage.subscriptions(having: object).isEmpty
     }
 
     /// Whether a complete subscription has the object, so that its image here is the server's at the store's version.
     func isCompletelySynced(_ object: ObjectRef) throws -> Bool {
-        for interest in interests.values where interest.isComplete {
-            if try storage.isMember(object, of: interest.record.id, role: nil) { return true }
-        }
-        return false
+        guard interests.completeCount > 0 else { return false }
+        return try storage.subscriptions(having: object).contains { interests[subscription: $0]?.isComplete ?? false }
     }
 
     /// The server's image of an object with the unacknowledged operations on it applied again; nil if they delete it.
@@ -262,7 +256,6 @@ extension ClientEngine {
     package func cancelWaiter(_ number: UInt64) {
         uploadWaiters[number] = nil
         connectionWaiters[number] = nil
-        for interest in interests.values { interest.waiters[number] = nil }
     }
 
     func notifyUploaded() {

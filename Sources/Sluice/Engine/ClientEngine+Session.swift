@@ -146,7 +146,7 @@ extension ClientEngine {
         let subscriptions = try interests.values.sorted { $0.record.id < $1.record.id }.map { interest in
             try subscribeMessage(interest)
         }
-        session.awaitsCatchUp = interests.values.contains(where: \.isComplete)
+        session.awaitsCatchUp = interests.completeCount > 0
         // In one frame, so that the server answers all of them at one version.
         if !subscriptions.isEmpty { send(subscriptions) }
         try retireOutbox()
@@ -206,7 +206,7 @@ extension ClientEngine {
                 try storage.updateSubscription(interest.record)
                 transaction.noteRebuild(interest.record.id)
             }
-            for record in storage.subscriptions where record.isDormant { try storage.removeSubscription(record.id) }
+            for record in storage.dormantSubscriptions { try storage.removeSubscription(record.id) }
             for classIndex in schema.classes.indices {
                 var objects: [ObjectRef] = []
                 try storage.forEachRow(ofClass: classIndex) { row in

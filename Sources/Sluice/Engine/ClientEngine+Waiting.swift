@@ -16,7 +16,7 @@ extension ClientEngine {
 
     /// Lets go of an interest held by ``awaitStatus(_:_:)``.
     package func releaseStatus(_ query: Query, waiter: UInt64) throws {
-        guard let interest = interests[query.hash] else { return }
+        guard let interest = interests[query: query.hash] else { return }
         interest.waiters[waiter] = nil
         try releaseInterest(interest, keeping: interest.isKept, purging: false)
     }

@@ -50,7 +50,7 @@ package final class ClientEngine {
     var session = SyncSession()
     /// Why the last session or attempt ended, until the server says something of objects again.
     package internal(set) var lastProblem: String?
-    var interests: [ObjectID: Interest] = [:]
+    let interests = InterestTable()
     /// Objects whose acknowledged writes show although no image with them has come back, since no subscription that is
     /// complete has them. The store keeps the server's last image of each, for a subscription that resumes from there.
     var unconfirmed: Set<ObjectRef> = []
@@ -181,7 +181,7 @@ package final class ClientEngine {
             hasGrownSchema = false
             takenBack = []
             pendingEffects.removeAll()
-            for record in storage.subscriptions { interests[record.hash]?.record = record }
+            for record in storage.subscriptions { interests[subscription: record.id]?.record = record }
             try findUnconfirmed()
             throw error
         }

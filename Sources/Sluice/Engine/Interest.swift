@@ -10,7 +10,11 @@ final class Interest {
     /// Which links the query follows.
     private(set) var plan: ClosurePlan
     /// The subscription as stored.
-    var record: SubscriptionRecord
+    var record: SubscriptionRecord {
+        didSet { if record.state != oldValue.state { onStatusChange?(self, oldValue.state == .complete) } }
+    }
+    /// Called when the status may have changed, with whether the interest was complete before.
+    var onStatusChange: ((Interest, _ wasComplete: Bool) -> Void)?
     /// Observers and waiters.
     var holderCount = 0
     /// Whether syncing goes on without holders, until it is stopped explicitly.
@@ -20,14 +24,14 @@ final class Interest {
     /// The subscription's number in the open session; nil while there is none.
     var wireID: UInt64?
     /// What the server said about how far the bootstrap is.
-    var progress = 0.0
+    var progress = 0.0 { didSet { if progress != oldValue { onStatusChange?(self, isComplete) } } }
     /// What the objects of a bootstrap link to, each to be sent before it is complete or not there.
     var linkTargets: Set<ObjectRef> = []
     /// Whether the staged membership began as a copy of the kept one, to be told the differences.
     var isCompared = false
     /// Why members leave while their departure is only staged.
     var departureReasons: [ObjectRef: RemovalReason] = [:]
-    var error: SyncError?
+    var error: SyncError? { didSet { onStatusChange?(self, isComplete) } }
     var waiters: [UInt64: (SubscriptionStatus) -> Bool] = [:]
 
     init(query: Query, schema: Schema, record: SubscriptionRecord) {

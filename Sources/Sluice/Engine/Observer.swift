@@ -9,7 +9,6 @@ internal import SluiceViews
 final class Observer {
     let id: UInt64
     let interest: Interest
-    var deep: DeepDependency?
     private var list: ResultList
     /// Of a query with stages, everything that matches.
     private var pool: ResultPool?

@@ -3,37 +3,33 @@ internal import SluiceQuery
 internal import SluiceStorage
 internal import SluiceViews
 
-/// Everybody who observes results of a store: works out what a transaction means to each.
+/// Everybody who observes results of a store: works out what a transaction means to each whom it concerns.
 final class ObserverHub {
-    private var observers: [UInt64: Observer] = [:]
+    private var index = ObserverIndex()
 
-    var isEmpty: Bool { observers.isEmpty }
+    var isEmpty: Bool { index.isEmpty }
 
     func add(_ observer: Observer, engine: ClientEngine) throws {
-        rebind(observer, engine: engine)
-        observers[observer.id] = observer
+        index.insert(observer, schema: engine.schema)
         observer.start(with: try reader(of: observer.interest, engine).entries())
     }
 
-    func remove(_ id: UInt64) -> Observer? { observers.removeValue(forKey: id) }
+    func remove(_ id: UInt64) -> Observer? { index.remove(id) }
 
     /// Ends every observation, since the store is closed.
     func removeAll() {
-        let ended = observers.values
-        observers = [:]
+        let ended = index.all
+        index = ObserverIndex()
         for observer in ended { observer.end() }
     }
 
-    func consumerIsReady(_ id: UInt64, now: Timestamp) { observers[id]?.consumerIsReady(now: now) }
+    func consumerIsReady(_ id: UInt64, now: Timestamp) { index[id]?.consumerIsReady(now: now) }
 
     /// Adjusts to a schema that has grown.
     func rebind(engine: ClientEngine) {
-        for observer in observers.values { rebind(observer, engine: engine) }
-    }
-
-    private func rebind(_ observer: Observer, engine: ClientEngine) {
-        let query = observer.interest.query
-        observer.deep = query.object == nil ? DeepDependency(query, schema: engine.schema) : nil
+        let observers = index.all
+        index = ObserverIndex()
+        for observer in observers { index.insert(observer, schema: engine.schema) }
     }
 
     private func reader(of interest: Interest, _ engine: ClientEngine) -> ResultReader {
@@ -44,25 +40,46 @@ final class ObserverHub {
 
     /// Tells observers a state that came about without a transaction.
     func publishStatus(engine: ClientEngine) {
-        for observer in observers.values.sorted(by: { $0.id < $1.id }) {
-            observer.take([], origin: .local, now: engine.now())
-        }
+        let concerned = engine.interests.takeChanged().flatMap { index.observers(of: $0.record.id) }
+        for id in concerned.sorted() { index[id]?.take([], origin: .local, now: engine.now()) }
     }
 
     /// Tells observers what a committed transaction changed for them.
     func publish(_ transaction: StoreTransaction, origin: ChangeOrigin, engine: ClientEngine) throws {
-        guard !observers.isEmpty else { return }
-        let changes = try transaction.changes()
+        let changed = engine.interests.takeChanged()
+        guard !index.isEmpty else { return }
+        let outcome = try transaction.outcome()
+        // What each observer that is concerned has to judge, and which of its results lead to a changed object.
+        var concerned: [UInt64: [ObjectRef]] = [:]
+        for object in outcome.touched {
+            let change = try outcome.change(of: object, in: engine.storage)
+            index.forEachCandidate(of: change, schema: engine.schema) { concerned[$0, default: []].append(object) }
+        }
+        let subscriptions = changed.map(\.record.id) + transaction.membershipChanges.keys + transaction.rebuilt
+        for subscription in subscriptions {
+            for id in index.observers(of: subscription) where concerned[id] == nil { concerned[id] = [] }
+        }
+        var touches: [UInt64: [ObjectRef]] = [:]
+        try index.forEachTouch(by: outcome.delta, in: engine.storage) { observers, roots in
+            for id in observers {
+                guard let observer = index[id] else { continue }
+                let touched = roots.map { $0.filter(observer.mayContain) } ?? Set(observer.objects)
+                guard !touched.isEmpty else { continue }
+                touches[id] = touched.sorted()
+                if concerned[id] == nil { concerned[id] = [] }
+            }
+        }
         let now = engine.now()
-        for observer in observers.values.sorted(by: { $0.id < $1.id }) {
-            let edits = try edits(for: observer, changes, transaction, engine)
-            observer.take(edits, origin: origin, now: now)
+        for (id, objects) in concerned.sorted(by: { $0.key < $1.key }) {
+            guard let observer = index[id] else { continue }
+            let edits = try edits(for: observer, objects, outcome, transaction, engine)
+            observer.take(edits + (touches[id] ?? []).map { .touch($0) }, origin: origin, now: now)
         }
     }
 
     private func edits(
-        for observer: Observer, _ changes: CommitDelta, _ transaction: StoreTransaction,
-        _ engine: ClientEngine
+        for observer: Observer, _ objects: [ObjectRef], _ outcome: StoreTransaction.Outcome,
+        _ transaction: StoreTransaction, _ engine: ClientEngine
     ) throws -> [ResultEdit] {
         let interest = observer.interest
         let id = interest.record.id
@@ -76,13 +93,13 @@ final class ObserverHub {
             let gone = try observer.objects.filter { !kept.contains($0) }.map {
                 ResultEdit.remove($0, reason($0, isHere: try engine.storage.isPresent($0)))
             }
-            return try gone + entries.map { .upsert($0) } + touches(of: observer, changes, engine)
+            return gone + entries.map { .upsert($0) }
         }
         var edits: [ResultEdit] = []
         var judged: Set<ObjectRef> = []
         func judge(_ object: ObjectRef) throws {
             guard judged.insert(object).inserted else { return }
-            let row = try engine.storage.row(object)
+            let row = try outcome.row(object, in: engine.storage)
             if let row, try reader.includes(row, object) {
                 edits.append(.upsert(try reader.entry(object, row)))
             } else if observer.mayContain(object) {
@@ -90,24 +107,17 @@ final class ObserverHub {
             }
         }
         let isOfAnyClass = interest.query.object != nil
-        for object in transaction.touched where isOfAnyClass || object.classIndex == interest.query.classIndex {
+        for object in objects where isOfAnyClass || object.classIndex == interest.query.classIndex {
             try judge(object)
         }
         for object in transaction.membershipChanges[id] ?? [] { try judge(object) }
         if interest.query.usesLinkPaths {
             let dependents = PathDependents(interest.query.dependencies)
-            for root in try dependents.roots(affectedBy: changes, in: engine.storage) {
+            for root in try dependents.roots(affectedBy: outcome.delta, in: engine.storage) {
                 try judge(root.object)
             }
         }
-        return try edits + touches(of: observer, changes, engine)
-    }
-
-    /// Results whose linked objects changed.
-    private func touches(of observer: Observer, _ changes: CommitDelta, _ engine: ClientEngine) throws -> [ResultEdit] {
-        guard let deep = observer.deep else { return [] }
-        let roots = try deep.affectedRoots(by: changes, in: engine.storage) { observer.mayContain($0) }
-        return (roots.map(Array.init) ?? observer.objects).map { .touch($0) }
+        return edits
     }
 }
 

@@ -1,4 +1,5 @@
 package import SluiceModel
+internal import SluiceQuery
 package import SluiceViews
 
 /// One change of observed results, before it meets a Swift type.
@@ -11,4 +12,13 @@ package struct ResultEvent: Sendable {
     package let status: SubscriptionStatus
     package let remote: Remote?
     package let isInitial: Bool
+}
+
+extension ResultEvent {
+    /// The only event of an observation that could not begin.
+    init(failure: SyncError) {
+        self.init(
+            list: ResultList(order: SortOrder([]), limit: nil), change: ResultChange(), removed: [],
+            status: SubscriptionStatus(state: .error, error: failure), remote: nil, isInitial: true)
+    }
 }

@@ -79,20 +79,40 @@ final class StoreTransaction {
         if isObserved { settled.append(object) }
     }
 
-    /// Every object that observers should look at.
-    var touched: [ObjectRef] { order + settled }
-
     func noteRebuild(_ subscription: UInt64) { rebuilt.insert(subscription) }
 
-    /// What the transaction changed, object by object; to be asked after the commit.
-    func changes() throws -> CommitDelta {
+    /// What a committed transaction means to observers.
+    struct Outcome {
+        /// What changed, object by object.
+        let delta: CommitDelta
+        /// Every object that observers should look at, changed or not; some more than once.
+        let touched: [ObjectRef]
+        fileprivate let olds: [ObjectRef: Row?]
+
+        /// The object after the transaction, read from the store only where the transaction has not done so.
+        func row(_ object: ObjectRef, in source: any ObjectSource) throws -> Row? {
+            if let change = delta.change(of: object) { return change.new }
+            if let unchanged = olds[object] { return unchanged }
+            return try source.row(object)
+        }
+
+        /// What happened to an object, or its state twice where nothing did.
+        func change(of object: ObjectRef, in source: any ObjectSource) throws -> ObjectDelta {
+            if let change = delta.change(of: object) { return change }
+            let row = try row(object, in: source)
+            return ObjectDelta(object: object, old: row, new: row, authors: [])
+        }
+    }
+
+    /// What the transaction means to observers; to be asked after the commit.
+    func outcome() throws -> Outcome {
         let deltas = try order.compactMap { object -> ObjectDelta? in
             let old = olds[object] ?? nil
             let new = try storage.row(object)
             if old == new { return nil }
             return ObjectDelta(object: object, old: old, new: new, authors: [])
         }
-        return CommitDelta(changes: deltas, version: 0)
+        return Outcome(delta: CommitDelta(changes: deltas, version: 0), touched: order + settled, olds: olds)
     }
 
     @discardableResult

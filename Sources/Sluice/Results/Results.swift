@@ -87,12 +87,14 @@ public struct Results<Element: ResultElement>: Sendable {
 
     /// Observes the results, and keeps the query in sync while the token lives.
     ///
-    /// The first event comes at once, with what is here. Consecutive commits of one origin may come as one event when the
-    /// handler lags; local and remote ones never do.
+    /// Returns at once, also while another thread writes. The first event brings what is here; it comes as soon as no
+    /// transaction is open. Consecutive commits of one origin may come as one event when the handler lags; local and
+    /// remote ones never do. Beginning, a change of an object and ending each cost the same however many others observe.
     /// - Parameters:
     ///   - queue: where the handler is called, such as the main queue; nil for a serial queue of the store.
     ///   - handler: called with one event at a time.
-    /// - Throws: `QueryError`; ``StoreError`` when the store is closed, or within a write.
+    /// - Throws: `QueryError`; ``StoreError`` when the store is closed, or within a write. Where the store's file then fails,
+    ///   an event has the state ``SubscriptionState/error``.
     public func observe(
         on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (Change<Element>) -> Void
     ) throws -> NotificationToken {
@@ -120,20 +122,22 @@ public struct Results<Element: ResultElement>: Sendable {
         let query = try query()
         let gate = DeliveryGate()
         let core = core
-        let id = try core.performAndWait { engine in
-            let number = ObservationNumber()
+        let number = ObservationNumber()
+        try core.performSoon { engine in
             let id = try engine.observe(query, end: end) { event in
                 let ready: Ready = { [weak core] in core?.performLater { $0.observerIsReady(number.value) } }
                 deliver(event, ready, gate)
             }
             number.set(id)
-            return id
+        } orElse: { [weak core] error in
+            if core?.isClosed ?? true { return end() }
+            deliver(ResultEvent(failure: SyncError(.storage, "\(error)")), {}, gate)
         }
         return NotificationToken(gate: gate, purgesWhenReleased: core.configuration.purgesWhenTokenIsReleased) {
             [store] ending in
             // The store may be closed already; then so is the observation.
             try? store.core.performAndWait { engine in
-                try engine.endObservation(id, keeping: !ending.stopSyncing, purging: ending.purgeLocal)
+                try engine.endObservation(number.value, keeping: !ending.stopSyncing, purging: ending.purgeLocal)
             }
         }
     }

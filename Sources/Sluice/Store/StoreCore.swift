@@ -121,6 +121,25 @@ package final class StoreCore: Sendable {
         }
     }
 
+    /// Runs `body` on the store's queue without waiting for whoever uses it: at once when called from there, else later.
+    ///
+    /// - Parameter fail: called on the queue with what `body` throws later, or because the store was closed meanwhile.
+    /// - Throws: ``StoreError`` when the store is closed; what `body` throws at once.
+    package func performSoon(
+        _ body: @escaping @Sendable (ClientEngine) throws -> Void, orElse fail: @escaping @Sendable (any Error) -> Void
+    ) throws {
+        try checkOpen()
+        if DispatchQueue.getSpecific(key: isOnQueue) == true { return try run(body) }
+        queue.async { [self] in
+            do {
+                try checkOpen()
+                try run(body)
+            } catch {
+                fail(error)
+            }
+        }
+    }
+
     /// Runs `body` on the store's queue, later.
     package func performLater(_ body: @escaping @Sendable (ClientEngine) -> Void) {
         queue.async { [self] in

@@ -32,6 +32,8 @@ public struct SyncError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let limitExceeded = Code(description: "limitExceeded")
         /// The server failed.
         public static let server = Code(description: "server")
+        /// This store's own file could not be read or written.
+        public static let storage = Code(description: "storage")
     }
 
     /// What kind of thing happened, to be compared in code.

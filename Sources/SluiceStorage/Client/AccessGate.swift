@@ -1,13 +1,19 @@
 internal import Glibc
 
-/// Lets either one writer or any number of readers in: for databases in memory, which have no write-ahead log.
+/// Lets either one commit or any number of readers in: for databases in memory, which have no write-ahead log.
+///
+/// A transaction that is open disturbs no reader, since its pages stay in the writer's cache until it commits. New readers
+/// wait while a commit waits, so that readers who follow each other cannot keep it out; a thread that reads already does
+/// not wait, since the commit waits for it.
 ///
 /// Sound as `Sendable`: everything is behind the mutex.
 final class AccessGate: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    private var readerCount = 0
-    private var writer: pthread_t?
+    /// How many reads each thread has under way.
+    private var readers: [pthread_t: Int] = [:]
+    private var isCommitting = false
+    private var waitingCommitCount = 0
 
     init() {
         pthread_mutex_init(mutex, nil)
@@ -21,37 +27,44 @@ final class AccessGate: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Waits until nobody is in, and lets the calling thread in to write.
-    func enterWriting() {
+    /// Waits until nobody is in, and lets the calling thread in to commit.
+    ///
+    /// - Returns: false if the calling thread is reading, so that it would wait for itself.
+    func enterCommitting() -> Bool {
         locked {
-            while writer != nil || readerCount > 0 { pthread_cond_wait(condition, mutex) }
-            writer = pthread_self()
+            guard readers[pthread_self()] == nil else { return false }
+            waitingCommitCount += 1
+            while isCommitting || !readers.isEmpty { pthread_cond_wait(condition, mutex) }
+            waitingCommitCount -= 1
+            isCommitting = true
+            return true
         }
     }
 
-    func leaveWriting() {
+    func leaveCommitting() {
         locked {
-            writer = nil
+            isCommitting = false
             pthread_cond_broadcast(condition)
         }
     }
 
-    /// Waits until nobody writes, and lets the calling thread in to read.
-    ///
-    /// - Returns: false if it is the calling thread that writes.
-    func enterReading() -> Bool {
+    /// Waits until nobody commits, and lets the calling thread in to read.
+    func enterReading() {
         locked {
-            if let writer, pthread_equal(writer, pthread_self()) != 0 { return false }
-            while writer != nil { pthread_cond_wait(condition, mutex) }
-            readerCount += 1
-            return true
+            if let count = readers[pthread_self()] {
+                readers[pthread_self()] = count + 1
+                return
+            }
+            while isCommitting || waitingCommitCount > 0 { pthread_cond_wait(condition, mutex) }
+            readers[pthread_self()] = 1
         }
     }
 
     func leaveReading() {
         locked {
-            readerCount -= 1
-            pthread_cond_broadcast(condition)
+            let count = readers[pthread_self()] ?? 1
+            readers[pthread_self()] = count > 1 ? count - 1 : nil
+            if readers.isEmpty { pthread_cond_broadcast(condition) }
         }
     }
 

@@ -11,13 +11,8 @@ struct ClientState: Sendable {
     var outboxCount = 0
     var subscriptions = SubscriptionTable()
     /// The subscriptions with a bootstrap under way.
-    var staging: Set<UInt64> = []
+    var staging = ShardedTable<UInt64, Bool>()
     var members = Memberships()
-
-    func index(of subscription: UInt64) -> Int? { subscriptions.index(ofID: subscription) }
-
-    /// The ids of the subscriptions that protect their members.
-    var active: some Sequence<UInt64> { subscriptions.records.lazy.filter { !$0.isDormant }.map(\.id) }
 }
 
 /// What readers ask of a state and the tables it belongs to.

@@ -3,8 +3,11 @@ package import SluiceQuery
 
 /// A client's store as a reader sees it: objects, subscriptions, memberships, of one commit.
 package protocol ClientReading: ObjectReading {
-    /// The subscriptions, dormant ones included, by ascending id.
+    /// The subscriptions, dormant ones included, by ascending id. Takes O(n log n).
     var subscriptions: [SubscriptionRecord] { get }
+
+    /// How many subscriptions there are, dormant ones included.
+    var subscriptionCount: Int { get }
 
     /// The subscription, dormant or not, to the query with a hash. Takes logarithmic time.
     func subscription(toQuery hash: ObjectID) -> SubscriptionRecord?
@@ -38,7 +41,6 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     /// Runs `body` over the last commit, whatever is written meanwhile. From any thread; several at once.
     ///
     /// The reader must not leave `body`.
-    /// - Throws: ``StorageError/Code/misuse`` in a store in memory when the calling thread holds the write transaction.
     func read<Result>(_ body: (any ClientReading) throws -> Result) throws -> Result
 
     /// Who this client is to its server; nil before the first login.
@@ -137,8 +139,16 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     /// The members, staged ones included, that no other active subscription has as member or stages.
     func exclusiveMembers(of subscription: UInt64) throws -> [ObjectRef]
 
-    /// Whether an active subscription other than `excluded` has the object as member or stages it.
+    /// Whether an active subscription other than `excluded` has the object as member or stages it. The cost does not
+    /// depend on how many small subscriptions there are.
     func isHeld(_ object: ObjectRef, excluding excluded: UInt64?) throws -> Bool
+
+    /// The subscriptions, dormant ones included, that have the object as member, in no particular order. Costs as
+    /// ``isHeld(_:excluding:)``.
+    func subscriptions(having object: ObjectRef) throws -> [UInt64]
+
+    /// The subscriptions that nobody observes, in no particular order.
+    var dormantSubscriptions: [SubscriptionRecord] { get }
 
     /// The present objects that match a query's predicate, sort and limit aside, and are no members of a subscription.
     ///

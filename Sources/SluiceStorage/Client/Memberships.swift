@@ -16,7 +16,7 @@ struct Memberships: Sendable {
     }
 
     /// By subscription, so that what one holds is found without looking at the others.
-    private(set) var bitmaps: [UInt64: [Place: RowBitmap]] = [:]
+    private(set) var bitmaps = ShardedTable<UInt64, [Place: RowBitmap]>()
     /// What changed since the last ``takeChanged()``.
     private var changed: Set<ChunkPlace> = []
 
@@ -30,13 +30,16 @@ struct Memberships: Sendable {
     }
 
     mutating func insert(_ row: Int64, at place: Place) -> Bool {
-        guard bitmaps[place.subscription, default: [:]][place, default: RowBitmap()].insert(row) else { return false }
+        let isNew = bitmaps.update(place.subscription, default: [:]) { $0[place, default: RowBitmap()].insert(row) }
+        guard isNew else { return false }
         changed.insert(ChunkPlace(place: place, base: RowChunk.base(of: row)))
         return true
     }
 
     mutating func remove(_ row: Int64, at place: Place) -> Bool {
-        guard bitmaps[place.subscription]?[place]?.remove(row) ?? false else { return false }
+        guard bitmaps[place.subscription]?[place] != nil,
+            bitmaps.update(place.subscription, default: [:], { $0[place]?.remove(row) ?? false })
+        else { return false }
         changed.insert(ChunkPlace(place: place, base: RowChunk.base(of: row)))
         return true
     }
@@ -45,6 +48,26 @@ struct Memberships: Sendable {
     func holds(_ row: Int64, classIndex: Int, subscription: UInt64) -> Bool {
         guard let places = bitmaps[subscription] else { return false }
         return places.contains { place, bitmap in place.classIndex == classIndex && bitmap.contains(row) }
+    }
+
+    /// Whether a subscription has a row, in whatever role.
+    func has(_ row: Int64, classIndex: Int, subscription: UInt64) -> Bool {
+        guard let places = bitmaps[subscription] else { return false }
+        return places.contains { place, bitmap in
+            !place.isStaged && place.classIndex == classIndex && bitmap.contains(row)
+        }
+    }
+
+    /// Calls `body` with every row that is held or staged, once for each place.
+    func forEachRow(_ body: (Place, Int64) -> Void) {
+        for places in bitmaps.values {
+            for (place, bitmap) in places {
+                bitmap.forEach { row in
+                    body(place, row)
+                    return true
+                }
+            }
+        }
     }
 
     /// The rows of a class that a subscription has (or, with `isStaged`, stages) in whatever role; nil asks for both.
@@ -59,9 +82,11 @@ struct Memberships: Sendable {
 
     /// Puts a chunk as it was stored.
     mutating func load(_ chunk: RowChunk, at place: Place) {
-        var single = RowBitmap(chunks: [chunk])
-        if let bitmap = bitmaps[place.subscription]?[place] { single.formUnion(bitmap) }
-        bitmaps[place.subscription, default: [:]][place] = single
+        bitmaps.update(place.subscription, default: [:]) { places in
+            var single = RowBitmap(chunks: [chunk])
+            if let bitmap = places[place] { single.formUnion(bitmap) }
+            places[place] = single
+        }
     }
 
     /// Drops a subscription's bitmaps, or only the staged ones. The caller drops the stored ones.

@@ -28,7 +28,9 @@ final class SQLiteClientReader: SQLiteObjectStore, ClientReading {
 
     func end() { connection.rollback() }
 
-    var subscriptions: [SubscriptionRecord] { state.subscriptions.records }
+    var subscriptions: [SubscriptionRecord] { state.subscriptions.all }
+
+    var subscriptionCount: Int { state.subscriptions.count }
 
     func subscription(toQuery hash: ObjectID) -> SubscriptionRecord? { state.subscriptions.record(ofQuery: hash) }
 

@@ -32,7 +32,10 @@ extension SQLiteClientStorage {
         let place = Memberships.Place(
             subscription: subscription, isStaged: isStaged, classIndex: object.classIndex, role: role)
         let isNew = state.members.insert(row, at: place)
-        if isNew { isStateChanged = true }
+        if isNew {
+            isStateChanged = true
+            holders.insert(row, ofClass: object.classIndex, subscription: subscription)
+        }
         return isNew
     }
 
@@ -56,7 +59,10 @@ extension SQLiteClientStorage {
         let place = Memberships.Place(
             subscription: subscription, isStaged: isStaged, classIndex: object.classIndex, role: role)
         let isRemoved = state.members.remove(row, at: place)
-        if isRemoved { isStateChanged = true }
+        if isRemoved {
+            isStateChanged = true
+            holders.noteDeparture(row, ofClass: object.classIndex, subscription: subscription)
+        }
         return isRemoved
     }
 
@@ -90,20 +96,35 @@ extension SQLiteClientStorage {
 
     package func isHeld(_ object: ObjectRef, excluding excluded: UInt64?) throws -> Bool {
         guard let row = try tables.rowID(of: object) else { return false }
-        return state.active.contains { id in
-            id != excluded && state.members.holds(row, classIndex: object.classIndex, subscription: id)
+        return holders.candidates(row, ofClass: object.classIndex).contains { id in
+            id != excluded && isActive(id) && state.members.holds(row, classIndex: object.classIndex, subscription: id)
         }
     }
+
+    package func subscriptions(having object: ObjectRef) throws -> [UInt64] {
+        guard let row = try tables.rowID(of: object) else { return [] }
+        return holders.candidates(row, ofClass: object.classIndex).filter { id in
+            state.members.has(row, classIndex: object.classIndex, subscription: id)
+        }
+    }
+
+    /// Whether a subscription protects its members.
+    private func isActive(_ id: UInt64) -> Bool { state.subscriptions[id].map { !$0.isDormant } ?? false }
 
     package func exclusiveMembers(of subscription: UInt64) throws -> [ObjectRef] {
         try requireSubscription(subscription)
         var exclusive: [ObjectRef] = []
         for classIndex in schema.classes.indices {
             var rows = state.members.rows(ofClass: classIndex, subscription: subscription, isStaged: nil)
-            for other in state.active where other != subscription && !rows.isEmpty {
+            for other in holders.large where other != subscription && isActive(other) && !rows.isEmpty {
                 rows.subtract(state.members.rows(ofClass: classIndex, subscription: other, isStaged: nil))
             }
             try rows.forEach { row in
+                let isShared = holders.candidates(row, ofClass: classIndex).contains { other in
+                    other != subscription && isActive(other)
+                        && state.members.holds(row, classIndex: classIndex, subscription: other)
+                }
+                if isShared { return true }
                 exclusive.append(ObjectRef(classIndex, try tables.key(ofRow: row, in: classIndex)))
                 return true
             }
@@ -122,7 +143,7 @@ extension SQLiteClientStorage {
 
     package func unheldObjects(ofClass classIndex: Int) throws -> [ObjectRef] {
         var held = RowBitmap()
-        for id in state.active {
+        for id in state.subscriptions.active {
             held.formUnion(state.members.rows(ofClass: classIndex, subscription: id, isStaged: nil))
         }
         return try tables.presentKeys(ofClass: classIndex).compactMap { row, key in

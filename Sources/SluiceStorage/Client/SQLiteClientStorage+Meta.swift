@@ -81,8 +81,8 @@ extension ClientState {
                     createdAt: Timestamp(microseconds: statement.int(6)),
                     updatedAt: Timestamp(microseconds: statement.int(7)), isDormant: statement.int(8) != 0,
                     hasHoles: statement.int(9) != 0)
-                subscriptions.append(record)
-                if statement.int(10) != 0 { staging.insert(record.id) }
+                subscriptions[record.id] = record
+                if statement.int(10) != 0 { staging[record.id] = true }
             }
         }
     }

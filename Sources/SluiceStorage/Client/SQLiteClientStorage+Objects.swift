@@ -5,11 +5,12 @@ extension SQLiteClientStorage {
     package func evict(_ object: ObjectRef) throws {
         try requireTransaction()
         guard let row = try tables.evict(object) else { return }
-        for (id, places) in state.members.bitmaps {
+        for id in Array(holders.candidates(row, ofClass: object.classIndex)) {
             var isCurrentMember = false
-            for place in places.keys where place.classIndex == object.classIndex {
+            for place in state.members.places(of: id) where place.classIndex == object.classIndex {
                 guard state.members.remove(row, at: place) else { continue }
                 isStateChanged = true
+                holders.noteDeparture(row, ofClass: object.classIndex, subscription: id)
                 if !place.isStaged { isCurrentMember = true }
             }
             if isCurrentMember { try noteHole(in: id) }
@@ -26,9 +27,10 @@ extension SQLiteClientStorage {
     }
 
     private func noteHole(in subscription: UInt64) throws {
-        guard let index = state.index(of: subscription), !state.subscriptions[index].hasHoles else { return }
-        state.subscriptions[index].hasHoles = true
-        try storeSubscription(state.subscriptions[index])
+        guard var record = state.subscriptions[subscription], !record.hasHoles else { return }
+        record.hasHoles = true
+        state.subscriptions[subscription] = record
+        try storeSubscription(record)
     }
 
     package func baseImage(of object: ObjectRef) throws -> BaseImage? {

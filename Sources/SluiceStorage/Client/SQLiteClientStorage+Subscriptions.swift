@@ -12,17 +12,16 @@ extension SQLiteClientStorage {
             _ = try statement.step()
             return UInt64(statement.int(0))
         }
-        state.subscriptions.append(record)
+        state.subscriptions[record.id] = record
         try storeSubscription(record)
         return record
     }
 
     package func updateSubscription(_ record: SubscriptionRecord) throws {
         try requireTransaction()
-        let index = try requireSubscription(record.id)
         var record = record
-        record.hasHoles = state.subscriptions[index].hasHoles
-        state.subscriptions[index] = record
+        record.hasHoles = try requireSubscription(record.id).hasHoles
+        state.subscriptions[record.id] = record
         try storeSubscription(record)
     }
 
@@ -42,7 +41,7 @@ extension SQLiteClientStorage {
             statement.bind(7, record.updatedAt.microseconds)
             statement.bind(8, Int64(record.isDormant ? 1 : 0))
             statement.bind(9, Int64(record.hasHoles ? 1 : 0))
-            statement.bind(10, Int64(state.staging.contains(record.id) ? 1 : 0))
+            statement.bind(10, Int64(isStaging(record.id) ? 1 : 0))
             statement.bind(11, Int64(record.id))
             try statement.run()
         }
@@ -50,10 +49,11 @@ extension SQLiteClientStorage {
 
     package func removeSubscription(_ id: UInt64) throws {
         try requireTransaction()
-        let index = try requireSubscription(id)
-        state.subscriptions.remove(at: index)
-        state.staging.remove(id)
+        _ = try requireSubscription(id)
+        state.subscriptions[id] = nil
+        state.staging[id] = nil
         state.members.drop(id, onlyStaged: false)
+        holders.noteDepartures(subscription: id)
         isStateChanged = true
         for sql in ["DELETE FROM _subscriptions WHERE id = ?", "DELETE FROM _members WHERE subscription = ?"] {
             try run(sql, id)
@@ -62,7 +62,7 @@ extension SQLiteClientStorage {
 
     // MARK: Staging
 
-    package func isStaging(_ subscription: UInt64) -> Bool { state.staging.contains(subscription) }
+    package func isStaging(_ subscription: UInt64) -> Bool { state.staging[subscription] ?? false }
 
     package func beginStaging(_ subscription: UInt64) throws {
         try discardStaging(subscription)
@@ -84,13 +84,14 @@ extension SQLiteClientStorage {
         try requireTransaction()
         _ = try requireSubscription(subscription)
         state.members.drop(subscription, onlyStaged: true)
+        holders.noteDepartures(subscription: subscription)
         try run("DELETE FROM _members WHERE subscription = ? AND staged = 1", subscription)
         try setStaging(false, subscription)
     }
 
     package func finishStaging(_ subscription: UInt64) throws -> [ObjectRef] {
         try requireTransaction()
-        let index = try requireSubscription(subscription)
+        var record = try requireSubscription(subscription)
         guard isStaging(subscription) else {
             throw StorageError(.misuse, "\(connection.name): no membership of subscription \(subscription) is staged")
         }
@@ -105,16 +106,18 @@ extension SQLiteClientStorage {
         }
         try storeMembers()
         state.members.replaceByStaged(subscription)
+        holders.noteDepartures(subscription: subscription)
         try run("DELETE FROM _members WHERE subscription = ? AND staged = 0", subscription)
         try run("UPDATE _members SET staged = 0 WHERE subscription = ?", subscription)
-        state.subscriptions[index].hasHoles = false
+        record.hasHoles = false
+        state.subscriptions[subscription] = record
         try setStaging(false, subscription)
         return former
     }
 
     private func setStaging(_ isStaging: Bool, _ subscription: UInt64) throws {
-        if isStaging { state.staging.insert(subscription) } else { state.staging.remove(subscription) }
-        try storeSubscription(state.subscriptions[try requireSubscription(subscription)])
+        state.staging[subscription] = isStaging ? true : nil
+        try storeSubscription(try requireSubscription(subscription))
     }
 
     private func run(_ sql: String, _ subscription: UInt64) throws {
@@ -124,12 +127,11 @@ extension SQLiteClientStorage {
         }
     }
 
-    /// The position of a subscription among the records.
     @discardableResult
-    func requireSubscription(_ id: UInt64) throws -> Int {
-        guard let index = state.index(of: id) else {
+    func requireSubscription(_ id: UInt64) throws -> SubscriptionRecord {
+        guard let record = state.subscriptions[id] else {
             throw StorageError(.notFound, "\(connection.name) has no subscription \(id)")
         }
-        return index
+        return record
     }
 }

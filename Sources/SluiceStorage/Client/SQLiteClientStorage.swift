@@ -10,6 +10,8 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
     var state: ClientState
     /// As of the last commit.
     private var committed: ClientState
+    /// Who may have which row.
+    var holders: HolderIndex
     /// Whether readers must learn of the state with the next commit.
     var isStateChanged = false
     /// Decoded changesets of the outbox, the last ones asked for.
@@ -31,10 +33,13 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
             return try SQLiteClientStorage(connection, lock: lock, location: path, gate: nil)
         case .memory:
             let number = memoryCount.wrappingAdd(1, ordering: .relaxed).newValue
-            let shared = "file:/sluice-\(number)?vfs=memdb"
+            // The gate is the only lock: SQLite's own would keep readers out from a transaction's first write on.
+            let shared = "file:/sluice-\(number)?vfs=memdb&nolock=1"
             let connection = try SQLiteConnection(location: shared, name: "the store in memory")
             try connection.configure(durability: durability, cacheSize: 16 << 20)
             try connection.execute("PRAGMA journal_mode = MEMORY")
+            // What an open transaction writes stays in the writer's cache, so that others read beside it.
+            try connection.execute("PRAGMA cache_spill = OFF")
             try DatabaseFile.fill(connection, kind: .client) { connection in
                 try prepareObjects(on: connection)
                 try makeTables(on: connection)
@@ -50,6 +55,7 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
         state.schema = schema
         committed = state
         pool = ReaderPool(location: location, name: connection.name, gate: gate, state: state)
+        holders = HolderIndex(state.members)
         try super.init(connection, lock: lock)
     }
 
@@ -86,26 +92,31 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
 
     // MARK: Transactions
 
-    package override func begin() throws {
-        guard !isInTransaction else { return try super.begin() }
-        gate?.enterWriting()
-        do { try super.begin() } catch {
-            gate?.leaveWriting()
-            throw error
-        }
-        isGateHeld = gate != nil
-    }
-
     /// Whether the gate must be left when the transaction ends, however it does.
     private var isGateHeld = false
+
+    private func enterGate() throws {
+        guard let gate else { return }
+        guard gate.enterCommitting() else {
+            throw StorageError(
+                .misuse, "\(connection.name): this thread is reading; commit after it has read, or on another thread")
+        }
+        isGateHeld = true
+    }
 
     private func leaveGate() {
         guard isGateHeld else { return }
         isGateHeld = false
-        gate?.leaveWriting()
+        gate?.leaveCommitting()
     }
 
     override func willCommit() throws {
+        try storeState()
+        try enterGate()
+    }
+
+    /// Writes what is kept in memory, and makes it known to readers of the commit.
+    private func storeState() throws {
         try storeMembers()
         isStateChanged = isStateChanged || state.schema != tables.schema
         state.schema = tables.schema
@@ -118,6 +129,7 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
     override func didCommit() {
         committed = state
         isStateChanged = false
+        holders.settle(state.members)
         leaveGate()
     }
 
@@ -125,13 +137,20 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
         if state.generation != committed.generation { pool.withdraw(state.generation) }
         state = committed
         isStateChanged = false
+        holders.rollBack()
         recentChangesets = []
         leaveGate()
     }
 
     // MARK: Reading
 
-    package var subscriptions: [SubscriptionRecord] { state.subscriptions.records }
+    package var subscriptions: [SubscriptionRecord] { state.subscriptions.all }
+
+    package var subscriptionCount: Int { state.subscriptions.count }
+
+    package var dormantSubscriptions: [SubscriptionRecord] {
+        state.subscriptions.dormant.compactMap { state.subscriptions[$0] }
+    }
 
     package func subscription(toQuery hash: ObjectID) -> SubscriptionRecord? {
         state.subscriptions.record(ofQuery: hash)

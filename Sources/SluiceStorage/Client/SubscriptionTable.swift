@@ -1,42 +1,33 @@
 internal import SluiceModel
 
-/// The subscriptions of a client's store by ascending id, found by id or by query without looking at all of them.
-struct SubscriptionTable: Sendable, RandomAccessCollection, MutableCollection {
-    private(set) var records: [SubscriptionRecord] = []
-    private var ids: [ObjectID: UInt64] = [:]
+/// The subscriptions of a client's store, found by id or by query. Looking one up and changing one do not depend on how
+/// many there are, but for what ``ShardedTable`` says.
+struct SubscriptionTable: Sendable {
+    private var records = ShardedTable<UInt64, SubscriptionRecord>()
+    private var ids = ShardedTable<ObjectID, UInt64>()
+    /// The subscriptions that nobody observes, few by the engine's choice.
+    private(set) var dormant: Set<UInt64> = []
 
-    var startIndex: Int { 0 }
-    var endIndex: Int { records.count }
+    var isEmpty: Bool { records.isEmpty }
+    var count: Int { records.count }
 
-    /// A record; one that is set keeps its id and query.
-    subscript(index: Int) -> SubscriptionRecord {
-        get { records[index] }
-        set { records[index] = newValue }
-    }
+    /// All of them by ascending id. Takes O(n log n).
+    var all: [SubscriptionRecord] { records.values.sorted { $0.id < $1.id } }
 
-    /// The position of the subscription with an id. Takes logarithmic time.
-    func index(ofID id: UInt64) -> Int? {
-        var (low, high) = (0, records.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if records[middle].id < id { low = middle + 1 } else { high = middle }
+    /// The ids of the subscriptions that protect their members, in no particular order.
+    var active: some Sequence<UInt64> { records.values.lazy.filter { !$0.isDormant }.map(\.id) }
+
+    /// The subscription with an id. One that is set replaces that of the same id.
+    subscript(id: UInt64) -> SubscriptionRecord? {
+        get { records[id] }
+        set {
+            if let former = records[id]?.hash, former != newValue?.hash, ids[former] == id { ids[former] = nil }
+            records[id] = newValue
+            if let newValue { ids[newValue.hash] = id }
+            if newValue?.isDormant == true { dormant.insert(id) } else { dormant.remove(id) }
         }
-        return low < records.count && records[low].id == id ? low : nil
     }
 
     /// The subscription to the query with a hash.
-    func record(ofQuery hash: ObjectID) -> SubscriptionRecord? {
-        ids[hash].flatMap(index(ofID:)).map { records[$0] }
-    }
-
-    /// - Parameter record: its id is above all here.
-    mutating func append(_ record: SubscriptionRecord) {
-        records.append(record)
-        ids[record.hash] = record.id
-    }
-
-    mutating func remove(at index: Int) {
-        let removed = records.remove(at: index)
-        if ids[removed.hash] == removed.id { ids[removed.hash] = nil }
-    }
+    func record(ofQuery hash: ObjectID) -> SubscriptionRecord? { ids[hash].flatMap { records[$0] } }
 }

@@ -31,7 +31,7 @@ extension QueryExplanation {
 extension QueryExplanation.View {
     fileprivate init(_ live: LiveView) {
         let schema = live.schema
-        let filing = ViewFiling(live)
+        let filing = Filing(live)
         method =
             switch filing.condition?.test {
             case .equal: .equality

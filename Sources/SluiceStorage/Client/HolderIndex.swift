@@ -1,0 +1,87 @@
+/// Finds the subscriptions that may have an object among their members, without asking each of them.
+///
+/// Belongs to the writer. The members of a small subscription are filed by row; a large one is filed as a whole and asked
+/// each time, since large ones are few. What is found is a superset: whoever uses it asks the bitmaps, which are the
+/// authority. So a member that goes may stay filed until the commit, and a rollback only has to forget what it planned to
+/// remove.
+struct HolderIndex {
+    private struct Place: Hashable {
+        let classIndex: Int
+        let row: Int64
+    }
+
+    /// Up to so many filed members a subscription counts as small.
+    private static let smallCountMax = 256
+
+    private var holders: [Place: Set<UInt64>] = [:]
+    private var members: [UInt64: Set<Place>] = [:]
+    /// Subscriptions with more members than are filed.
+    private(set) var large: Set<UInt64> = []
+    /// Members that went in the open transaction.
+    private var departed: [(place: Place, subscription: UInt64)] = []
+    /// Large subscriptions that lost members in the open transaction, all of them perhaps.
+    private var reduced: Set<UInt64> = []
+
+    init(_ memberships: Memberships) {
+        memberships.forEachRow { place, row in
+            insert(row, ofClass: place.classIndex, subscription: place.subscription)
+        }
+    }
+
+    /// Files a member, staged or not.
+    mutating func insert(_ row: Int64, ofClass classIndex: Int, subscription: UInt64) {
+        guard !large.contains(subscription) else { return }
+        let place = Place(classIndex: classIndex, row: row)
+        guard members[subscription, default: []].insert(place).inserted else { return }
+        if members[subscription]?.count ?? 0 > Self.smallCountMax {
+            for place in members.removeValue(forKey: subscription) ?? [] where holders[place] != nil {
+                unfile(place, subscription)
+            }
+            large.insert(subscription)
+        } else {
+            holders[place, default: []].insert(subscription)
+        }
+    }
+
+    /// Notes that a subscription may have lost a member; ``settle(_:)`` takes it out.
+    mutating func noteDeparture(_ row: Int64, ofClass classIndex: Int, subscription: UInt64) {
+        guard !large.contains(subscription) else { return }
+        departed.append((Place(classIndex: classIndex, row: row), subscription))
+    }
+
+    /// Notes that a subscription may have lost any of its members.
+    mutating func noteDepartures(subscription: UInt64) {
+        if large.contains(subscription) { reduced.insert(subscription) }
+        for place in members[subscription] ?? [] { departed.append((place, subscription)) }
+    }
+
+    /// Takes out what the transaction removed, once it is committed.
+    ///
+    /// - Parameter memberships: what subscriptions have and stage now.
+    mutating func settle(_ memberships: Memberships) {
+        for (place, subscription) in departed
+        where !memberships.holds(place.row, classIndex: place.classIndex, subscription: subscription) {
+            unfile(place, subscription)
+            members[subscription]?.remove(place)
+            if members[subscription]?.isEmpty ?? false { members[subscription] = nil }
+        }
+        for subscription in reduced where memberships.bitmaps[subscription] == nil { large.remove(subscription) }
+        rollBack()
+    }
+
+    /// Forgets what the transaction was to remove.
+    mutating func rollBack() {
+        departed = []
+        reduced = []
+    }
+
+    /// The subscriptions that may have or stage a row, each once, in no particular order.
+    func candidates(_ row: Int64, ofClass classIndex: Int) -> some Sequence<UInt64> {
+        [holders[Place(classIndex: classIndex, row: row)] ?? [], large].lazy.joined()
+    }
+
+    private mutating func unfile(_ place: Place, _ subscription: UInt64) {
+        holders[place]?.remove(subscription)
+        if holders[place]?.isEmpty ?? false { holders[place] = nil }
+    }
+}
