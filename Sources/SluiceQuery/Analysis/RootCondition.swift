@@ -45,6 +45,9 @@ extension Query {
         let operands: [Predicate] = if case .and(let operands) = predicate { operands } else { [predicate] }
         var conditions: [RootCondition] = []
         var ranges: [Int: ValueRange] = [:]
+        for case .or(let alternatives) in operands {
+            conditions += RootCondition.conditions(ofAlternatives: alternatives)
+        }
         for case .comparison(let comparison) in operands {
             guard let condition = RootCondition(comparison) else { continue }
             if case .range(let range) = condition.test {
@@ -64,6 +67,22 @@ extension Query {
 }
 
 extension RootCondition {
+    /// What each of the properties may be that all alternatives fix.
+    fileprivate static func conditions(ofAlternatives alternatives: [Query.Predicate]) -> [RootCondition] {
+        let (memberships, others) = TupleMembership.split(alternatives, isConjunction: false)
+        guard others.isEmpty, memberships.count == 1, let membership = memberships.first else { return [] }
+        var conditions: [RootCondition] = []
+        for (position, path) in membership.paths.enumerated() {
+            guard path.scope == 0, path.steps.isEmpty, case .value(let property) = path.leaf,
+                case .set(let values) = Value.set(of: membership.tuples.map { $0[position] }),
+                values.allSatisfy({ path.type.isType(of: $0) })
+            else { continue }
+            conditions.append(
+                RootCondition(property: property, values.count == 1 ? .equal(values[0]) : .isIn(values)))
+        }
+        return conditions
+    }
+
     /// Nil if the comparison reads anything but one single property of the object itself, or constants of other types.
     fileprivate init?(_ comparison: Query.Comparison) {
         guard case .path(let path) = comparison.left, path.steps.isEmpty, !comparison.ignoresCase else { return nil }

@@ -14,6 +14,8 @@ struct SQLConditionBuilder {
     /// Table expressions that conditions and values made here name, each after those that it names itself.
     var expressions: [SQLStatement] = []
     private var aliasCount = 0
+    /// How many values are remembered, each in a slot of its own.
+    var slotCount = 0
 
     /// A table in a statement around.
     struct Scope {
@@ -38,15 +40,37 @@ struct SQLConditionBuilder {
         case .constant(let isTrue): return isTrue ? "1" : "0"
         case .comparison(let comparison): return condition(comparison, isNegated: false)
         case .not(let comparison): return condition(comparison, isNegated: true)
-        case .and(let operands): return .balanced(conditions(operands)[...], by: " AND ")
-        case .or(let operands): return .balanced(conditions(operands)[...], by: " OR ")
+        case .and(let operands): return .balanced(conditions(operands, isConjunction: true)[...], by: " AND ")
+        case .or(let operands): return .balanced(conditions(operands, isConjunction: false)[...], by: " OR ")
         }
     }
 
-    private mutating func conditions(_ operands: [Query.Predicate]) -> [SQLStatement] {
+    private mutating func conditions(_ operands: [Query.Predicate], isConjunction: Bool) -> [SQLStatement] {
         var result: [SQLStatement] = []
-        for operand in operands { result.append(shallow(condition(operand), SQLDepth.conditionMax)) }
+        let (memberships, others) = TupleMembership.split(operands, isConjunction: isConjunction)
+        for membership in memberships {
+            let isMember = shallow(condition(membership), SQLDepth.conditionMax)
+            result.append(isConjunction ? "(\(isMember)) IS NOT TRUE" : isMember)
+        }
+        for operand in others { result.append(shallow(condition(operand), SQLDepth.conditionMax)) }
         return result
+    }
+
+    /// SQLite gathers the list once, and looks each row's values up.
+    private mutating func condition(_ membership: TupleMembership) -> SQLStatement {
+        var values: [SQLStatement] = []
+        for path in membership.paths { values.append(shallow(value: value(of: path))) }
+        let columns = values.indices.map { SQLStatement("column" + String($0 + 1), []) }
+        var rows: [SQLStatement] = []
+        for tuple in membership.tuples {
+            let constants = tuple.map { value -> SQLStatement in "\(SQLBinding(value) ?? .null)" }
+            rows.append("(\(.joined(constants, by: ", ")))")
+        }
+        // An index serves several columns against a plain SELECT, and not against VALUES with several rows.
+        return """
+            (\(.joined(values, by: ", "))) IN (SELECT \(.joined(columns, by: ", ")) \
+            FROM (VALUES \(.joined(rows, by: ", "))))
+            """
     }
 
     private mutating func condition(_ comparison: Query.Comparison, isNegated: Bool) -> SQLStatement {

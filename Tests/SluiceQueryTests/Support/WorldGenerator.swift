@@ -112,12 +112,31 @@ struct WorldGenerator {
     // MARK: Conditions
 
     mutating func predicate(_ schema: Schema, _ classIndex: Int, depth: Int = 3) -> PredicateSyntax {
-        switch depth == 0 ? 9 : Int.random(in: 0...9, using: &random) {
+        if depth > 0, random.chance(4) { return alternatives(schema, classIndex) }
+        return switch depth == 0 ? 9 : Int.random(in: 0...9, using: &random) {
         case 0: .not(predicate(schema, classIndex, depth: depth - 1))
         case 1, 2: .and((0..<random.pick([1, 2, 3])).map { _ in predicate(schema, classIndex, depth: depth - 1) })
         case 3, 4: .or((0..<random.pick([1, 2, 3])).map { _ in predicate(schema, classIndex, depth: depth - 1) })
         default: .comparison(comparison(schema, classIndex))
         }
+    }
+
+    /// Many alternatives that fix the same values, or the negation of each of them.
+    private mutating func alternatives(_ schema: Schema, _ classIndex: Int) -> PredicateSyntax {
+        let isNegated = random.chance(30)
+        var paths: [(PathSyntax, Property)] = []
+        for _ in 0..<40 where paths.count < 2 {
+            let path = path(schema, classIndex)
+            if case .scalar = path.1.type.element, path.0.quantifier == nil { paths.append(path) }
+        }
+        let alternatives = (0..<random.pick([4, 5, 8])).map { _ -> PredicateSyntax in
+            let parts = paths.map { path, property -> PredicateSyntax in
+                let value = ExpressionSyntax.literal(LiteralSyntax(.value(constant(property, schema))))
+                return .comparison(ComparisonSyntax(.path(path), isNegated ? .notEqual : .equal, value))
+            }
+            return isNegated ? .or(parts) : .and(parts)
+        }
+        return isNegated ? .and(alternatives) : .or(alternatives)
     }
 
     /// A comparison that may be refused: operators and types are drawn together loosely.

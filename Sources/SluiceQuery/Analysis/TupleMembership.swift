@@ -1,0 +1,94 @@
+internal import FoundationEssentials
+internal import SluiceModel
+
+/// Alternatives that fix the same values, such as `(a == 1 AND b == 2) OR (a == 3 AND b == 4)`, as one condition: the
+/// values of some paths, taken together, are in a list of tuples.
+///
+/// Looking a tuple up costs the logarithm of the list, where walking the alternatives would cost its length. The negation,
+/// `(a != 1 OR b != 2) AND (a != 3 OR b != 4)`, is the same list under NOT.
+struct TupleMembership {
+    /// Each has one value.
+    let paths: [Query.Path]
+    /// Sorted; a value for each path, never null.
+    let tuples: [[Value]]
+
+    /// Fewer alternatives are as well walked.
+    private static let countMin = 4
+
+    /// Takes the alternatives out of the operands of OR, or out of those of AND their negations.
+    ///
+    /// - Returns: the memberships, of which one must hold, or none in an AND, and the other operands.
+    static func split(
+        _ operands: [Query.Predicate], isConjunction: Bool
+    ) -> (memberships: [TupleMembership], others: [Query.Predicate]) {
+        guard operands.count >= countMin else { return ([], operands) }
+        var groups: [String: (paths: [Query.Path], members: [(tuple: [Value], operand: Query.Predicate)])] = [:]
+        var others: [Query.Predicate] = []
+        for operand in operands {
+            guard let terms = terms(of: operand, isConjunction: isConjunction) else {
+                others.append(operand)
+                continue
+            }
+            let name = terms.map { "\($0.path.scope):\($0.path.text)" }.joined(separator: ",")
+            groups[name, default: (terms.map(\.path), [])].members.append((terms.map(\.value), operand))
+        }
+        var memberships: [TupleMembership] = []
+        for (_, group) in groups.sorted(by: { UTF8Order.less($0.key, $1.key) }) {
+            if group.members.count < countMin {
+                others += group.members.map(\.operand)
+            } else {
+                memberships.append(
+                    TupleMembership(paths: group.paths, tuples: group.members.map(\.tuple).sorted(by: precedes)))
+            }
+        }
+        return (memberships, others)
+    }
+
+    /// The values that an alternative fixes, in the order of their paths; nil if it says anything else.
+    private static func terms(
+        of operand: Query.Predicate, isConjunction: Bool
+    ) -> [(path: Query.Path, value: Value)]? {
+        let parts: [Query.Predicate]
+        switch operand {
+        case .and(let inner) where !isConjunction: parts = inner
+        case .or(let inner) where isConjunction: parts = inner
+        default: return nil
+        }
+        var terms: [(path: Query.Path, value: Value)] = []
+        for part in parts {
+            guard case .comparison(let comparison) = part,
+                comparison.comparison == (isConjunction ? .notEqual : .equal), !comparison.ignoresCase,
+                case .path(let path) = comparison.left, !path.isToMany, !path.isWhole, case .scalar = path.type,
+                case .constant(let value) = comparison.right, value.isListable
+            else { return nil }
+            terms.append((path, value))
+        }
+        return terms.sorted { left, right in
+            (left.path.scope, left.path.text) != (right.path.scope, right.path.text)
+                ? left.path.scope != right.path.scope
+                    ? left.path.scope < right.path.scope : UTF8Order.less(left.path.text, right.path.text)
+                : Value.compare(left.value, right.value) < 0
+        }
+    }
+
+    private static func precedes(_ left: [Value], _ right: [Value]) -> Bool {
+        for (own, other) in zip(left, right) {
+            let order = Value.compare(own, other)
+            if order != 0 { return order < 0 }
+        }
+        return false
+    }
+}
+
+extension Value {
+    /// Whether equality with this is equality in a list.
+    fileprivate var isListable: Bool {
+        switch self {
+        case .bool, .int, .string, .data, .date, .uuid, .objectID: true
+        case .float(let number): !number.isNaN
+        case .double(let number): !number.isNaN
+        case .decimal(let number): !number.isNaN
+        case .null, .link, .list, .set, .map: false
+        }
+    }
+}
