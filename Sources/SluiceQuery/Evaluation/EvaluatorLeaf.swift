@@ -31,18 +31,26 @@ final class EvaluatorLeaf: Sendable {
     }
 
     private func holds(_ context: EvaluationContext, _ source: any ObjectSource) throws -> Bool {
-        if isSingle { return comparison.holds(try left.value(context, source), try right.value(context, source)) }
+        if isSingle {
+            return try holds(try left.value(context, source), try right.value(context, source), source)
+        }
         if case .list(let values) = right {
             return try quantified(left, isAll, context, source) { value in
                 if isMembership { return comparison.isMember(value, of: values) }
                 return isAllOnRight
-                    ? values.allSatisfy { comparison.holds(value, $0) }
-                    : values.contains { comparison.holds(value, $0) }
+                    ? try values.allSatisfy { try holds(value, $0, source) }
+                    : try values.contains { try holds(value, $0, source) }
             }
         }
         return try quantified(left, isAll, context, source) { value in
-            try quantified(right, isAllOnRight, context, source) { comparison.holds(value, $0) }
+            try quantified(right, isAllOnRight, context, source) { try holds(value, $0, source) }
         }
+    }
+
+    private func holds(_ left: Value, _ right: Value, _ source: any ObjectSource) throws -> Bool {
+        let stepCount = comparison.stepCount(left, right)
+        if stepCount > 0 { try source.spend(stepCount) }
+        return comparison.holds(left, right)
     }
 
     /// All values pass if none fails.

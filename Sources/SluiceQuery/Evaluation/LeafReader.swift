@@ -11,10 +11,16 @@ final class LeafReader: Sendable {
     private let elements: PathReader?
     private let elementType: ScalarType
     private let condition: EvaluatorNode?
+    /// Whether the value takes a search and depends on the object read alone.
+    private let isCostly: Bool
+    /// Whether the object read is reached over links, so that others may lead to it too.
+    private let isReached: Bool
 
     init(_ path: Query.Path, schema: Schema) {
         leaf = path.leaf
         classIndex = path.leafClass
+        isCostly = path.isCostly
+        isReached = !path.steps.isEmpty
         switch (path.leaf, path.type) {
         case (.presence(_, let target), _), (_, .link(let target)): self.target = target
         default: target = nil
@@ -74,6 +80,25 @@ final class LeafReader: Sendable {
 
     /// The value where there is one.
     func value(of row: Row, _ context: EvaluationContext, _ source: any ObjectSource) throws -> Value {
+        guard isCostly, let memo = source.memo, let object = try sharedObject(row, context, source) else {
+            return try read(row, context, source)
+        }
+        return try memo.value(of: self, object) { try read(row, context, source) }
+    }
+
+    /// The object that a costly value depends on alone; nil if that is the one that the condition is about.
+    private func sharedObject(
+        _ row: Row, _ context: EvaluationContext, _ source: any ObjectSource
+    ) throws -> ObjectKey? {
+        if isReached { return row.key }
+        guard let elements else { return nil }
+        if case .subquery = leaf {
+            return try elements.sharedObject(of: context.row(at: elements.scope).pointee, in: source)
+        }
+        return try elements.sharedObject(of: row, in: source)
+    }
+
+    private func read(_ row: Row, _ context: EvaluationContext, _ source: any ObjectSource) throws -> Value {
         switch leaf {
         case .value(let property): return row.values[property]
         case .link(let property): return try present(row.values[property], source)

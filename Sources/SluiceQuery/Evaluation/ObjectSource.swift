@@ -17,4 +17,19 @@ package protocol ObjectSource: AnyObject {
     func backlinks(
         to object: ObjectRef, fromClass classIndex: Int, property: Int, _ body: (ObjectKey) throws -> Bool
     ) throws
+
+    /// Takes note of work that judging a condition is about to do beyond reading, such as a search of long text.
+    ///
+    /// - Parameter stepCount: how much, in steps of SQLite's virtual machine; see ``FunctionCost``.
+    /// - Throws: where that is more than the source's reader may do.
+    func spend(_ stepCount: Int) throws
+
+    /// What was found out already of the source's state; nil if nothing is kept, as where the state may change at any time.
+    var memo: EvaluationMemo? { get }
+}
+
+extension ObjectSource {
+    package func spend(_ stepCount: Int) throws {}
+
+    package var memo: EvaluationMemo? { nil }
 }

@@ -23,10 +23,12 @@ final class PathReader: Sendable {
     private let endsAtKey: Bool
     /// Whether the path has many values.
     let isToMany: Bool
+    private let leadingLinkCount: Int
 
     /// - Parameter readsObjects: whether the objects at the end are wanted, and not what the leaf reads of them.
     init(_ path: Query.Path, schema: Schema, readsObjects: Bool = false) {
         scope = path.scope
+        leadingLinkCount = path.leadingLinks.count
         steps = path.steps
         leaf = LeafReader(path, schema: schema)
         if path.steps.isEmpty, case .value(let property) = path.leaf {
@@ -99,6 +101,18 @@ final class PathReader: Sendable {
     }
 
     // MARK: Objects
+
+    /// The object that the path's leading links lead to; nil if there are none, or they lead nowhere.
+    func sharedObject(of row: Row, in source: any ObjectSource) throws -> ObjectKey? {
+        guard leadingLinkCount > 0, var key = key(steps[0], in: row) else { return nil }
+        for index in 1..<max(1, leadingLinkCount) {
+            guard let next = try source.row(ObjectRef(steps[index - 1].targetClass, key)),
+                let target = self.key(steps[index], in: next)
+            else { return nil }
+            key = target
+        }
+        return key
+    }
 
     /// Whether at least one object, or nothing, that the steps lead to passes a test.
     func anyEnd(of row: Row, in source: any ObjectSource, _ test: (End) throws -> Bool) throws -> Bool {

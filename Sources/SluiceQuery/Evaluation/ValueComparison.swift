@@ -32,6 +32,12 @@ struct ValueComparison {
         }
     }
 
+    /// What ``holds(_:_:)`` costs where that depends on how long the values are, in steps; else 0.
+    func stepCount(_ left: Value, _ right: Value) -> Int {
+        guard comparison.isTextSearch || ignoresCase, let length = left.byteCount else { return 0 }
+        return FunctionCost.steps(ofBytes: length + (right.byteCount ?? 0))
+    }
+
     /// Whether a value is among those given, which must be sorted, and folded if case is ignored.
     func isMember(_ value: Value, of sorted: [Value]) -> Bool {
         var low = 0
@@ -123,9 +129,11 @@ struct ValueComparison {
             if ignoresCase { return searchFolded(text, needle) }
             var text = text
             var needle = needle
-            return text.withUTF8 { text in needle.withUTF8 { search(text, $0) } }
+            return text.withUTF8 { text in needle.withUTF8 { TextSearch.finds($0, in: text, comparison) } }
         case (.data(let bytes), .data(let needle)):
-            return bytes.withUnsafeBufferPointer { bytes in needle.withUnsafeBufferPointer { search(bytes, $0) } }
+            return bytes.withUnsafeBufferPointer { bytes in
+                needle.withUnsafeBufferPointer { TextSearch.finds($0, in: bytes, comparison) }
+            }
         default: return false
         }
     }
@@ -135,28 +143,6 @@ struct ValueComparison {
         case .beginsWith: CaseFolding.begins(text, with: needle)
         case .endsWith: CaseFolding.ends(text, with: needle)
         default: CaseFolding.contains(text, needle)
-        }
-    }
-
-    private func search(_ text: UnsafeBufferPointer<UInt8>, _ needle: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard text.count >= needle.count else { return false }
-        switch comparison {
-        case .beginsWith: return text.starts(with: needle)
-        case .endsWith: return text.suffix(needle.count).elementsEqual(needle)
-        default:
-            guard let first = needle.first else { return true }
-            var stepsLeft = 4 * (text.count + needle.count) + 256
-            for start in 0...text.count - needle.count where text[start] == first {
-                var length = 1
-                while length < needle.count, text[start + length] == needle[length] { length += 1 }
-                if length == needle.count { return true }
-                stepsLeft -= length
-                guard stepsLeft > 0 else {
-                    var search = LinearSearch(for: Array(needle)[...])
-                    return search.find(in: text[start...]) != nil
-                }
-            }
-            return false
         }
     }
 }

@@ -27,9 +27,11 @@ extension SQLConditionBuilder {
     }
 
     mutating func value(of path: Query.Path, from index: Int, alias: String) -> SQLStatement {
-        let value = chain(path, from: index, alias: alias)
-        guard index < path.steps.count, let broken = SQLBinding(path.brokenValue), broken != .null else { return value }
-        return "coalesce(\(value), \(broken))"
+        var value = chain(path, from: index, alias: alias)
+        if index < path.steps.count, let broken = SQLBinding(path.brokenValue), broken != .null {
+            value = "coalesce(\(value), \(broken))"
+        }
+        return remembered(value, of: path, from: index, alias: alias)
     }
 
     /// One statement over all objects on the way: SQLite's parser does not take statements nested as deep as paths.
@@ -44,7 +46,8 @@ extension SQLConditionBuilder {
     private mutating func leafValue(_ path: Query.Path, alias: String) -> SQLStatement {
         switch path.leaf {
         case .value(let property): return "\(sql: column(property, path.leafClass, alias))"
-        case .size(let property): return "length(CAST(\(sql: column(property, path.leafClass, alias)) AS BLOB))"
+        case .size(let property):
+            return "\(sql: TableLayout.Function.size)(\(sql: column(property, path.leafClass, alias)))"
         case .presence(let property, let target):
             return isPresent("\(sql: column(property, path.leafClass, alias))", target, nextAlias())
         case .link(let property):

@@ -153,18 +153,24 @@ struct SQLTest {
         case .endsWith:
             let count = constant.byteCount ?? 0
             if count == 0 { return "\(expression) IS NOT NULL" }
-            return "substr(CAST(\(folded(expression)) AS BLOB), \(sql: String(-count))) = CAST(\(binding) AS BLOB)"
-        case .contains: return "instr(\(folded(expression)), \(binding)) > 0"
+            return Self.call(.endsWith, folded(expression), "\(binding)")
+        case .contains: return Self.call(.contains, folded(expression), "\(binding)")
         case .like:
             return "\(sql: TableLayout.Function.like)(\(binding), \(expression), \(sql: ignoresCase ? "1" : "0"))"
         default: return "0"
         }
     }
 
+    private static func call(
+        _ comparison: ComparisonOperator, _ text: SQLStatement, _ needle: SQLStatement
+    ) -> SQLStatement {
+        "\(sql: TableLayout.Function.search)('\(sql: comparison.rawValue)', \(text), \(needle))"
+    }
+
     /// A range of the text's order, which an index can serve.
     private func beginsWith(_ expression: SQLStatement, _ constant: Value) -> SQLStatement {
         let binding = SQLBinding(constant) ?? .null
-        guard !ignoresCase else { return "instr(\(folded(expression)), \(binding)) = 1" }
+        guard !ignoresCase else { return Self.call(.beginsWith, folded(expression), "\(binding)") }
         guard let end = PrefixRange.end(of: constant), let bound = SQLBinding(end) else {
             return "\(expression) >= \(binding)"
         }
@@ -176,15 +182,8 @@ struct SQLTest {
     /// A text search, in and for text folded already: null is found in everything, nothing but null in null.
     private func search(in text: SQLStatement, for needle: SQLStatement) -> SQLStatement {
         switch comparison {
-        case .contains: return "(\(needle) IS NULL OR instr(\(text), \(needle)) > 0)"
-        case .beginsWith: return "(\(needle) IS NULL OR instr(\(text), \(needle)) = 1)"
-        case .endsWith:
-            let length: SQLStatement = "length(CAST(\(needle) AS BLOB))"
-            return """
-                (\(needle) IS NULL OR \(text) IS NOT NULL AND (\(length) = 0 \
-                OR length(CAST(\(text) AS BLOB)) >= \(length) \
-                AND substr(CAST(\(text) AS BLOB), -\(length)) = CAST(\(needle) AS BLOB)))
-                """
+        case .contains, .beginsWith, .endsWith:
+            return "(\(needle) IS NULL OR \(Self.call(comparison, text, needle)))"
         default:
             return """
                 (CASE WHEN \(needle) IS NULL THEN \(text) IS NULL \

@@ -41,16 +41,27 @@ package struct TableLayout: Sendable {
     package static let key = "key"
     package static let value = "value"
 
-    /// The SQL functions that a connection must have before it runs compiled queries. All are deterministic.
+    /// The SQL functions that a connection must have before it runs compiled queries.
     package enum Function {
         /// `sluice_fold(text)`: ``CaseFolding``; null for null.
         package static let fold = "sluice_fold"
         /// `sluice_like(pattern, text, folded)`: ``LikePattern``, 1 or 0; null if either text is null.
         package static let like = "sluice_like"
+        /// `sluice_search(operator, text, needle)`: ``TextSearch``, 1 or 0; null if either is null.
+        package static let search = "sluice_search"
+        /// `sluice_size(text)`: the length of text or data in bytes; null for null.
+        package static let size = "sluice_size"
         /// `sluice_id(class, key)`: the 16 bytes of ``Identity/objectID``; INTEGER, TEXT and 16-byte BLOB keys.
         package static let id = "sluice_id"
         /// `sluice_arithmetic(program, term, …)`, of any number of terms: ``ArithmeticProgram/run(_:)``.
         package static let arithmetic = "sluice_arithmetic"
+        /// `sluice_knows(slot, row)`: 1 if the running statement has remembered a value, else 0. This and the next two are
+        /// not deterministic.
+        package static let knows = "sluice_knows"
+        /// `sluice_recall(slot, row)`: the value remembered.
+        package static let recall = "sluice_recall"
+        /// `sluice_remember(slot, row, value)`: `value`, remembered until the statement ends.
+        package static let remember = "sluice_remember"
         /// `sluice_decimal(type, number)`: ``SQLBinding/decimalKey(of:)``.
         package static let decimal = "sluice_decimal"
 

@@ -31,9 +31,24 @@ package final class DatabaseEngine {
         package var settlingRoundMax = 4
         /// The most members of a view whose digest is made, for clients that come back to check themselves by.
         package var digestObjectCountMax = 1_000
-        /// How many steps SQLite may take for a query: to begin a subscription, to find a page, and to keep a view current
-        /// over a commit. Other sessions of the database wait meanwhile: for 10 seconds at the most, about.
+        /// How many steps a query may take to make a view, or to list its roots. A query that takes more than a share of a
+        /// turn does so beside the writer, and nobody but other such queries waits for it.
         package var queryStepCountMax = 100_000_000
+        /// How many steps are done in one turn to start subscriptions and to send pages, before what has come in
+        /// meanwhile has its turn; what is begun is finished, so one object more.
+        package var turnStepCountMax = 3_000_000
+        /// How many of them are done for one session.
+        package var shareStepCountMax = 1_000_000
+        /// What one row costs that is sent, in steps.
+        package var sentRowStepCount = 100
+        /// How many steps the views of one session may take to follow a commit. A view that would take more ends.
+        package var upkeepStepCountMax = 20_000_000
+        /// How many steps a view may take in any case to follow a commit, whatever the session's others have taken.
+        package var viewUpkeepStepCountMin = 10_000
+        /// How many steps a returning client may take to be told what it missed; beyond that its subscription starts anew.
+        package var resumeStepCountMax = 20_000_000
+        /// The most roots that are listed for one session before it gets no further lists.
+        package var listedRootCountMax = 1_000_000
         /// Versions and bytes of log that are kept for returning clients.
         package var logVersionCount: UInt64 = 1_000_000
         package var logByteCount = 256 << 20
@@ -48,7 +63,7 @@ package final class DatabaseEngine {
     /// Gives a database that lives in memory, since nothing had to be kept so far, its file.
     package var materialize: (() throws -> any ServerStorage)?
     /// Whether nobody waits any more for what is done for a session, or, with nil, for anything. Asked while a query runs.
-    package var isAbandoned: (SessionID?) -> Bool = { _ in false }
+    package var isAbandoned: @Sendable (SessionID?) -> Bool = { _ in false }
     let limits: Limits
     let log: LogSink?
     let random: () -> UInt64
@@ -60,6 +75,14 @@ package final class DatabaseEngine {
     var automaticIndexes: AutomaticIndexes
     var hasFoundIndexes = false
     var bootstrapping: [ViewSubscription] = []
+    var turn: Turn
+    var starting = StartQueue()
+    var preparing: Preparing?
+    /// What the page that is made at the moment has taken, and may take.
+    var pageWork: WorkLimit?
+    var pageStepCountMax = 0
+    /// The preparation that nobody runs yet.
+    var handedOut: QueryPreparation?
     var replays: ReplayCache
     private var uploads: [Upload] = []
     private var uploadOperationCount = 0
@@ -80,11 +103,13 @@ package final class DatabaseEngine {
         self.random = random
         self.workerID = workerID
         automaticIndexes = AutomaticIndexes(limits: limits.automaticIndexes)
+        turn = Turn(stepCountMax: limits.turnStepCountMax, shareMax: limits.shareStepCountMax)
         replays = ReplayCache(objectCountMax: 2 * limits.replayObjectCountMax)
     }
 
     /// Handles a batch of events; uploads in it are committed together.
     package func handle(_ events: [DatabaseEvent], now: Timestamp) -> [DatabaseAction] {
+        beginTurn()
         for event in events {
             switch event {
             case .open(let id, let open, let user):
@@ -95,24 +120,37 @@ package final class DatabaseEngine {
             case .closed(let id):
                 flush(now: now)
                 close(id)
+            case .prepared(let preparation):
+                flush(now: now)
+                take(preparation, now: now)
             }
         }
         flush(now: now)
         return takeActions()
     }
 
-    /// Whether ``step(now:)`` would send a page.
-    package var hasWork: Bool { bootstrapping.contains { $0.session.pageCredit > 0 } }
+    /// Whether ``step(now:)`` has anything to do.
+    package var hasWork: Bool { starting.hasStarts || hasCostlyWork || bootstrapping.contains(where: \.canTakePage) }
 
-    /// Sends the next page of every bootstrap whose client can take one.
+    /// Does one turn's worth of what waits: starts subscriptions, begins costly work beside the queue, and sends pages to
+    /// clients that can take them.
     package func step(now: Timestamp) -> [DatabaseAction] {
-        for subscription in bootstrapping where subscription.session.pageCredit > 0 {
-            guardingStorage(subscription.session) {
-                try guardingQuery(of: subscription) { try sendPage(of: subscription, now: now) }
-            }
-        }
-        bootstrapping.removeAll { $0.bootstrap == nil }
+        beginTurn()
+        startWaiting(now: now)
+        prepareNext(now: now)
+        sendPages(now: now)
         return takeActions()
+    }
+
+    /// What is to be run beside the database's queue, and given back with ``DatabaseEvent/prepared(_:)``; nil if there is
+    /// nothing, or it was taken already.
+    package func takePreparation() -> QueryPreparation? {
+        defer { handedOut = nil }
+        return handedOut
+    }
+
+    private func beginTurn() {
+        turn = Turn(stepCountMax: limits.turnStepCountMax, shareMax: limits.shareStepCountMax)
     }
 
     /// Does a bounded amount of what can wait: makes or drops an index, and drops log entries beyond what is kept for
@@ -153,6 +191,8 @@ package final class DatabaseEngine {
 
     private func close(_ id: SessionID) {
         guard let session = sessions.removeValue(forKey: id) else { return }
+        starting.removeAll(of: id)
+        cancelPreparation(of: id)
         for subscription in session.subscriptions.values { remove(subscription) }
     }
 
@@ -196,6 +236,8 @@ package final class DatabaseEngine {
             case .subscribe(let request):
                 guardingStorage(session) { try subscribe(request, session: session, with: &resumed, now: now) }
             case .unsubscribe(_, let subscription):
+                starting.remove(subscription, of: id)
+                cancelPreparation(of: id, subscription: subscription)
                 if let ended = session.subscriptions.removeValue(forKey: subscription) { remove(ended) }
             case .credit(_, let pages):
                 session.pageCredit += min(pages, limits.server.pageCreditMax - session.pageCredit)
@@ -211,10 +253,16 @@ package final class DatabaseEngine {
                 end(session, .protocolViolation, "this message does not belong in an open session", action: .stop)
             }
         }
-        // One frame, so that the client steps to the new version once, with everything it resumed.
-        guard sessions[id] != nil else { return }
-        if !resumed.messages.isEmpty { send(resumed.messages, to: id) }
-        if !resumed.inquiries.isEmpty { send(resumed.inquiries, to: id) }
+        guard let session = sessions[id] else { return }
+        send(resumed, to: session)
+    }
+
+    /// Sends what brings a client up to date in one frame, so that it steps to the new version once, with everything that
+    /// it resumed.
+    func send(_ resumed: Resumption, to session: ServerSession) {
+        guard sessions[session.id] === session else { return }
+        if !resumed.messages.isEmpty { send(resumed.messages, to: session.id) }
+        if !resumed.inquiries.isEmpty { send(resumed.inquiries, to: session.id) }
     }
 
     private func take(_ changesets: [Changeset], from session: ServerSession, now: Timestamp) {

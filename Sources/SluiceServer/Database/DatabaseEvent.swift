@@ -8,6 +8,8 @@ package enum DatabaseEvent: Sendable {
     case messages(SessionID, [ClientMessage])
     /// The session, or its connection, is gone.
     case closed(SessionID)
+    /// What the engine had done beside its queue is done.
+    case prepared(QueryPreparation)
 }
 
 /// What a database wants done.

@@ -27,6 +27,8 @@ final class DatabaseWorker: Sendable {
     private let makeEngine: @Sendable () throws -> DatabaseEngine
     private let confined = Confined()
     private let queue: DispatchQueue
+    /// Where costly queries run, beside ``queue``.
+    private let aside: DispatchQueue
     private let waiting = Mutex(Waiting())
     private let now: @Sendable () -> Timestamp
     private let log: LogSink?
@@ -44,6 +46,7 @@ final class DatabaseWorker: Sendable {
         self.name = name
         self.makeEngine = makeEngine
         queue = DispatchQueue(label: "sluice.database.\(name)")
+        aside = DispatchQueue(label: "sluice.queries.\(name)", qos: .utility)
         self.now = now
         self.log = log
         self.carryOut = carryOut
@@ -81,6 +84,7 @@ final class DatabaseWorker: Sendable {
         if let engine {
             if !events.isEmpty { carryOut(engine.handle(events, now: now())) }
             if engine.hasWork { carryOut(engine.step(now: now())) }
+            runAside(engine.takePreparation())
             engine.keepHouse(now: now())
         }
         let goesOn = waiting.withLock { waiting in
@@ -89,6 +93,14 @@ final class DatabaseWorker: Sendable {
             return waiting.isScheduled
         }
         if goesOn { queue.async { self.drain() } }
+    }
+
+    private func runAside(_ preparation: QueryPreparation?) {
+        guard let preparation else { return }
+        aside.async {
+            preparation.run()
+            self.post(.prepared(preparation))
+        }
     }
 
     /// The engine, made if a session asks for it; nil where there is none, and the sessions were told.
@@ -131,6 +143,7 @@ final class DatabaseWorker: Sendable {
             waiting.mailbox = Mailbox()
         }
         queue.sync {
+            aside.sync {}
             confined.engine?.close()
             confined.engine = nil
         }

@@ -123,6 +123,7 @@ extension DatabaseEvent {
     fileprivate var session: SessionID {
         switch self {
         case .open(let id, _, _), .messages(let id, _), .closed(let id): id
+        case .prepared(let preparation): preparation.session
         }
     }
 

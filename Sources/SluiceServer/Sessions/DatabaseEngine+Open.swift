@@ -133,6 +133,7 @@ extension DatabaseEngine {
         _ = try transaction { try storage.merge(schema, sides: ("the server", "this client")) }
         replays.removeAll()
         // Positions stay, but views must see the new properties.
+        try starting.rebind(to: storage.schema)
         for view in views.values {
             let live = try makeView(view.query.rebound(to: storage.schema))
             index.remove(view.live)

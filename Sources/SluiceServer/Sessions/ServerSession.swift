@@ -15,6 +15,10 @@ final class ServerSession {
     var comparedMemberCount = 0
     /// How many objects commits have touched behind the pages of subscriptions that are not complete yet.
     var touchedObjectCount = 0
+    /// How many roots are listed for subscriptions that are not complete yet.
+    var listedRootCount: Int {
+        subscriptions.values.reduce(0) { $0 + ($1.bootstrap == nil ? 0 : $1.listedRootCount) }
+    }
     /// The nonce that the client must have stored, since it was part of its last opening; nil once the server stored it too.
     var unconfirmedNonce: ObjectID?
     /// The highest sequence received, so that gaps are noticed.
@@ -45,7 +49,16 @@ final class ViewSubscription {
     /// Set while the client lists its members.
     var comparison: Comparison?
 
+    /// How many roots were listed for it beside the writer; they are kept until the last page.
+    var listedRootCount = 0
+
     var isComplete: Bool { bootstrap == nil && comparison == nil }
+
+    /// Whether a page could be sent now.
+    var canTakePage: Bool {
+        guard session.pageCredit > 0, let bootstrap else { return false }
+        return !bootstrap.isUnlisted || !bootstrap.linked.isEmpty
+    }
 
     /// Takes note of what a commit touched behind the pages.
     func touch(_ objects: some Sequence<ObjectRef>) {

@@ -11,6 +11,8 @@ struct Bootstrap {
         case scan(after: RowCursor?)
         /// The roots of the moment at which the bootstrap began, in result order, from this position.
         case listed([ObjectRef], next: Int)
+        /// Those behind a place, which are being listed beside the writer, since finding a page takes more than a turn.
+        case unlisted(after: RowCursor?)
         case done
     }
 
@@ -41,6 +43,12 @@ struct Bootstrap {
         guard case .done = roots, let leaving else { return false }
         return leaving.isEmpty
     }
+
+    /// Whether the roots are being listed.
+    var isUnlisted: Bool { if case .unlisted = roots { true } else { false } }
+
+    /// Where the roots begin that are to be listed.
+    var unlistedAfter: RowCursor? { if case .unlisted(let cursor) = roots { cursor } else { nil } }
 
     /// Whether nothing is left at all.
     var isComplete: Bool { isSent && settling.isEmpty && touched.isEmpty }

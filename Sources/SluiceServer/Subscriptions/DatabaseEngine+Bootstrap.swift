@@ -5,24 +5,70 @@ internal import SluiceViews
 internal import SluiceWire
 
 extension DatabaseEngine {
-    func makeBootstrap(of live: LiveView) throws -> Bootstrap {
-        var linked: [ObjectRef] = []
-        try live.forEachLinked(in: storage) { object, _ in linked.append(object) }
-        let listed = try live.currentRoots ?? (live.query.sort.isEmpty ? nil : storage.refs(matching: live.query))
-        if let roots = listed {
+    /// A bootstrap from the view's state now on. Looks for roots no longer than a share of a turn.
+    func makeBootstrap(of live: LiveView, within work: WorkLimit) throws -> Bootstrap {
+        let linked = live.linkedObjects
+        let query = live.query
+        if let roots = live.currentRoots {
             return Bootstrap(linked: linked, roots: .listed(roots, next: 0), expectedCount: linked.count + roots.count)
         }
-        let count = try storage.count(matching: live.query)
-        return Bootstrap(linked: linked, roots: .scan(after: nil), expectedCount: linked.count + count)
+        // Only for the progress that is shown.
+        let count = try work.attempting(limits.shareStepCountMax / 2) { try storage.count(matching: query) }
+        let expectedCount = try linked.count + (count ?? storage.rowCountMax(ofClass: query.classIndex))
+        var roots = Bootstrap.Roots.scan(after: nil)
+        if !query.sort.isEmpty {
+            let listed = try work.attempting(limits.shareStepCountMax) {
+                try storage.roots(matching: query, after: nil)
+            }
+            roots = listed.map { .listed($0, next: 0) } ?? .unlisted(after: nil)
+        }
+        return Bootstrap(linked: linked, roots: roots, expectedCount: expectedCount)
+    }
+
+    /// Adds a bootstrap to those that are sent in pages.
+    func begin(_ bootstrap: Bootstrap, of subscription: ViewSubscription) {
+        var bootstrap = bootstrap
+        if case .listed(let roots, _) = bootstrap.roots {
+            let room = limits.listedRootCountMax - subscription.session.listedRootCount
+            // A session that does not take its pages waits with its other lists.
+            if roots.count > room, subscription.view.live.currentRoots == nil {
+                bootstrap.roots = .unlisted(after: nil)
+            } else {
+                subscription.listedRootCount = roots.count
+            }
+        }
+        subscription.bootstrap = bootstrap
+        bootstrapping.append(subscription)
+        if bootstrap.isUnlisted { starting.append(.roots(subscription)) }
+    }
+
+    /// Sends a page to each client that can take one, as far as the turn allows.
+    func sendPages(now: Timestamp) {
+        var sent: [ViewSubscription] = []
+        for subscription in bootstrapping where subscription.canTakePage {
+            guard turn.stepCountLeft > 0 else { break }
+            guard turn.allowance(of: subscription.session.id) > 0 else { continue }
+            sent.append(subscription)
+            guardingStorage(subscription.session) {
+                try guardingQuery(of: subscription) { try sendPage(of: subscription, within: $0, now: now) }
+            }
+        }
+        // Those that had no page have the first ones next time.
+        bootstrapping.removeAll { subscription in sent.contains { $0 === subscription } }
+        bootstrapping += sent.filter { $0.bootstrap != nil && $0.session.subscriptions[$0.id] === $0 }
     }
 
     /// Sends one page; in the last ones what changed meanwhile, and that the subscription is complete.
-    func sendPage(of subscription: ViewSubscription, now: Timestamp) throws {
+    private func sendPage(of subscription: ViewSubscription, within work: WorkLimit, now: Timestamp) throws {
+        pageStepCountMax = turn.allowance(of: subscription.session.id)
+        pageWork = work
+        defer { pageWork = nil }
         guard var bootstrap = subscription.bootstrap else { return }
         // What the client has is long: it must not be copied.
         subscription.bootstrap = nil
         defer { if !bootstrap.isComplete { subscription.bootstrap = bootstrap } }
         let live = subscription.view.live
+        let wasUnlisted = bootstrap.isUnlisted
         var builder = ViewBlockBuilder(rowCountMax: .max, byteCountMax: .max)
         try addLinked(&bootstrap, live, to: &builder)
         if bootstrap.linked.isEmpty, !isFull(builder) { try addRoots(&bootstrap, live, to: &builder) }
@@ -31,12 +77,18 @@ extension DatabaseEngine {
             subscription.session.touchedObjectCount -= beginSettling(&bootstrap)
             try settle(&bootstrap, live, in: &builder)
         }
+        let rowCount = builder.blocks.reduce(0) { $0 + $1.objects.count }
+        turn.note(rowCount * limits.sentRowStepCount, for: subscription.session.id)
+        if bootstrap.isUnlisted, !wasUnlisted { starting.append(.roots(subscription)) }
+        guard bootstrap.isComplete || rowCount > 0 || builder.blocks.contains(where: { !$0.isEmpty }) else { return }
         send(builder.blocks, of: subscription, bootstrap, now: now)
         if bootstrap.isComplete { subscription.session.comparedMemberCount -= bootstrap.announcedCount }
     }
 
-    /// Whether a page takes no more objects.
-    private func isFull(_ builder: ViewBlockBuilder) -> Bool { builder.lastBlockSize >= limits.pageByteCount }
+    /// Whether a page takes no more objects: for its size, or for what finding them took.
+    private func isFull(_ builder: ViewBlockBuilder) -> Bool {
+        builder.lastBlockSize >= limits.pageByteCount || (pageWork?.stepCount ?? 0) >= pageStepCountMax
+    }
 
     private func send(
         _ blocks: [ViewBlock], of subscription: ViewSubscription, _ bootstrap: Bootstrap, now: Timestamp
@@ -95,13 +147,22 @@ extension DatabaseEngine {
 
     private func addRoots(_ bootstrap: inout Bootstrap, _ live: LiveView, to builder: inout ViewBlockBuilder) throws {
         switch bootstrap.roots {
-        case .done:
+        case .done, .unlisted:
             return
         case .scan(let cursor):
             let classIndex = live.query.classIndex
-            let page = try storage.rows(
-                matching: live.query, after: cursor, limit: limits.pageRowCount,
-                byteCountMax: limits.pageByteCount - builder.lastBlockSize)
+            let page = try pageWork?.attempting(max(1, pageStepCountMax - (pageWork?.stepCount ?? 0))) {
+                try storage.rows(
+                    matching: live.query, after: cursor, limit: limits.pageRowCount,
+                    byteCountMax: limits.pageByteCount - builder.lastBlockSize)
+            }
+            guard let page else {
+                // With less than its share a session might do better in its next turn.
+                if pageStepCountMax >= limits.shareStepCountMax, builder.blocks[0].isEmpty {
+                    bootstrap.roots = .unlisted(after: cursor)
+                }
+                return
+            }
             for row in page.rows {
                 let object = ObjectRef(classIndex, row.key)
                 let member = ViewMember(role: .root, included: live.includedOfRoot(object))
@@ -115,9 +176,9 @@ extension DatabaseEngine {
             while next < end, !isFull(builder) {
                 let object = roots[next]
                 next += 1
-                guard let member = try live.member(object, in: storage), member.role == .root,
-                    let row = try storage.row(object)
-                else { continue }
+                // What commits have not touched is a root still; the others have their turn at the end.
+                guard !bootstrap.touched.contains(object), let row = try storage.row(object) else { continue }
+                let member = ViewMember(role: .root, included: live.includedOfRoot(object))
                 add(row, of: object, member, &bootstrap, live, to: &builder)
             }
             bootstrap.sentCount += next - start

@@ -38,12 +38,19 @@ extension DatabaseEngine {
             subscription.comparison = comparison
             return
         }
-        var bootstrap = try makeBootstrap(of: subscription.view.live)
+        try guardingQuery(of: subscription) { work in
+            try compare(subscription, with: comparison, within: work)
+        }
+    }
+
+    private func compare(
+        _ subscription: ViewSubscription, with comparison: Comparison, within work: WorkLimit
+    ) throws {
+        var bootstrap = try makeBootstrap(of: subscription.view.live, within: work)
         bootstrap.known = comparison.known
         bootstrap.announcedCount = comparison.announcedCount
         bootstrap.digest = ViewDigest(subscription.view.live)
-        subscription.bootstrap = bootstrap
-        bootstrapping.append(subscription)
+        begin(bootstrap, of: subscription)
     }
 
     private func problem(with members: ObjectBlock) -> String? {

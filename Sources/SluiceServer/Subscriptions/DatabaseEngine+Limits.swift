@@ -3,24 +3,40 @@ internal import SluiceStorage
 internal import SluiceWire
 
 extension DatabaseEngine {
-    /// Runs what a query makes the database do, within the limit.
+    /// Runs what a query makes the database do, within a limit.
     ///
-    /// - Parameter session: whom it is done for; nil for everybody.
+    /// - Parameters:
+    ///   - session: whom it is done for, and charged to; nil for everybody.
+    ///   - stepCountMax: the limit; nil for that of a query.
     /// - Throws: ``StorageError``, that of a query that takes too much included, see ``StorageError/isOfQuery``.
-    func limitingWork<Result>(for session: SessionID?, _ body: () throws -> Result) throws -> Result {
+    func limitingWork<Result>(
+        for session: SessionID?, stepCountMax: Int? = nil, _ body: (WorkLimit) throws -> Result
+    ) throws -> Result {
         let isAbandoned = isAbandoned
-        let limit = WorkLimit(stepCountMax: limits.queryStepCountMax) { isAbandoned(session) }
-        return try storage.withWorkLimit(limit, body)
+        // Shares of a turn are counted exactly enough.
+        let limit = WorkLimit(
+            stepCountMax: stepCountMax ?? limits.queryStepCountMax, interval: limits.shareStepCountMax / 16
+        ) { isAbandoned(session) }
+        defer { if let session { turn.note(limit.stepCount, for: session) } }
+        return try storage.withWorkLimit(limit) { try body(limit) }
     }
 
     /// Runs what the query of a subscription makes the database do; if that is too much, the subscription ends, and
     /// nothing else.
-    func guardingQuery(of subscription: ViewSubscription, _ body: () throws -> Void) throws {
+    func guardingQuery(of subscription: ViewSubscription, _ body: (WorkLimit) throws -> Void) throws {
         do {
             try limitingWork(for: subscription.session.id, body)
         } catch let error as StorageError where error.isOfQuery {
             end(subscription, because: error)
         }
+    }
+
+    /// Refuses a subscription whose query asks too much of the database.
+    func refuse(_ start: SubscriptionStart, because error: StorageError) {
+        log?(
+            .warning, "a query was refused",
+            [("database", name), ("query", start.query.canonicalText), ("error", "\(error)")])
+        refuse(start.request, start.session, error.refusal.code, error.refusal.message)
     }
 
     /// Ends a subscription whose query asks too much of the database.

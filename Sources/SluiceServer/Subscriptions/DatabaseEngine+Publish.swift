@@ -10,11 +10,14 @@ extension DatabaseEngine {
         var concerned: [SessionID: [SessionBlock]] = [:]
         let before = OldStateSource(group.delta, over: storage, schema: storage.schema)
         let candidates = index.candidates(for: group.delta)
+        var spent: [SessionID: Int] = [:]
         var encoded: [ViewBlock: EncodedParts]? = candidates.count > 1 ? [:] : nil
         for live in candidates {
             guard let view = views[live.query.hash] else { continue }
             do {
-                let delta = try limitingWork(for: nil) { try live.apply(group.delta, in: storage, before: before) }
+                let delta = try followCommit(with: view, spending: &spent) {
+                    try live.apply(group.delta, in: storage, before: before)
+                }
                 guard let delta else { continue }
                 view.digest = nil
                 try distribute(delta, of: view, group: group, to: &concerned, sharing: &encoded)
@@ -27,6 +30,20 @@ extension DatabaseEngine {
             end(
                 session, .overloaded, "more has changed behind the pages of a bootstrap than the server keeps",
                 action: .retry)
+        }
+    }
+
+    /// Runs what a view takes to follow a commit, within what one of its sessions has left for that.
+    private func followCommit(
+        with view: SharedView, spending spent: inout [SessionID: Int], _ body: () throws -> ViewDelta?
+    ) throws -> ViewDelta? {
+        let payer = view.subscriptions.map(\.session.id).min { spent[$0, default: 0] < spent[$1, default: 0] }
+        let left = limits.upkeepStepCountMax - (payer.flatMap { spent[$0] } ?? 0)
+        var stepCount = 0
+        defer { if let payer { spent[payer, default: 0] += stepCount } }
+        return try limitingWork(for: nil, stepCountMax: max(left, limits.viewUpkeepStepCountMin)) { work in
+            defer { stepCount = work.stepCount }
+            return try body()
         }
     }
 

@@ -23,7 +23,7 @@ extension DatabaseEngine {
     }
 
     /// Everything that changed after a version, as one commit; nil if that is too much to look at.
-    private func changes(since version: UInt64) throws -> CommitDelta? {
+    func changes(since version: UInt64) throws -> CommitDelta? {
         guard let olds = try storage.oldImages(since: version, countMax: limits.replayObjectCountMax) else {
             return nil
         }

@@ -19,7 +19,9 @@ extension DatabaseEngine {
             return
         }
         session.lastSubscription = request.subscription
-        guard session.subscriptions.count < limits.server.subscriptionCountMax else {
+        let isPreparing = preparing?.work.session === session
+        let count = session.subscriptions.count + starting.startCount(of: session.id) + (isPreparing ? 1 : 0)
+        guard count < limits.server.subscriptionCountMax else {
             refuse(
                 request, session, .limitExceeded,
                 "a session has at most \(limits.server.subscriptionCountMax) subscriptions")
@@ -34,27 +36,27 @@ extension DatabaseEngine {
                 request, session, isUnknown ? .unknownName : .invalidQuery, error.message, position: error.position)
             return
         }
-        let view: SharedView
-        do {
-            view = try limitingWork(for: session.id) { try sharedView(of: query) }
-        } catch let error as StorageError where error.isOfQuery {
-            log?(
-                .warning, "a query was refused",
-                [("database", name), ("query", query.canonicalText), ("error", "\(error)")])
-            return refuse(request, session, error.refusal.code, error.refusal.message)
-        }
+        let start = SubscriptionStart(request: request, query: query, session: session)
+        if try starting.hasStarts(of: session.id) || !begin(start, with: &resumed, now: now) { starting.append(start) }
+    }
+
+    /// Subscribes to a view: with what the client missed, or with all of it in pages.
+    func subscribe(
+        _ start: SubscriptionStart, to view: SharedView, with resumed: inout Resumption, now: Timestamp
+    ) throws {
+        let (request, session) = (start.request, start.session)
         let subscription = ViewSubscription(id: request.subscription, session: session, view: view, bootstrap: nil)
         session.subscriptions[request.subscription] = subscription
         view.add(subscription)
-        try guardingQuery(of: subscription) {
-            if let resume = request.resume, resume.queryHash == query.hash,
-                try self.resume(subscription, resume, with: &resumed, now: now)
-            {
-                return
+        try guardingQuery(of: subscription) { work in
+            if let resume = request.resume, resume.queryHash == start.query.hash {
+                let isResumed = try work.attempting(limits.resumeStepCountMax) {
+                    try self.resume(subscription, resume, with: &resumed, now: now)
+                }
+                if isResumed ?? false { return }
             }
             statistics.starts[.anew] += 1
-            subscription.bootstrap = try makeBootstrap(of: view.live)
-            bootstrapping.append(subscription)
+            begin(try makeBootstrap(of: view.live, within: work), of: subscription)
         }
     }
 
@@ -88,7 +90,7 @@ extension DatabaseEngine {
         return true
     }
 
-    private func refuse(
+    func refuse(
         _ request: ClientMessage.Subscribe, _ session: ServerSession, _ code: ErrorCode, _ message: String,
         position: Int? = nil
     ) {
@@ -112,12 +114,17 @@ extension DatabaseEngine {
         return [.page(page), .complete(complete)]
     }
 
-    private func sharedView(of query: Query) throws -> SharedView {
+    func sharedView(of query: Query) throws -> SharedView {
         if let view = views[query.hash] { return view }
-        let view = SharedView(try makeView(query))
-        views[query.hash] = view
-        index.insert(view.live)
-        automaticIndexes.add(query, schema: storage.schema)
+        return insert(try makeView(query))
+    }
+
+    /// Keeps a view current from now on.
+    func insert(_ live: LiveView) -> SharedView {
+        let view = SharedView(live)
+        views[live.query.hash] = view
+        index.insert(live)
+        automaticIndexes.add(live.query, schema: storage.schema)
         return view
     }
 

@@ -9,11 +9,10 @@ enum DatabaseFile {
     /// only when it is whole.
     /// - Parameters:
     ///   - kind: what the file must hold.
-    ///   - isExclusive: whether this is the only connection there will be; it then never asks for locks again.
     ///   - prepare: fills a new database, in a transaction of its own.
     /// - Returns: the connection, and the lock to hold as long as it is used.
     static func open(
-        _ path: String, kind: DatabaseHeader.Kind, isExclusive: Bool, prepare: (SQLiteConnection) throws -> Void
+        _ path: String, kind: DatabaseHeader.Kind, prepare: (SQLiteConnection) throws -> Void
     ) throws -> (SQLiteConnection, FileLock) {
         try DatabaseHeader(path: path)?.check(kind, path: path)
         let lock = try FileLock(besides: path)
@@ -24,7 +23,6 @@ enum DatabaseFile {
             try make(path, kind: kind, prepare: prepare)
         }
         let connection = try SQLiteConnection(location: path, name: path)
-        if isExclusive { try connection.execute("PRAGMA locking_mode = EXCLUSIVE") }
         try connection.execute("PRAGMA journal_mode = WAL")
         return (connection, lock)
     }

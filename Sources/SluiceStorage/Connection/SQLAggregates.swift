@@ -11,24 +11,39 @@ enum SQLAggregates {
         init(_ aggregation: Aggregation) { self.aggregation = aggregation }
     }
 
+    /// One of the functions, and the connection that it belongs to.
+    private final class Declared {
+        let operation: AggregateOperation
+        let type: ScalarType
+        unowned let connection: SQLiteConnection
+
+        init(_ operation: AggregateOperation, _ type: ScalarType, _ connection: SQLiteConnection) {
+            self.operation = operation
+            self.type = type
+            self.connection = connection
+        }
+
+        var aggregation: Aggregation { Aggregation(operation, of: type) }
+    }
+
     static func install(on connection: SQLiteConnection) throws(StorageError) {
-        for (index, aggregate) in TableLayout.Function.aggregates.enumerated() {
+        for (operation, type) in TableLayout.Function.aggregates {
+            let declared = Declared(operation, type, connection)
             let result = sqlite3_create_function_v2(
-                connection.handle, TableLayout.Function.name(of: aggregate.operation, aggregate.type), 1,
-                SQLITE_UTF8 | SQLITE_DETERMINISTIC, UnsafeMutableRawPointer(bitPattern: index + 1), nil,
-                { context, _, arguments in SQLAggregates.step(context, arguments) }, { SQLAggregates.finish($0) }, nil)
+                connection.handle, TableLayout.Function.name(of: operation, type), 1,
+                SQLITE_UTF8 | SQLITE_DETERMINISTIC, Unmanaged.passRetained(declared).toOpaque(), nil,
+                { context, _, arguments in SQLAggregates.step(context, arguments) }, { SQLAggregates.finish($0) },
+                { if let user = $0 { Unmanaged<Declared>.fromOpaque(user).release() } })
             guard result == SQLITE_OK else { throw connection.error(result) }
         }
     }
 
-    /// An empty aggregation of the function that is called: its number from 1 stands where a pointer would.
-    private static func aggregation(_ context: OpaquePointer?) -> Aggregation {
-        let (operation, type) = TableLayout.Function.aggregates[Int(bitPattern: sqlite3_user_data(context)) - 1]
-        return Aggregation(operation, of: type)
+    private static func declared(_ context: OpaquePointer?) -> Declared? {
+        sqlite3_user_data(context).map { Unmanaged<Declared>.fromOpaque($0).takeUnretainedValue() }
     }
 
     private static func step(_ context: OpaquePointer?, _ arguments: UnsafeMutablePointer<OpaquePointer?>?) {
-        guard let arguments,
+        guard let arguments, let declared = declared(context),
             let memory = sqlite3_aggregate_context(context, Int32(MemoryLayout<UnsafeMutableRawPointer?>.size))
         else { return sqlite3_result_error_nomem(context) }
         let slot = memory.assumingMemoryBound(to: UnsafeMutableRawPointer?.self)
@@ -36,18 +51,19 @@ enum SQLAggregates {
         if let known = slot.pointee {
             state = Unmanaged<State>.fromOpaque(known).takeUnretainedValue()
         } else {
-            state = State(aggregation(context))
+            state = State(declared.aggregation)
             slot.pointee = Unmanaged.passRetained(state).toOpaque()
         }
-        let (_, type) = TableLayout.Function.aggregates[Int(bitPattern: sqlite3_user_data(context)) - 1]
-        state.aggregation.add(SQLFunctions.binding(arguments[0]).value(of: type) ?? .null)
+        guard SQLFunctions.charge(context, FunctionCost.numberStepCount, to: declared.connection) else { return }
+        state.aggregation.add(SQLFunctions.binding(arguments[0]).value(of: declared.type) ?? .null)
     }
 
     /// SQLite calls this for every aggregate, also for one that is given up, so that no state is left behind.
     private static func finish(_ context: OpaquePointer?) {
         let memory = sqlite3_aggregate_context(context, 0)
         guard let known = memory?.assumingMemoryBound(to: UnsafeMutableRawPointer?.self).pointee else {
-            return SQLFunctions.answer(context, SQLBinding(aggregation(context).result) ?? .null)
+            let none = declared(context).flatMap { SQLBinding($0.aggregation.result) }
+            return SQLFunctions.answer(context, none ?? .null)
         }
         let state = Unmanaged<State>.fromOpaque(known).takeRetainedValue()
         SQLFunctions.answer(context, SQLBinding(state.aggregation.result) ?? .null)

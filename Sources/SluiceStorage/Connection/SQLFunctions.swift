@@ -4,18 +4,28 @@ internal import SluiceModel
 internal import SluiceQuery
 
 /// The functions that compiled queries call, see ``TableLayout/Function``.
+///
+/// Each charges the connection's ``WorkLimit`` by the size of what it touches, since SQLite counts a call as one step
+/// whatever it does.
 enum SQLFunctions {
     static func install(on connection: SQLiteConnection) throws(StorageError) {
         try add(TableLayout.Function.fold, 1, to: connection, fold)
         try add(TableLayout.Function.like, 3, to: connection, like)
+        try add(TableLayout.Function.search, 3, to: connection, search)
+        try add(TableLayout.Function.size, 1, to: connection, size)
         try add(TableLayout.Function.id, 2, to: connection, id)
         try add(TableLayout.Function.arithmetic, -1, to: connection, arithmetic)
         try add(TableLayout.Function.decimal, 2, to: connection, decimal)
+        try add(TableLayout.Function.knows, 2, to: connection, isDeterministic: false, knows)
+        try add(TableLayout.Function.recall, 2, to: connection, isDeterministic: false, recall)
+        try add(TableLayout.Function.remember, 3, to: connection, isDeterministic: false, remember)
         try SQLAggregates.install(on: connection)
     }
 
     private static let fold: Function = { context, _, arguments in
-        guard let arguments, let text = SQLFunctions.text(arguments[0]) else { return }
+        guard let arguments, SQLFunctions.charge(context, FunctionCost.steps(ofBytes: SQLFunctions.size(arguments[0]))),
+            let text = SQLFunctions.text(arguments[0])
+        else { return }
         SQLFunctions.answer(context, CaseFolding.fold(text))
     }
 
@@ -24,11 +34,36 @@ enum SQLFunctions {
             let text = SQLFunctions.text(arguments[1])
         else { return }
         let ignoresCase = sqlite3_value_int(arguments[2]) != 0
-        sqlite3_result_int(context, LikePattern.matches(pattern, text, ignoresCase: ignoresCase) ? 1 : 0)
+        var stepCount = 0
+        let matches = LikePattern.matches(pattern, text, ignoresCase: ignoresCase, counting: &stepCount)
+        guard SQLFunctions.charge(context, FunctionCost.steps(ofBytes: stepCount)) else { return }
+        sqlite3_result_int(context, matches ? 1 : 0)
+    }
+
+    private static let search: Function = { context, _, arguments in
+        guard let arguments,
+            let comparison = SQLFunctions.text(arguments[0]).flatMap(ComparisonOperator.init(rawValue:)),
+            SQLFunctions.charge(
+                context,
+                FunctionCost.steps(ofBytes: SQLFunctions.size(arguments[1]) + SQLFunctions.size(arguments[2])))
+        else { return }
+        let (text, needle) = (SQLFunctions.binding(arguments[1]), SQLFunctions.binding(arguments[2]))
+        if let isFound = TextSearch.finds(needle, in: text, comparison) {
+            sqlite3_result_int(context, isFound ? 1 : 0)
+        }
+    }
+
+    private static let size: Function = { context, _, arguments in
+        guard let arguments, sqlite3_value_type(arguments[0]) != SQLITE_NULL else { return }
+        let byteCount = SQLFunctions.size(arguments[0])
+        // SQLite has gathered the value from its pages.
+        guard SQLFunctions.charge(context, FunctionCost.steps(ofBytes: byteCount)) else { return }
+        sqlite3_result_int64(context, Int64(byteCount))
     }
 
     private static let id: Function = { context, _, arguments in
-        guard let arguments, let name = SQLFunctions.text(arguments[0]), let key = SQLFunctions.key(arguments[1])
+        guard let arguments, SQLFunctions.charge(context, FunctionCost.steps(ofBytes: SQLFunctions.size(arguments[1]))),
+            let name = SQLFunctions.text(arguments[0]), let key = SQLFunctions.key(arguments[1])
         else { return }
         let id = Identity(className: name, key: key).objectID
         withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) {
@@ -37,8 +72,8 @@ enum SQLFunctions {
     }
 
     private static let arithmetic: Function = { context, count, arguments in
-        guard let arguments, count > 0, let text = SQLFunctions.text(arguments[0]),
-            let program = ArithmeticProgram(text: text)
+        guard let arguments, count > 0, SQLFunctions.charge(context, Int(count) * FunctionCost.numberStepCount),
+            let text = SQLFunctions.text(arguments[0]), let program = ArithmeticProgram(text: text)
         else { return }
         SQLFunctions.answer(
             context,
@@ -46,8 +81,65 @@ enum SQLFunctions {
     }
 
     private static let decimal: Function = { context, _, arguments in
-        guard let arguments, let type = ScalarType(code: Int(sqlite3_value_int64(arguments[0]))) else { return }
+        guard let arguments, SQLFunctions.charge(context, FunctionCost.numberStepCount),
+            let type = ScalarType(code: Int(sqlite3_value_int64(arguments[0])))
+        else { return }
         SQLFunctions.answer(context, SQLFunctions.binding(arguments[1]).decimalKey(of: type))
+    }
+
+    private static let knows: Function = { context, _, arguments in
+        guard let arguments else { return }
+        let value = SQLFunctions.memo(context)?.value(
+            in: sqlite3_value_int64(arguments[0]), of: SQLFunctions.row(arguments[1]))
+        sqlite3_result_int(context, value == nil ? 0 : 1)
+    }
+
+    private static let recall: Function = { context, _, arguments in
+        guard let arguments,
+            let value = SQLFunctions.memo(context)?.value(
+                in: sqlite3_value_int64(arguments[0]), of: SQLFunctions.row(arguments[1]))
+        else { return }
+        SQLFunctions.answer(context, value)
+    }
+
+    private static let remember: Function = { context, _, arguments in
+        guard let arguments else { return }
+        SQLFunctions.memo(context)?.remember(
+            SQLFunctions.binding(arguments[2]), in: sqlite3_value_int64(arguments[0]),
+            of: SQLFunctions.row(arguments[1]))
+        sqlite3_result_value(context, arguments[2])
+    }
+
+    private static func memo(_ context: OpaquePointer?) -> QueryMemo? {
+        guard let user = sqlite3_user_data(context) else { return nil }
+        return Unmanaged<SQLiteConnection>.fromOpaque(user).takeUnretainedValue().queryMemo
+    }
+
+    private static func row(_ value: OpaquePointer?) -> Int64? {
+        sqlite3_value_type(value) == SQLITE_NULL ? nil : sqlite3_value_int64(value)
+    }
+
+    /// Charges a call that is about to do something, or has done it.
+    ///
+    /// - Returns: false if the query must stop, which SQLite has been told.
+    private static func charge(_ context: OpaquePointer?, _ stepCount: Int) -> Bool {
+        guard let user = sqlite3_user_data(context) else { return true }
+        let connection = Unmanaged<SQLiteConnection>.fromOpaque(user).takeUnretainedValue()
+        return charge(context, stepCount, to: connection)
+    }
+
+    static func charge(_ context: OpaquePointer?, _ stepCount: Int, to connection: SQLiteConnection) -> Bool {
+        guard let limit = connection.workLimit, limit.charge(stepCount) else { return true }
+        sqlite3_result_error_code(context, SQLITE_INTERRUPT)
+        return false
+    }
+
+    /// The length of a text or blob, in bytes; a few for a number.
+    static func size(_ value: OpaquePointer?) -> Int {
+        switch sqlite3_value_type(value) {
+        case SQLITE_TEXT, SQLITE_BLOB: Int(sqlite3_value_bytes(value))
+        default: 8
+        }
     }
 
     /// Tells SQLite to copy a result.
@@ -57,10 +149,12 @@ enum SQLFunctions {
         @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
 
     private static func add(
-        _ name: String, _ argumentCount: Int32, to connection: SQLiteConnection, _ function: @escaping Function
+        _ name: String, _ argumentCount: Int32, to connection: SQLiteConnection, isDeterministic: Bool = true,
+        _ function: @escaping Function
     ) throws(StorageError) {
         let result = sqlite3_create_function_v2(
-            connection.handle, name, argumentCount, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil, function, nil, nil, nil)
+            connection.handle, name, argumentCount, SQLITE_UTF8 | (isDeterministic ? SQLITE_DETERMINISTIC : 0),
+            Unmanaged.passUnretained(connection).toOpaque(), function, nil, nil, nil)
         guard result == SQLITE_OK else { throw connection.error(result) }
     }
 

@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import SluiceQuery
 
 /// One connection to an SQLite database. Used by one thread at a time.
 final class SQLiteConnection {
@@ -8,6 +9,12 @@ final class SQLiteConnection {
     let name: String
     /// Fails writes on purpose; tests install it.
     var faults: FaultPlan?
+    /// What the running query may do; nil where there is no limit.
+    var workLimit: WorkLimit?
+    /// What conditions have come to since the limit is in force.
+    var evaluationMemo: EvaluationMemo?
+    /// What the running statement remembers; a statement that runs within another has its own.
+    var queryMemo: QueryMemo?
     /// Prepared statements that nobody uses at the moment.
     private var idle: [String: Statement] = [:]
     private static let idleMax = 256
@@ -84,6 +91,12 @@ final class SQLiteConnection {
         try withStatement(sql) { statement in
             try statement.step() && !statement.isNull(0) ? statement.int(0) : nil
         }
+    }
+
+    /// The database's file; nil for one in memory.
+    var path: String? {
+        guard let path = sqlite3_db_filename(handle, "main"), path.pointee != 0 else { return nil }
+        return String(cString: path)
     }
 
     /// How many rows the last statement changed.

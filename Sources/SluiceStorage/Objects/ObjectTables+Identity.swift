@@ -14,7 +14,7 @@ extension ObjectTables {
                 if try isPresent(object) { return object }
                 continue
             }
-            if isIndexing { try makeIDIndex(table) }
+            if isIndexing { try connection.withoutWorkLimit { try makeIDIndex(table) } }
             if let key = try keyOfObject(id, in: table) { return ObjectRef(classIndex, key) }
         }
         return nil

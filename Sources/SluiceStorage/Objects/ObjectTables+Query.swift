@@ -69,6 +69,22 @@ extension ObjectTables {
         return result
     }
 
+    /// See ``ServerStorage/roots(matching:after:)``.
+    func roots(matching query: Query, after cursor: RowCursor?, in source: any ObjectSource) throws -> [ObjectRef] {
+        guard query.object == nil, query.sort.isEmpty, query.stages.isEmpty else {
+            return try refs(matching: query, in: source)
+        }
+        let table = try table(query.classIndex)
+        let columns = table.keyColumns.map { "\(SQLCompiler.rootAlias).\($0)" }
+        var result: [ObjectRef] = []
+        try run(query, .columns(columns), order: .row(after: cursor?.lastRow ?? 0)) { statement in
+            while try statement.step() {
+                result.append(ObjectRef(query.classIndex, try table.key(of: statement, from: 0)))
+            }
+        }
+        return result
+    }
+
     /// See ``ObjectReading/count(matching:)``.
     func count(matching query: Query, in source: any ObjectSource) throws -> Int {
         guard query.object == nil else {
@@ -96,6 +112,9 @@ extension ObjectTables {
         let compiled = SQLCompiler(schema: schema).select(
             query, output, order: order, restrictedTo: restriction, limit: limit)
         try connection.withStatement(compiled.text) { statement in
+            let outer = connection.queryMemo
+            connection.queryMemo = QueryMemo()
+            defer { connection.queryMemo = outer }
             statement.bind(compiled.bindings)
             try body(statement)
         }

@@ -9,4 +9,12 @@ package struct RowCursor: Hashable, Sendable {
     }
 
     let place: Place
+
+    /// The row that the page before ended with.
+    var lastRow: Int64 {
+        switch place {
+        case .behind(let row): row
+        case .listed(let list, let next): next < list.count ? list[next] - 1 : list.last ?? 0
+        }
+    }
 }

@@ -25,6 +25,11 @@ package class SQLiteObjectStore: ObjectReading {
         try tables.backlinks(to: object, fromClass: classIndex, property: property, body)
     }
 
+    /// While a limit is in force nothing is written.
+    package var memo: EvaluationMemo? { tables.connection.evaluationMemo }
+
+    package func spend(_ stepCount: Int) throws { try tables.connection.charge(stepCount) }
+
     package func findObject(_ id: ObjectID) throws -> ObjectRef? {
         try tables.findObject(id, isIndexing: !isReadOnly)
     }

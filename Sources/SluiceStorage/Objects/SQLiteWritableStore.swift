@@ -32,9 +32,7 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
         }
         switch location {
         case .file(let path):
-            // A client's store has readers beside the writer; a server's has not.
-            let (connection, lock) = try DatabaseFile.open(
-                path, kind: kind, isExclusive: kind == .server, prepare: fill)
+            let (connection, lock) = try DatabaseFile.open(path, kind: kind, prepare: fill)
             try connection.configure(durability: durability, cacheSize: 64 << 20)
             return (connection, lock)
         case .memory:

@@ -1,5 +1,5 @@
 package import SluiceModel
-internal import SluiceQuery
+package import SluiceQuery
 
 /// A server's database in SQLite.
 package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
@@ -98,6 +98,15 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
 
     package func withWorkLimit<Result>(_ limit: WorkLimit, _ body: () throws -> Result) throws -> Result {
         try connection.withWorkLimit(limit, body)
+    }
+
+    package func snapshot() throws -> (any ServerSnapshot)? {
+        guard let path = connection.path else { return nil }
+        return try SQLiteServerSnapshot(path: path, schema: schema, version: version)
+    }
+
+    package func roots(matching query: Query, after cursor: RowCursor?) throws -> [ObjectRef] {
+        try tables.roots(matching: query, after: cursor, in: self)
     }
 
     package func incarnation(of object: ObjectRef) throws -> UInt64 { try tables.incarnation(of: object) }

@@ -1,4 +1,5 @@
 package import SluiceModel
+package import SluiceQuery
 package import SluiceViews
 package import SluiceWire
 
@@ -28,6 +29,15 @@ package protocol ServerStorage: ObjectWriting {
     /// - Throws: ``StorageError/Code/interrupted`` when the limit is reached, ``StorageError/Code/cancelled`` when nobody
     ///   waits any more, and what `body` throws.
     func withWorkLimit<Result>(_ limit: WorkLimit, _ body: () throws -> Result) throws -> Result
+
+    /// The database as it is now, to be read beside the writer; nil where there can be no other connection, as in memory.
+    /// Outside a transaction.
+    func snapshot() throws -> (any ServerSnapshot)?
+
+    /// The objects that match a query, limits aside: in the query's order if it sorts, else in that of storage.
+    ///
+    /// - Parameter cursor: of a query that does not sort, where the page before ended; nil for all.
+    func roots(matching query: Query, after cursor: RowCursor?) throws -> [ObjectRef]
 
     /// How often the object was deleted so far; 0 for an unknown one.
     func incarnation(of object: ObjectRef) throws -> UInt64

@@ -11,6 +11,8 @@ final class SimulatedServer {
     private let problems: ProblemLog
     private(set) var storage: any ServerStorage
     private var engine: DatabaseEngine
+    /// What the engine wants done beside it. It sees the state of the moment when it was wanted, and is done in a later step.
+    private var preparation: QueryPreparation?
     private var protocols: [UInt64: ConnectionProtocol] = [:]
     let history: ServerHistory
     private var startsOfEarlierLives = StartCounts()
@@ -48,6 +50,8 @@ final class SimulatedServer {
         limits.groupOperationCountMax = options.groupOperationCountMax
         limits.replayObjectCountMax = options.replayObjectCountMax
         limits.comparedMemberCountMax = options.comparedMemberCountMax
+        limits.shareStepCountMax = options.shareStepCountMax
+        limits.turnStepCountMax = 3 * options.shareStepCountMax
         limits.server.pageCreditMax = 2
         limits.server.operationCountMax = options.operationCountMax
         return DatabaseEngine(
@@ -59,7 +63,7 @@ final class SimulatedServer {
 
     var connections: [UInt64] { protocols.keys.sorted() }
 
-    var hasWork: Bool { engine.hasWork }
+    var hasWork: Bool { preparation != nil || engine.hasWork }
 
     /// Handles what came from connections as one batch.
     func handle(_ items: [(connection: UInt64, item: SimulatedNetwork.Item)], now: Timestamp) throws -> [Output] {
@@ -92,8 +96,16 @@ final class SimulatedServer {
         return outputs
     }
 
-    /// Sends one page of every bootstrap.
-    func step(now: Timestamp) -> [Output] { carryOut(engine.step(now: now)) }
+    /// Does a turn's worth of what waits, or what is to be done beside.
+    func step(now: Timestamp) -> [Output] {
+        if let preparation {
+            self.preparation = nil
+            preparation.run()
+            return carryOut(engine.handle([.prepared(preparation)], now: now))
+        }
+        defer { preparation = engine.takePreparation() }
+        return carryOut(engine.step(now: now))
+    }
 
     private func carryOut(_ actions: [DatabaseAction]) -> [Output] {
         var outputs: [Output] = []
@@ -112,6 +124,7 @@ final class SimulatedServer {
     /// Loses everything that is not stored, and starts again.
     func crash() throws {
         protocols = [:]
+        preparation = nil
         if let path {
             storage.close()
             storage = try Self.open(path)

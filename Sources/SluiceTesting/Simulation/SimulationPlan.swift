@@ -67,6 +67,8 @@ package struct SimulationOptions: Sendable {
     package var operationCountMax: UInt64 = 100_000
     package var comparedMemberCountMax = 500_000
     package var listedMemberCountMax = 10_000
+    /// How many steps a session may take in a turn; with few, most queries are costly ones.
+    package var shareStepCountMax = 1_000_000
     /// How far the clients' clocks may be off, in microseconds.
     package var clockSkewMax: Int64 = 0
     /// Whether the last client declares no classes and learns them from the server.
@@ -102,6 +104,8 @@ package struct SimulationPlan: Sendable {
         let isReturning = generator.chance(50)
         let weights = isReturning ? SimulationAction.returningWeights : SimulationAction.weights
         if isReturning { options.queryCount = generator.pick([2, 3, 5]) }
+        // Not drawn, so that seeds mean what they meant.
+        if seed % 2 == 0 { options.shareStepCountMax = 200 }
         self.options = options
         var actions: [SimulationAction] = []
         for _ in 0..<actionCount {

@@ -52,6 +52,14 @@ extension LiveView {
         }
     }
 
+    /// Every object that links lead to, in no particular order; roots may be among them.
+    package var linkedObjects: [ObjectRef] {
+        guard let closure else { return [] }
+        var objects: Set<ObjectRef> = []
+        for (node, entry) in closure.entries where entry.level > 0 { objects.insert(node.object) }
+        return Array(objects)
+    }
+
     /// Whether an object is a root in the state that the view stands at.
     func isRoot(_ object: ObjectRef, in source: any ObjectSource) throws -> Bool {
         if query.object != nil { return try object == resolved && source.isPresent(object) }

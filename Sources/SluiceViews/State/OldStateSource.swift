@@ -9,6 +9,7 @@ package final class OldStateSource: ObjectSource {
     private let commit: CommitDelta
     private let source: any ObjectSource
     private let schema: Schema
+    package let memo: EvaluationMemo? = EvaluationMemo()
     private var linksOfChanged: [Link: [ObjectKey]]?
 
     private struct Link: Hashable {
@@ -52,6 +53,8 @@ package final class OldStateSource: ObjectSource {
             guard try body(key) else { return }
         }
     }
+
+    package func spend(_ stepCount: Int) throws { try source.spend(stepCount) }
 
     private func indexLinks() -> [Link: [ObjectKey]] {
         var links: [Link: [ObjectKey]] = [:]

@@ -23,6 +23,10 @@ final class PastSource: ViewSource {
 
     func isPresent(_ object: ObjectRef) throws -> Bool { try past.isPresent(object) }
 
+    var memo: EvaluationMemo? { past.memo }
+
+    func spend(_ stepCount: Int) throws { try past.spend(stepCount) }
+
     func backlinks(
         to object: ObjectRef, fromClass classIndex: Int, property: Int, _ body: (ObjectKey) throws -> Bool
     ) throws {

@@ -15,6 +15,7 @@ final class TestDatabase {
     init() throws {
         guard sqlite3_open(":memory:", &handle) == SQLITE_OK else { throw failure("open") }
         registerNumbers()
+        registerMemo()
         register(TableLayout.Function.fold, 1) { context, _, values in
             guard let text = TestDatabase.text(values?[0]) else { return sqlite3_result_null(context) }
             TestDatabase.setResult(context, CaseFolding.fold(text))
@@ -25,6 +26,19 @@ final class TestDatabase {
             }
             let matches = LikePattern.matches(pattern, text, ignoresCase: sqlite3_value_int(values?[2]) != 0)
             sqlite3_result_int(context, matches ? 1 : 0)
+        }
+        register(TableLayout.Function.search, 3) { context, _, values in
+            guard let comparison = TestDatabase.text(values?[0]).flatMap(ComparisonOperator.init(rawValue:)) else {
+                return
+            }
+            let (text, needle) = (TestDatabase.binding(values?[1]), TestDatabase.binding(values?[2]))
+            if let isFound = TextSearch.finds(needle, in: text, comparison) {
+                sqlite3_result_int(context, isFound ? 1 : 0)
+            }
+        }
+        register(TableLayout.Function.size, 1) { context, _, values in
+            guard sqlite3_value_type(values?[0]) != SQLITE_NULL else { return sqlite3_result_null(context) }
+            sqlite3_result_int(context, sqlite3_value_bytes(values?[0]))
         }
         register(TableLayout.Function.id, 2) { context, _, values in
             let className = TestDatabase.text(values?[0]) ?? ""
@@ -40,6 +54,33 @@ final class TestDatabase {
     }
 
     deinit { sqlite3_close_v2(handle) }
+
+    /// What the running statement remembers.
+    private var remembered: [[SQLBinding]: SQLBinding] = [:]
+
+    private static func database(_ context: OpaquePointer?) -> TestDatabase? {
+        sqlite3_user_data(context).map { Unmanaged<TestDatabase>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private func registerMemo() {
+        func add(_ name: String, _ count: Int32, _ function: @escaping Function) {
+            sqlite3_create_function_v2(
+                handle, name, count, SQLITE_UTF8, Unmanaged.passUnretained(self).toOpaque(), function, nil, nil, nil)
+        }
+        add(TableLayout.Function.knows, 2) { context, _, values in
+            let place = [TestDatabase.binding(values?[0]), TestDatabase.binding(values?[1])]
+            sqlite3_result_int(context, TestDatabase.database(context)?.remembered[place] == nil ? 0 : 1)
+        }
+        add(TableLayout.Function.recall, 2) { context, _, values in
+            let place = [TestDatabase.binding(values?[0]), TestDatabase.binding(values?[1])]
+            TestDatabase.setResult(context, TestDatabase.database(context)?.remembered[place] ?? .null)
+        }
+        add(TableLayout.Function.remember, 3) { context, _, values in
+            let place = [TestDatabase.binding(values?[0]), TestDatabase.binding(values?[1])]
+            TestDatabase.database(context)?.remembered[place] = TestDatabase.binding(values?[2])
+            sqlite3_result_value(context, values?[2])
+        }
+    }
 
     private func registerNumbers() {
         register(TableLayout.Function.arithmetic, -1) { context, count, values in
@@ -151,6 +192,7 @@ final class TestDatabase {
 
     /// The first column of every row, as integers.
     func integers(_ statement: SQLStatement) throws -> [Int64] {
+        remembered = [:]
         var prepared: OpaquePointer?
         guard sqlite3_prepare_v2(handle, statement.text, -1, &prepared, nil) == SQLITE_OK else {
             throw failure(statement.text)

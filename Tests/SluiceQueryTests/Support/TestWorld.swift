@@ -6,7 +6,10 @@ import Testing
 /// A handful of objects, in memory for the evaluator and in SQLite for compiled queries.
 final class TestWorld: ObjectSource {
     let schema: Schema
-    private(set) var rows: [ObjectRef: Row] = [:]
+    private(set) var rows: [ObjectRef: Row] = [:] {
+        didSet { memo = EvaluationMemo() }
+    }
+    private(set) var memo: EvaluationMemo? = EvaluationMemo()
     /// Local row ids, ghosts included.
     private var ids: [ObjectRef: Int64] = [:]
     private let layout = TableLayout()

@@ -1,0 +1,48 @@
+internal import SluiceModel
+
+/// Looks for text in text, and for data in data, in linear time.
+package enum TextSearch {
+    /// Whether `text` begins with, ends with or contains `needle`, which are both text or both bytes; nil if one is neither.
+    ///
+    /// - Parameter comparison: which of the three; nothing is found for another.
+    package static func finds(_ needle: SQLBinding, in text: SQLBinding, _ comparison: ComparisonOperator) -> Bool? {
+        switch (text, needle) {
+        case (.text(var text), .text(var needle)):
+            text.withUTF8 { text in needle.withUTF8 { finds($0, in: text, comparison) } }
+        case (.blob(let bytes), .blob(let needle)):
+            bytes.withUnsafeBufferPointer { bytes in
+                needle.withUnsafeBufferPointer { finds($0, in: bytes, comparison) }
+            }
+        default: nil
+        }
+    }
+
+    static func finds(
+        _ needle: UnsafeBufferPointer<UInt8>, in text: UnsafeBufferPointer<UInt8>, _ comparison: ComparisonOperator
+    ) -> Bool {
+        guard text.count >= needle.count else { return false }
+        switch comparison {
+        case .beginsWith: return text.starts(with: needle)
+        case .endsWith: return text.suffix(needle.count).elementsEqual(needle)
+        case .contains: return contains(needle, text)
+        default: return false
+        }
+    }
+
+    /// Compares at each place; where the needle nearly fits again and again, goes on without going back.
+    private static func contains(_ needle: UnsafeBufferPointer<UInt8>, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let first = needle.first else { return true }
+        var stepsLeft = 4 * (text.count + needle.count) + 256
+        for start in 0...text.count - needle.count where text[start] == first {
+            var length = 1
+            while length < needle.count, text[start + length] == needle[length] { length += 1 }
+            if length == needle.count { return true }
+            stepsLeft -= length
+            guard stepsLeft > 0 else {
+                var search = LinearSearch(for: Array(needle)[...])
+                return search.find(in: text[start...]) != nil
+            }
+        }
+        return false
+    }
+}

@@ -1,0 +1,179 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
+
+/// Starting subscriptions, in turns: each is tried within what its session may do in a turn. What takes more is done
+/// beside the writer, one query of a database at a time, sessions in rotation.
+extension DatabaseEngine {
+    /// Starts subscriptions that wait, as far as the turn allows.
+    func startWaiting(now: Timestamp) {
+        while turn.stepCountLeft > 0, let start = starting.nextStart(where: { turn.allowance(of: $0) > 0 }) {
+            let session = start.session
+            guard sessions[session.id] === session else { continue }
+            var resumed = Resumption(byteCountLeft: limits.frameByteCount)
+            guardingStorage(session) {
+                if try !begin(start, with: &resumed, now: now) { starting.append(start) }
+            }
+            send(resumed, to: session)
+        }
+    }
+
+    /// Starts a subscription if that can be done now.
+    ///
+    /// - Parameter resumed: gets the messages that bring a resumed subscription up to date; none when pages will follow.
+    /// - Returns: false if the turn does not leave enough for it; it must be tried again.
+    func begin(_ start: SubscriptionStart, with resumed: inout Resumption, now: Timestamp) throws -> Bool {
+        let allowance = turn.allowance(of: start.session.id)
+        guard allowance > 0 else { return false }
+        do {
+            guard let view = try attempting(for: start.session.id, { try sharedView(of: start.query) }) else {
+                // With less than its share a session might do better in its next turn.
+                guard allowance >= limits.shareStepCountMax else { return false }
+                starting.append(.view(start))
+                return true
+            }
+            try subscribe(start, to: view, with: &resumed, now: now)
+        } catch let error as StorageError where error.isOfQuery {
+            refuse(start, because: error)
+        }
+        return true
+    }
+
+    /// Runs what a query makes the database do, within what the session has left of the turn.
+    ///
+    /// - Returns: nil if that was too little.
+    func attempting<Result>(for session: SessionID, _ body: () throws -> Result) throws -> Result? {
+        let allowance = turn.allowance(of: session)
+        guard allowance > 0 else { return nil }
+        return try limitingWork(for: session) { try $0.attempting(allowance, body) }
+    }
+
+    // MARK: Costly work
+
+    /// Whether there is work to be done beside the writer, and nothing else is.
+    var hasCostlyWork: Bool { preparing == nil && starting.hasCostly(where: hasRoom) }
+
+    /// Lists of roots take memory: a session that does not take its pages gets no further ones.
+    private func hasRoom(_ session: SessionID) -> Bool {
+        (sessions[session]?.listedRootCount ?? 0) < limits.listedRootCountMax
+    }
+
+    /// Begins the next piece of costly work. A database in memory has nothing but its writer, so it is done there.
+    func prepareNext(now: Timestamp) {
+        guard preparing == nil, let work = starting.nextCostly(where: hasRoom) else { return }
+        let session = work.session
+        guard sessions[session.id] === session else { return }
+        guardingStorage(session) {
+            guard let snapshot = try storage.snapshot() else { return try workInPlace(work, now: now) }
+            let isAbandoned = isAbandoned
+            let preparation: QueryPreparation
+            switch work {
+            case .view(let start):
+                preparation = QueryPreparation(
+                    making: LiveView(start.query, schema: storage.schema), for: session.id, on: snapshot,
+                    stepCountMax: limits.queryStepCountMax, isAbandoned: { isAbandoned(nil) })
+            case .roots(let subscription):
+                preparation = QueryPreparation(
+                    listing: subscription.view.query, after: subscription.bootstrap?.unlistedAfter,
+                    for: session.id, on: snapshot, stepCountMax: limits.queryStepCountMax,
+                    isAbandoned: { isAbandoned(nil) })
+            }
+            preparing = Preparing(work: work, preparation: preparation)
+            handedOut = preparation
+        }
+    }
+
+    private func workInPlace(_ work: CostlyWork, now: Timestamp) throws {
+        switch work {
+        case .view(let start):
+            do {
+                let view = try limitingWork(for: start.session.id) { _ in try sharedView(of: start.query) }
+                try finish(start, with: view, now: now)
+            } catch let error as StorageError where error.isOfQuery {
+                refuse(start, because: error)
+            }
+        case .roots(let subscription):
+            try guardingQuery(of: subscription) { _ in
+                let roots = try storage.roots(
+                    matching: subscription.view.query, after: subscription.bootstrap?.unlistedAfter)
+                list(roots, for: subscription)
+            }
+        }
+    }
+
+    /// Takes back what was done beside the writer.
+    func take(_ preparation: QueryPreparation, now: Timestamp) {
+        guard let work = preparing?.work, preparing?.preparation === preparation else { return }
+        preparing = nil
+        let session = work.session
+        guard sessions[session.id] === session else { return }
+        guardingStorage(session) {
+            do {
+                switch (work, preparation.outcome) {
+                case (.view(let start), .view(let live, let version)):
+                    try take(live, asOf: version, for: start, now: now)
+                case (.roots(let subscription), .roots(let roots)): list(roots, for: subscription)
+                case (_, .failed(let error)): throw error
+                case (_, .none), (.view, .roots), (.roots, .view): break
+                }
+            } catch let error as StorageError where error.isOfQuery || error.code == .cancelled {
+                switch work {
+                // Cancelled is what nobody asks for any more.
+                case _ where error.code == .cancelled: break
+                case .view(let start): refuse(start, because: error)
+                case .roots(let subscription): end(subscription, because: error)
+                }
+            }
+        }
+    }
+
+    /// Brings a view of an earlier version up to date, and starts the subscription that it was made for.
+    private func take(_ live: LiveView, asOf version: UInt64, for start: SubscriptionStart, now: Timestamp) throws {
+        if let view = views[start.query.hash] { return try finish(start, with: view, now: now) }
+        guard live.schema == storage.schema else {
+            var start = start
+            start.query = try start.query.rebound(to: storage.schema)
+            return starting.append(.view(start))
+        }
+        if version < storage.version {
+            guard version >= storage.logStart, let commit = try changes(since: version) else {
+                // More has changed meanwhile than is worth looking at.
+                return starting.append(.view(start))
+            }
+            let before = OldStateSource(commit, over: storage, schema: storage.schema)
+            _ = try limitingWork(for: start.session.id, stepCountMax: limits.upkeepStepCountMax) { _ in
+                try live.apply(commit, in: storage, before: before)
+            }
+        }
+        try finish(start, with: insert(live), now: now)
+    }
+
+    private func finish(_ start: SubscriptionStart, with view: SharedView, now: Timestamp) throws {
+        var resumed = Resumption(byteCountLeft: limits.frameByteCount)
+        try subscribe(start, to: view, with: &resumed, now: now)
+        send(resumed, to: start.session)
+    }
+
+    private func list(_ roots: [ObjectRef], for subscription: ViewSubscription) {
+        guard subscription.bootstrap?.isUnlisted ?? false else { return }
+        subscription.bootstrap?.roots = .listed(roots, next: 0)
+        subscription.listedRootCount = roots.count
+    }
+
+    /// Gives up what is done beside the writer for a session, or for one subscription of it.
+    func cancelPreparation(of session: SessionID, subscription: UInt64? = nil) {
+        guard let preparing, preparing.work.session.id == session else { return }
+        if let subscription, preparing.work.subscription != subscription { return }
+        preparing.preparation.cancel()
+    }
+}
+
+extension DatabaseEngine {
+    /// What is done beside the writer at the moment.
+    struct Preparing {
+        let work: CostlyWork
+        let preparation: QueryPreparation
+    }
+}

@@ -1,0 +1,51 @@
+package import SluiceModel
+package import SluiceQuery
+package import SluiceViews
+
+/// A server's database as it was at one version, read beside the writer on a connection of its own.
+///
+/// Belongs to one thread at a time, and may be handed from one to another. The write-ahead log cannot be cleared while a
+/// snapshot is open, so it is not kept for longer than one query takes.
+package protocol ServerSnapshot: ViewSource {
+    /// The last version that the snapshot shows.
+    var version: UInt64 { get }
+
+    /// See ``ServerStorage/withWorkLimit(_:_:)``.
+    func withWorkLimit<Result>(_ limit: WorkLimit, _ body: () throws -> Result) throws -> Result
+
+    /// See ``ServerStorage/roots(matching:after:)``.
+    func roots(matching query: Query, after cursor: RowCursor?) throws -> [ObjectRef]
+
+    /// Lets go of the snapshot and its connection.
+    func close()
+}
+
+final class SQLiteServerSnapshot: SQLiteObjectStore, ServerSnapshot {
+    let version: UInt64
+    private let connection: SQLiteConnection
+
+    /// Begins to read at once, so that everything is as of this moment.
+    init(path: String, schema: Schema, version: UInt64) throws {
+        connection = try SQLiteConnection(location: path, name: path, isReadOnly: true)
+        try connection.configure(durability: .process, cacheSize: 16 << 20)
+        self.version = version
+        try connection.beginReading()
+        // A transaction begins with its first read.
+        _ = try connection.integer("SELECT count(*) FROM _meta")
+        super.init(try ObjectTables(connection, schema: schema), isReadOnly: true)
+    }
+
+    func withWorkLimit<Result>(_ limit: WorkLimit, _ body: () throws -> Result) throws -> Result {
+        try connection.withWorkLimit(limit, body)
+    }
+
+    func roots(matching query: Query, after cursor: RowCursor?) throws -> [ObjectRef] {
+        try tables.roots(matching: query, after: cursor, in: self)
+    }
+
+    func close() {
+        connection.rollback()
+        tables.close()
+        connection.close()
+    }
+}
