@@ -14,6 +14,8 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL locks; nothing changes
         self.pointer = pointer
         self.trust = trust
         SSL_CTX_ctrl(pointer, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
+        // Who records traffic and gets hold of the certificate's key later must not be able to read it.
+        SSL_CTX_set_cipher_list(pointer, TLSContext.forwardSecretCiphers)
         let modes =
             SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS
         SSL_CTX_ctrl(pointer, SSL_CTRL_MODE, Int(modes), nil)
@@ -24,6 +26,9 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL locks; nothing changes
     }
 
     deinit { SSL_CTX_free(pointer) }
+
+    /// Key exchanges of TLS 1.2 that have forward secrecy; TLS 1.3 has no others.
+    private static let forwardSecretCiphers = "ECDHE+HIGH:DHE+HIGH:!aNULL:!eNULL:!PSK:!SRP"
 
     /// SSL_OP_NO_RENEGOTIATION, a macro that Swift does not see.
     private static let noRenegotiation: UInt64 = 1 << 30
@@ -36,6 +41,10 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL locks; nothing changes
         let key = server.privateKeyFile
         try TLSContext.checkReadable(chain, "certificate")
         guard SSL_CTX_use_certificate_chain_file(pointer, chain) == 1 else {
+            if TLSError.isKeyTooSmall, let error = KeySize.error(chain, level: SSL_CTX_get_security_level(pointer)) {
+                ERR_clear_error()
+                throw error
+            }
             throw TransportError(
                 .certificateFile, "the certificate file \(chain) has no certificate in PEM form: \(TLSError.takeText())"
             )

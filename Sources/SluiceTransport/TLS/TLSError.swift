@@ -16,6 +16,13 @@ enum TLSError {
         return ERR_GET_REASON(code) == X509_R_KEY_VALUES_MISMATCH || ERR_GET_REASON(code) == X509_R_KEY_TYPE_MISMATCH
     }
 
+    /// Whether the last error says that a certificate's key is too small.
+    static var isKeyTooSmall: Bool {
+        let code = ERR_peek_last_error()
+        guard ERR_GET_LIB(code) == ERR_LIB_SSL else { return false }
+        return ERR_GET_REASON(code) == SSL_R_EE_KEY_TOO_SMALL || ERR_GET_REASON(code) == SSL_R_CA_KEY_TOO_SMALL
+    }
+
     private static func text(_ code: UInt) -> String {
         ERR_reason_error_string(code).map { String(cString: $0) } ?? "error \(code)"
     }
@@ -40,6 +47,12 @@ enum TLSError {
             }
         } else if [SSL_R_HTTP_REQUEST, SSL_R_WRONG_VERSION_NUMBER, SSL_R_HTTPS_PROXY_REQUEST].contains(reason) {
             return TransportError(.tlsMismatch, "\(peer) does not speak TLS")
+        }
+        if reason == SSL_R_NO_SHARED_CIPHER {
+            return TransportError(
+                .tlsFailed,
+                "the TLS handshake with \(peer) failed: no cipher in common; right would be TLS 1.3, or TLS 1.2 with "
+                    + "forward secrecy (ECDHE or DHE)")
         }
         guard code != 0 else {
             return TransportError(
@@ -67,6 +80,11 @@ enum TLSError {
             return TransportError(
                 .certificateExpired,
                 "the server's certificate or one that signed it is not valid yet; check this machine's clock")
+        case X509_V_ERR_EE_KEY_TOO_SMALL, X509_V_ERR_CA_KEY_TOO_SMALL:
+            return TransportError(
+                .untrustedCertificate,
+                "the key of the server's certificate, or of one that signed it, is too small (host \(host)): right "
+                    + "would be RSA with 2048 bits or more, or an elliptic curve such as P-256")
         default:
             let reason = X509_verify_cert_error_string(Int(result)).map { String(cString: $0) } ?? "error \(result)"
             return TransportError(.untrustedCertificate, "the server's certificate is not accepted: \(reason)")

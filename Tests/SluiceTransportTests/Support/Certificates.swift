@@ -28,6 +28,11 @@ final class Certificates: Sendable {
         try run(
             "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=self"
                 + " -keyout self.key -out self.pem -addext subjectAltName=DNS:localhost,IP:127.0.0.1")
+        for bits in [1_024, 2_048] {
+            try run(
+                "req -x509 -newkey rsa:\(bits) -nodes -days 2 -subj /CN=rsa -keyout rsa\(bits).key -out rsa\(bits).pem"
+                    + " -addext subjectAltName=DNS:localhost,IP:127.0.0.1")
+        }
         try "not a certificate".write(toFile: path("garbage.pem"), atomically: true, encoding: .utf8)
     }
 

@@ -159,6 +159,44 @@ struct TLSTests {
         #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
     }
 
+    @Test func keyThatIsTooSmall_isNamedWithItsSizeAndWhatWouldBeRight() throws {
+        let error = #expect(throws: TransportError.self) {
+            _ = try TLSContext(server: certificates.server("rsa1024"))
+        }
+        #expect(error?.code == .certificateFile)
+        #expect(
+            error?.message
+                == "certificate 1 in \(certificates.path("rsa1024.pem")) has a key that is too small: 1024 bits (RSA); right "
+                + "would be RSA with 2048 bits or more, or an elliptic curve with 224 bits or more, such as P-256")
+    }
+
+    @Test func tls12WithoutForwardSecrecy_isRefused_andWithItTaken() async throws {
+        try await withServer("rsa2048") { _, port, refusals in
+            func connect(_ cipher: String) -> String {
+                let command =
+                    "openssl s_client -connect 127.0.0.1:\(port) -tls1_2 -cipher \(cipher) < /dev/null 2>&1; "
+                    + "echo exit $?"
+                guard let pipe = popen(command, "r") else { return "" }
+                defer { pclose(pipe) }
+                var text = ""
+                var buffer = [CChar](repeating: 0, count: 4_096)
+                while fgets(&buffer, Int32(buffer.count), pipe) != nil {
+                    text += buffer.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+                }
+                return text
+            }
+            for cipher in ["AES128-GCM-SHA256", "AES256-SHA256", "AES128-SHA"] {
+                let answer = connect(cipher)
+                #expect(answer.contains("handshake failure") && answer.hasSuffix("exit 1\n"), "\(cipher): \(answer)")
+            }
+            let seen = try await refusals.wait(for: "the refusals") { $0.count >= 3 }
+            #expect(seen[0].message.contains("forward secrecy (ECDHE or DHE)"), "\(seen[0].message)")
+            let answer = connect("ECDHE-RSA-AES128-GCM-SHA256")
+            #expect(!answer.contains("handshake failure"), "\(answer)")
+            #expect(answer.hasSuffix("exit 0\n"), "\(answer)")
+        }
+    }
+
     @Test(arguments: ["missing.pem", "garbage.pem"])
     func unusableAuthorityFile_isNamed(file: String) throws {
         let path = certificates.path(file)
