@@ -103,8 +103,8 @@ final class ServerLink: Sendable {
 
         private let tell: @Sendable (ClientEvent) -> Void
         private let isSilent = Atomic<Bool>(false)
-        private let pendingCount = Atomic<Int>(0)
-        private let isPaused = Atomic<Bool>(false)
+        /// Under one lock with the orders to the connection: a pause that overtook its resumption would never end.
+        private let flow = Mutex((pendingCount: 0, isPaused: false))
 
         init(tell: @escaping @Sendable (ClientEvent) -> Void) { self.tell = tell }
 
@@ -117,9 +117,10 @@ final class ServerLink: Sendable {
         func connectionDidOpen(_ connection: any MessageConnection) { say(.opened) }
 
         func connection(_ connection: any MessageConnection, didReceive message: UnsafeRawBufferPointer) {
-            let pending = pendingCount.add(1, ordering: .sequentiallyConsistent).newValue
-            if pending == Self.pendingCountMax {
-                isPaused.store(true, ordering: .sequentiallyConsistent)
+            flow.withLock { flow in
+                flow.pendingCount += 1
+                guard flow.pendingCount >= Self.pendingCountMax, !flow.isPaused else { return }
+                flow.isPaused = true
                 connection.pauseReceiving()
             }
             say(.received(Array(message)))
@@ -133,9 +134,12 @@ final class ServerLink: Sendable {
         }
 
         func didHandleFrame(_ connection: any MessageConnection) {
-            let pending = pendingCount.subtract(1, ordering: .sequentiallyConsistent).newValue
-            guard pending <= Self.pendingCountMax / 4 else { return }
-            if isPaused.exchange(false, ordering: .sequentiallyConsistent) { connection.resumeReceiving() }
+            flow.withLock { flow in
+                flow.pendingCount -= 1
+                guard flow.pendingCount <= Self.pendingCountMax / 4, flow.isPaused else { return }
+                flow.isPaused = false
+                connection.resumeReceiving()
+            }
         }
     }
 }
