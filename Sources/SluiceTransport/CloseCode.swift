@@ -22,7 +22,7 @@ package struct CloseCode: RawRepresentable, Hashable, Sendable, CustomStringConv
         }
     }
 
-    /// Whether a peer that closes with this code may be expected to take a new connection later.
+    /// Whether a peer that closes with this code may be expected to accept a new connection later.
     package var isTransient: Bool {
         self == .goingAway || self == .tryAgainLater || self == .internalError || rawValue == 1012
     }

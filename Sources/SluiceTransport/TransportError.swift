@@ -1,4 +1,4 @@
-/// What went wrong on a connection, a listener or an attempt to make one.
+/// An error of a connection, a listener or an attempt to connect.
 package struct TransportError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of failure; new kinds may be added.
     package struct Code: RawRepresentable, Hashable, Sendable {

@@ -56,6 +56,7 @@ final class ConnectionHub: Sendable {
             case .send(let frame):
                 peer.connection.send(SharedBuffer(frame))
             case .open(let session, let database, let open, let user, let byteCount):
+                peer.connection.admit()
                 let id = SessionID(connection: peer.id, session: session)
                 worker(database).post(.open(id, open, user), byteCount: byteCount, from: peer.connection)
             case .deliver(let session, let database, let messages, let byteCount):

@@ -36,6 +36,14 @@ public struct ServerConfiguration: Sendable {
     public var workerID: String?
     /// The most connections at a time.
     public var connectionCountMax = 100_000
+    /// How long a peer has to log in after it has connected. Default: 10 s.
+    public var loginTimeout = Duration.seconds(10)
+    /// The most connections at a time whose peers have not logged in; a quarter of them is kept for addresses that have
+    /// none. More connections wait unserved, for ``loginTimeout`` at most. When all places are taken, a connection that
+    /// has made no progress for a second gives its place up. Who is sent away gets status 503, or close code 1013.
+    public var pendingConnectionCountMax = 1_024
+    /// As ``pendingConnectionCountMax``, for one address; of IPv6, for one network of 64 bits.
+    public var pendingConnectionCountMaxPerAddress = 256
     /// The most bytes that may wait for a connection to take them; a slower one is closed and resumes later.
     public var queueByteCountMax = 64 << 20
     /// Serves this network instead of sockets, for stores in the same process; the host is then only a name in it, and

@@ -61,6 +61,10 @@ public final class SyncServer: Sendable {
                 }
                 var options = WebSocketServerOptions()
                 options.connectionCountMax = configuration.connectionCountMax
+                options.awaitsAdmission = true
+                options.connection.openTimeout = configuration.loginTimeout
+                options.pendingConnectionCountMax = configuration.pendingConnectionCountMax
+                options.pendingConnectionCountMaxPerAddress = configuration.pendingConnectionCountMaxPerAddress
                 options.isLoopbackOnly = configuration.isDevelopment
                 options.tls = configuration.certificate.map {
                     TLSServerConfiguration(certificateChainFile: $0.chainFile, privateKeyFile: $0.keyFile)

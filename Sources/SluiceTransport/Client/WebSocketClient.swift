@@ -2,7 +2,7 @@
 package struct WebSocketClientOptions: Hashable, Sendable {
     /// Limits and times.
     package var connection = WebSocketOptions()
-    /// Whom to believe; only used with `wss://`.
+    /// Which certificates are accepted; only used with `wss://`.
     package var trust = TLSTrust.systemAuthorities
     /// More header fields for the upgrade request.
     package var headers = HTTPHeaders()
@@ -18,7 +18,7 @@ package enum WebSocketClient {
     ///
     /// - Parameters:
     ///   - loop: serves the connection.
-    ///   - delegate: kept until it has been told that the connection is over; that is also how it hears of a failure.
+    ///   - delegate: retained until `connection(_:didCloseWith:)`, which also reports a failure to connect.
     /// - Returns: the connection, not yet open. Messages can be sent already; `abort()` cancels.
     /// - Throws: when the options cannot be used: a missing certificate file, a malformed header.
     package static func connect(

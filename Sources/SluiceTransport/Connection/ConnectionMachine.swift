@@ -17,7 +17,7 @@ struct ConnectionMachine: ~Copyable {
         case upgrading(Handshake)
         /// Messages are delivered as they come.
         case open
-        /// Open, but the owner takes no messages: nothing is read and nothing is decoded.
+        /// Open, but the owner has paused receiving: nothing is read and nothing is decoded.
         case paused
         /// This side has sent a close frame and awaits the peer's; messages that still come are dropped. The owner will
         /// be told of the error.
@@ -127,7 +127,7 @@ extension ConnectionMachine {
 
     /// Decodes on until there is something to do; nil when the input is used up or paused.
     ///
-    /// - Parameter isPaused: whether the owner takes no messages now.
+    /// - Parameter isPaused: whether the owner has paused receiving.
     mutating func next(isPaused: Bool) -> Action? {
         while true {
             switch state {
@@ -225,7 +225,7 @@ extension ConnectionMachine {
         input.unread = UnsafeMutableRawBufferPointer(rebasing: input.unread[count...])
     }
 
-    /// The owner of the server takes the connection.
+    /// The owner of the server accepts the connection.
     mutating func accept() -> Action {
         state = .open
         return .opened

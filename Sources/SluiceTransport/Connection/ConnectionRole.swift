@@ -47,6 +47,9 @@ protocol ConnectionAcceptor: Sendable {
     /// Answers a plain `GET` or `HEAD`; nil means 404.
     func page(for request: HTTPRequest) -> HTTPResponse?
 
+    /// The peer of a connection is known. From any thread.
+    func admit(_ connection: WebSocketConnection)
+
     /// Forgets a connection that has ended.
     ///
     /// - Parameter error: why it never opened; nil if it did.

@@ -1,4 +1,4 @@
-/// Decides when to ping a quiet peer and when to give it up.
+/// Decides when to ping a quiet peer and when to end its connection.
 ///
 /// All times are nanoseconds of one monotonic clock.
 package struct KeepAlive: Sendable {

@@ -1,4 +1,4 @@
-/// A connection that carries whole binary messages in order, both ways.
+/// A connection that transports whole binary messages in order, both ways.
 ///
 /// Every member may be used from any thread. Calls return at once; what they cause reaches the delegate later.
 package protocol MessageConnection: AnyObject, Sendable {
@@ -15,6 +15,10 @@ package protocol MessageConnection: AnyObject, Sendable {
     ///
     /// The queue has no limit of its own: an owner looks at ``queuedBytes`` and closes, waits, or drops.
     func send(_ message: SharedBuffer)
+
+    /// The owner of a server knows who the peer is: the connection no longer counts among those that have little time
+    /// and few places (``WebSocketServerOptions/awaitsAdmission``). Calling it again does nothing.
+    func admit()
 
     /// Sends what is queued, then closes with a closing handshake. No message is received any more.
     ///
@@ -43,13 +47,13 @@ package struct ConnectionID: RawRepresentable, Hashable, Sendable, CustomStringC
     package var description: String { "connection \(rawValue)" }
 }
 
-/// What happens on a connection. Calls for one connection come one at a time and in order, on its event loop's
+/// Receives the events of a connection. Calls for one connection come one at a time and in order, on its event loop's
 /// thread, which they must not block.
 package protocol MessageConnectionDelegate: AnyObject, Sendable {
     /// The connection is ready. Messages sent earlier are on their way.
     func connectionDidOpen(_ connection: any MessageConnection)
 
-    /// A whole message has come.
+    /// A whole message was received.
     ///
     /// - Parameter message: valid until this call returns.
     func connection(_ connection: any MessageConnection, didReceive message: UnsafeRawBufferPointer)

@@ -27,7 +27,7 @@ struct OwnerOrders: ~Copyable {
     /// The bytes that wait to be written.
     var queuedBytes: Int { queued.load(ordering: .relaxed) }
 
-    /// Whether the owner takes no messages now.
+    /// Whether the owner has paused receiving.
     var isPaused: Bool { paused.load(ordering: .acquiring) }
 
     /// Whether the owner has closed or aborted, and so hears of no message any more.
@@ -109,7 +109,7 @@ extension OwnerOrders {
         }
     }
 
-    /// The connection is over: drops what waits and takes no more.
+    /// The connection is over: drops what waits and accepts no more orders.
     func end() {
         state.withLock { state in
             state.isEnded = true

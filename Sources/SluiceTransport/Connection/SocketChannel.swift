@@ -7,7 +7,7 @@ struct SocketChannel: ~Copyable {
     private var tls: TLSSession?
     /// What epoll watches the socket for.
     private var interest: Readiness
-    /// The kernel takes no more for now.
+    /// The kernel accepts no more bytes until epoll reports the socket as writable.
     private(set) var isWriteBlocked = false
 
     /// Takes the descriptor over. TLS, if any, is yet to be negotiated.

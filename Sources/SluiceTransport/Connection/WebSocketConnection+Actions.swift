@@ -24,6 +24,19 @@ extension WebSocketConnection {
         updateDeadline()
     }
 
+    /// Ends the connection of a peer that has not shown who it is, and says why.
+    func dismiss(_ reason: String) {
+        let error = TransportError(.resourcesExhausted, reason)
+        switch machine.state {
+        case .connecting, .securing: fail(error)
+        case .upgrading:
+            perform(machine.refuse(HTTPResponse(status: 503, text: reason), error))
+            write()
+        case .open, .paused: close(code: .tryAgainLater, reason: reason)
+        case .closing, .finishing, .draining, .lingering, .ended: break
+        }
+    }
+
     /// Reading, writing or connecting failed.
     func fail(_ error: TransportError) { perform(machine.fail(error)) }
 

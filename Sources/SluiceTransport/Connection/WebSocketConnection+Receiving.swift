@@ -11,6 +11,7 @@ extension WebSocketConnection {
             Socket.close(socket)
             return
         }
+        begin()
         Socket.setNoDelay(socket)
         do throws(TransportError) {
             var tls: TLSSession?

@@ -27,9 +27,9 @@ extension WebSocketConnection {
         enqueue(payload.withUnsafeBytes { FrameEncoder.frame(.pong, payload: $0, maskKey: role.nextMask) })
     }
 
-    /// Writes until the queue is empty or the kernel takes no more.
+    /// Writes until the queue is empty or the kernel accepts no more bytes.
     ///
-    /// - Parameter isUnblocked: whether epoll has said that the kernel takes bytes again.
+    /// - Parameter isUnblocked: whether epoll has reported the socket as writable.
     func write(isUnblocked: Bool = false) {
         // While TLS is negotiated OpenSSL says what the socket is waited for.
         if case .securing = machine.state { return }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// One WebSocket connection over a socket, of a server or of a client.
 ///
-/// It drives a ``ConnectionMachine``, whose header tells the life of a connection: it reads and writes the socket,
+/// It drives a ``ConnectionMachine``, whose header documents the life of a connection: it reads and writes the socket,
 /// carries out the machine's actions and keeps the timers. Everything but `orders` stays on the loop's thread.
 final class WebSocketConnection: PollHandler, MessageConnection, @unchecked Sendable {
     let id: ConnectionID
@@ -67,6 +67,10 @@ extension WebSocketConnection {
 
     func send(_ message: SharedBuffer) {
         if orders.send(message, byteCount: frameByteCount(message)) { loop.scheduleFlush(self) }
+    }
+
+    func admit() {
+        if case .server(let acceptor) = role { acceptor.admit(self) }
     }
 
     func close(code: CloseCode, reason: String) {

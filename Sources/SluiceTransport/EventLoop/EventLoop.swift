@@ -104,7 +104,7 @@ package final class EventLoop: @unchecked Sendable {  // State is kept to the lo
     }
 
     /// Ends the loop after the closures already given to it, and waits for its thread; connections that are still open
-    /// are aborted. Not to be called on the loop's thread.
+    /// are aborted. Must not be called on the loop's thread.
     package func stop() {
         precondition(!isCurrent, "an event loop cannot wait for its own end")
         enqueue { $0.isStopping = true }
@@ -182,7 +182,7 @@ extension EventLoop {
     /// Does what is to be done now.
     ///
     /// - Parameter waits: whether to sleep until there is something.
-    /// - Returns: false when the loop shall end.
+    /// - Returns: false when the loop is to end.
     @discardableResult
     func turn(waits: Bool) -> Bool {
         let time = waitTime()
@@ -222,7 +222,7 @@ extension EventLoop {
         while let action = timers.takeDue(now: now) { action() }
     }
 
-    /// Runs what other threads asked for; false when the loop shall end.
+    /// Runs what other threads asked for; false when the loop is to end.
     private func runInbox() -> Bool {
         let (tasks, isStopping) = inbox.withLock { inbox in
             inbox.isAsleep = false

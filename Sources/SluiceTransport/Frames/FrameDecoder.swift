@@ -1,4 +1,4 @@
-/// Turns the bytes of one direction of a WebSocket connection into messages and control frames, strictly.
+/// Decodes the bytes of one direction of a WebSocket connection into messages and control frames, strictly.
 ///
 /// It makes no system calls and holds no memory between messages. A payload that is whole in the input is unmasked
 /// and handed out where it lies.
@@ -11,7 +11,7 @@ package struct FrameDecoder: ~Copyable {
         case client
     }
 
-    /// What the bytes said. Memory handed out is valid until the next call.
+    /// What was decoded. Memory in an event is valid until the next call.
     package enum Event {
         case message(UnsafeRawBufferPointer)
         case ping(UnsafeRawBufferPointer)
@@ -38,7 +38,7 @@ package struct FrameDecoder: ~Copyable {
         self.messageByteCountMax = messageByteCountMax
     }
 
-    /// Takes bytes from the front of the input until something is complete; nil when the input is used up.
+    /// Decodes from the front of the input until an event is complete; nil when the input is used up.
     ///
     /// - Parameter input: changed in place by unmasking. What is left at a return is the next call's input.
     /// - Throws: the violation, with the code to close with. Nothing can be decoded afterwards.
@@ -75,7 +75,7 @@ package struct FrameDecoder: ~Copyable {
         }
     }
 
-    /// Whether the middle of a large payload has been reached, so that the next bytes can be read to where they belong.
+    /// Whether the decoder is inside a large payload, so that the next bytes can be read directly into the message.
     package var wantsDirectRead: Bool {
         guard let frame else { return false }
         return !frame.opcode.isControl && remaining >= 16_384 && !isMessageDelivered
@@ -87,7 +87,7 @@ package struct FrameDecoder: ~Copyable {
         return UnsafeMutableRawBufferPointer(rebasing: room.prefix(remaining))
     }
 
-    /// Takes what was read into ``directRoom()``; ``next(_:)`` with no input then tells whether a message is complete.
+    /// Accepts what was read into ``directRoom()``; ``next(_:)`` with no input then returns the message if it is complete.
     mutating func didReadDirectly(_ count: Int) {
         guard let frame else { return }
         let start = message.count

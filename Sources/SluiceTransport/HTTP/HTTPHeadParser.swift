@@ -10,7 +10,7 @@ package struct HTTPHeadParser {
 
     package init() {}
 
-    /// What came so far.
+    /// The bytes received so far.
     var received: [UInt8] { head }
 
     /// Takes bytes up to the end of the head.

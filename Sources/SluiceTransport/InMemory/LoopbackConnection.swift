@@ -24,6 +24,8 @@ final class LoopbackConnection: MessageConnection {
         }
     }
 
+    func admit() {}
+
     func close(code: CloseCode, reason: String) {
         network.update { state in
             guard let end = state.ends[id], !end.isEndedByOwner else { return }

@@ -1,7 +1,7 @@
 import Synchronization
 
 extension LoopbackNetwork {
-    /// Takes the first thing that waits for an end and tells its delegate.
+    /// Delivers the first item in the queue of an end to its delegate.
     func deliver(to id: ConnectionID) {
         let taken: (LoopbackState.Item, LoopbackState.End, ServerHooks?)? = state.withLock { state in
             guard let item = state.ends[id]?.takeFirst(), let end = state.ends[id] else { return nil }

@@ -27,7 +27,7 @@ public final class LoopbackNetwork: Sendable {
         self.executor = executor
     }
 
-    /// Takes connections to a host name.
+    /// Accepts connections to a host name.
     ///
     /// - Throws: `addressInUse` when somebody listens there already.
     package func listen(_ host: String, hooks: ServerHooks) throws(TransportError) {
@@ -41,7 +41,7 @@ public final class LoopbackNetwork: Sendable {
         }
     }
 
-    /// Takes no more connections to a host and closes those there are with code 1001.
+    /// Accepts no more connections to a host and closes the existing ones with code 1001.
     package func stopListening(_ host: String) {
         let connections = state.withLock { state in
             state.listeners[host] = nil

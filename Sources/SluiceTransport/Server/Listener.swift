@@ -16,7 +16,7 @@ final class Listener: PollHandler, @unchecked Sendable {  // Kept to the loop's 
     /// Binds and listens; accepts nothing before ``start()``.
     ///
     /// - Parameters:
-    ///   - isDualStack: whether an IPv6 socket takes IPv4 connections too.
+    ///   - isDualStack: whether an IPv6 socket accepts IPv4 connections too.
     ///   - didAccept: called on the loop with a new socket, which then belongs to it.
     init(
         _ address: SocketAddress, isDualStack: Bool, loop: EventLoop,

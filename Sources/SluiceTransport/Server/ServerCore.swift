@@ -1,46 +1,150 @@
+import Glibc
 import Synchronization
 
-/// What all connections of a server share.
+/// What all connections of a server share: who is open, who may begin, and the end of all.
 final class ServerCore: ConnectionAcceptor {
     private struct State {
         var connections: [ConnectionID: WebSocketConnection] = [:]
         var open: Set<ConnectionID> = []
+        var admission: Admission
+        /// The sockets of connections that wait for a place.
+        var sockets: [ConnectionID: Int32] = [:]
+        var refusingCount = 0
+        var isTicking = false
         var isStopping = false
         var whenEmpty: [@Sendable () -> Void] = []
     }
 
     let hooks: ServerHooks
     let tls: TLSContext?
-    private let connectionCountMax: Int
-    private let state = Mutex(State())
+    private let options: WebSocketServerOptions
+    private let loop: EventLoop
+    private let state: Mutex<State>
 
-    /// How many connections beyond the limit may be in their opening handshake, to be refused politely.
-    private static let openingCountMax = 1_024
+    /// How often connections that have had their time are looked for.
+    private static let tickTime = Duration.milliseconds(250)
 
-    init(hooks: ServerHooks, tls: TLSContext?, connectionCountMax: Int) {
+    /// - Parameter loop: runs what concerns no single connection.
+    init(hooks: ServerHooks, tls: TLSContext?, options: WebSocketServerOptions, loop: EventLoop) {
         self.hooks = hooks
         self.tls = tls
-        self.connectionCountMax = connectionCountMax
+        self.options = options
+        self.loop = loop
+        state = Mutex(
+            State(
+                admission: Admission(
+                    .init(
+                        pendingMax: options.pendingConnectionCountMax,
+                        pendingMaxPerAddress: options.pendingConnectionCountMaxPerAddress,
+                        waitingMax: options.waitingConnectionCountMax, patience: options.patience.nanoseconds,
+                        time: options.connection.openTimeout.nanoseconds))))
     }
 
     var connectionCount: Int { state.withLock { $0.open.count } }
 
-    /// Counts a new connection; false when there are far too many.
-    func add(_ connection: WebSocketConnection) -> Bool {
-        state.withLock { state in
-            guard !state.isStopping,
-                state.connections.count - state.open.count < ServerCore.openingCountMax
-            else { return false }
+    /// Takes a new socket over: serves it, lets it wait for a place, or refuses it.
+    func take(_ socket: Int32, from address: SocketAddress, loop: EventLoop) {
+        let connection = WebSocketConnection(
+            role: .server(self), state: .connecting, peer: address.text, loop: loop, options: options.connection,
+            delegate: nil)
+        let isStopping = state.withLock { state in
+            guard !state.isStopping else { return true }
             state.connections[connection.id] = connection
-            return true
+            state.sockets[connection.id] = socket
+            return false
+        }
+        if isStopping { return Socket.close(socket) }
+        change { $0.arrive(connection.id, from: address.key, now: $1) }
+    }
+
+    /// The peer of a connection has shown who it is.
+    func admit(_ connection: WebSocketConnection) { change { $0.leave(connection.id, now: $1) } }
+
+    /// Changes the admission and carries out what follows.
+    private func change(_ body: (inout Admission, Int64) -> [Admission.Step]) {
+        let now = MonotonicClock.now
+        let (actions, mustTick) = state.withLock { state in
+            let actions = body(&state.admission, now).compactMap { action(for: $0, &state) }
+            defer { state.isTicking = !state.admission.isIdle }
+            return (actions, !state.isTicking && !state.admission.isIdle)
+        }
+        for action in actions { action() }
+        if mustTick { scheduleTick() }
+    }
+
+    private func scheduleTick() {
+        loop.execute { [self] in
+            _ = loop.schedule(after: ServerCore.tickTime) { [weak self] in
+                guard let self else { return }
+                state.withLock { $0.isTicking = false }
+                change { $0.tick(now: $1) }
+            }
         }
     }
 
-    /// Forgets a connection that has ended.
+    private func action(for step: Admission.Step, _ state: inout State) -> (() -> Void)? {
+        switch step {
+        case .begin(let id):
+            guard let connection = state.connections[id], let socket = state.sockets.removeValue(forKey: id) else {
+                return nil
+            }
+            return { connection.loop.execute { connection.start(socket) } }
+        case .dismiss(let id, let reason):
+            guard let connection = state.connections[id] else { return nil }
+            return { connection.loop.execute { connection.dismiss(reason) } }
+        case .refuse(let id, let reason):
+            guard let connection = state.connections.removeValue(forKey: id),
+                let socket = state.sockets.removeValue(forKey: id)
+            else { return nil }
+            let isTold = state.refusingCount < RefusingAcceptor.countMax
+            if isTold { state.refusingCount += 1 }
+            return { [self] in refuse(socket, of: connection, reason, isTold: isTold) }
+        }
+    }
+
+    /// Ends a connection that was never served.
     ///
-    /// - Parameter error: why it never opened; nil if it did.
+    /// - Parameter isTold: whether its peer is told why.
+    private func refuse(_ socket: Int32, of connection: WebSocketConnection, _ reason: String, isTold: Bool) {
+        hooks.didRefuse(connection.peerDescription, TransportError(.resourcesExhausted, reason))
+        guard isTold else { return Socket.close(socket) }
+        let acceptor = RefusingAcceptor(tls: tls, reason: reason) { [self] in state.withLock { $0.refusingCount -= 1 } }
+        let refusal = WebSocketConnection(
+            role: .server(acceptor), state: .connecting, peer: connection.peerDescription, loop: connection.loop,
+            options: WebSocketOptions(openTimeout: RefusingAcceptor.time), delegate: nil)
+        connection.loop.execute { refusal.start(socket) }
+    }
+}
+
+// MARK: - From connections
+
+extension ServerCore {
+    func page(for request: HTTPRequest) -> HTTPResponse? { hooks.page(request) }
+
+    /// Asks the owner about an upgrade, unless the limit answers.
+    func decide(_ request: HTTPRequest, for connection: WebSocketConnection) -> UpgradeDecision {
+        let refusal: UpgradeDecision? = state.withLock { state in
+            if state.isStopping { return .reject(status: 503, text: "this server is shutting down") }
+            guard state.open.count < options.connectionCountMax else {
+                return .reject(
+                    status: 503, text: "this server has \(options.connectionCountMax) connections, its limit")
+            }
+            state.open.insert(connection.id)
+            state.admission.progress(connection.id, now: MonotonicClock.now)
+            return nil
+        }
+        if let refusal { return refusal }
+        let decision = hooks.accept(request, connection)
+        switch decision {
+        case .accept: if !options.awaitsAdmission { admit(connection) }
+        case .reject: _ = state.withLock { $0.open.remove(connection.id) }
+        }
+        return decision
+    }
+
     func remove(_ connection: WebSocketConnection, refusedBecause error: TransportError?) {
         if let error { hooks.didRefuse(connection.peerDescription, error) }
+        change { $0.leave(connection.id, now: $1) }
         let actions = state.withLock { state in
             state.connections[connection.id] = nil
             state.open.remove(connection.id)
@@ -50,35 +154,25 @@ final class ServerCore: ConnectionAcceptor {
         }
         for action in actions { action() }
     }
+}
 
-    func page(for request: HTTPRequest) -> HTTPResponse? { hooks.page(request) }
+// MARK: - The end
 
-    /// Asks the owner about an upgrade, unless the limit answers.
-    func decide(_ request: HTTPRequest, for connection: WebSocketConnection) -> UpgradeDecision {
-        let refusal: UpgradeDecision? = state.withLock { state in
-            if state.isStopping { return .reject(status: 503, text: "this server is shutting down") }
-            guard state.open.count < connectionCountMax else {
-                return .reject(status: 503, text: "this server has \(connectionCountMax) connections, its limit")
-            }
-            state.open.insert(connection.id)
-            return nil
-        }
-        if let refusal { return refusal }
-        let decision = hooks.accept(request, connection)
-        if case .reject = decision { _ = state.withLock { $0.open.remove(connection.id) } }
-        return decision
-    }
-
-    /// Takes no more connections, and closes those that there are.
+extension ServerCore {
+    /// Accepts no more connections, and closes the existing ones.
     ///
     /// - Parameter whenEmpty: called once all are closed, perhaps at once.
     func closeAll(whenEmpty: @escaping @Sendable () -> Void) {
-        let connections = state.withLock { state in
+        let (connections, sockets, isEmpty) = state.withLock { state in
             state.isStopping = true
+            for id in state.sockets.keys { state.connections[id] = nil }
+            let sockets = Array(state.sockets.values)
+            state.sockets = [:]
             if !state.connections.isEmpty { state.whenEmpty.append(whenEmpty) }
-            return Array(state.connections.values)
+            return (Array(state.connections.values), sockets, state.connections.isEmpty)
         }
-        if connections.isEmpty { return whenEmpty() }
+        for socket in sockets { Socket.close(socket) }
+        if isEmpty { return whenEmpty() }
         for connection in connections { connection.close(code: .goingAway, reason: "the server is shutting down") }
     }
 
@@ -87,4 +181,25 @@ final class ServerCore: ConnectionAcceptor {
         let connections = state.withLock { Array($0.connections.values) }
         for connection in connections { connection.abort() }
     }
+}
+
+/// Takes a connection through its opening only to tell the peer why it is refused.
+private struct RefusingAcceptor: ConnectionAcceptor {
+    /// How many are told at a time; more are closed without a word.
+    static let countMax = 64
+    static let time = Duration.seconds(2)
+
+    let tls: TLSContext?
+    let reason: String
+    let didEnd: @Sendable () -> Void
+
+    func decide(_ request: HTTPRequest, for connection: WebSocketConnection) -> UpgradeDecision {
+        .reject(status: 503, text: reason)
+    }
+
+    func page(for request: HTTPRequest) -> HTTPResponse? { HTTPResponse(status: 503, text: reason) }
+
+    func admit(_ connection: WebSocketConnection) {}
+
+    func remove(_ connection: WebSocketConnection, refusedBecause error: TransportError?) { didEnd() }
 }

@@ -1,10 +1,10 @@
-/// What a server asks its owner. Called on event loops, which they must not block.
+/// The decisions that a server leaves to its owner. They are called on event loops and must not block.
 package struct ServerHooks: Sendable {
     /// Decides about a connection.
     package var accept: @Sendable (HTTPRequest, any MessageConnection) -> UpgradeDecision
     /// Answers a plain `GET` or `HEAD`; nil means 404.
     package var page: @Sendable (HTTPRequest) -> HTTPResponse?
-    /// Hears of connections that failed before they were open, with the peer's address; for logs.
+    /// Called when a connection fails before it is open, with the peer's address; for logs.
     package var didRefuse: @Sendable (_ peer: String, TransportError) -> Void
 
     package init(

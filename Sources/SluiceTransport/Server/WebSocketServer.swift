@@ -4,11 +4,23 @@ import Synchronization
 /// How a server listens.
 package struct WebSocketServerOptions: Hashable, Sendable {
     /// Limits and times.
-    package var connection = WebSocketOptions(openTimeout: .seconds(30))
+    package var connection = WebSocketOptions(openTimeout: .seconds(10))
     /// The certificate to show; nil for connections without TLS.
     package var tls: TLSServerConfiguration?
     /// More connections are refused with status 503.
     package var connectionCountMax = 100_000
+    /// Whether the owner says of each connection when its peer is known (``MessageConnection/admit()``). Until then the
+    /// connection is pending: it has `connection.openTimeout`, counted from its beginning, and one of few places.
+    /// Without it a connection is pending until the upgrade.
+    package var awaitsAdmission = false
+    /// The most connections that are pending at a time. A quarter is kept for addresses that have none.
+    package var pendingConnectionCountMax = 1_024
+    /// The most connections of one address (of IPv6: one network of 64 bits) that are pending at a time.
+    package var pendingConnectionCountMaxPerAddress = 256
+    /// The most connections that wait, unserved, until they may be pending. More are refused with status 503.
+    package var waitingConnectionCountMax = 10_000
+    /// A pending connection that has made no progress for so long gives its place to one that waits.
+    package var patience = Duration.seconds(1)
     /// Whether to refuse to listen where other machines reach it, whatever a name turns out to mean.
     package var isLoopbackOnly = false
 
@@ -28,14 +40,15 @@ package final class WebSocketServer: Sendable {
     ///
     /// - Parameters:
     ///   - host: a name or an address; every address of a name is listened at. Empty or `*`: all of this machine's.
-    ///   - port: 0 takes a free one.
+    ///   - port: 0 chooses a free port.
     ///   - group: serves the connections; each goes to the next loop.
     /// - Throws: when the address cannot be used, naming it, or a certificate file cannot.
     package static func listen(
         host: String, port: UInt16, options: WebSocketServerOptions = .init(), group: EventLoopGroup, hooks: ServerHooks
     ) throws(TransportError) -> WebSocketServer {
         let tls: TLSContext? = if let tls = options.tls { try TLSContext(server: tls) } else { nil }
-        let core = ServerCore(hooks: hooks, tls: tls, connectionCountMax: options.connectionCountMax)
+        let loop = group.next()
+        let core = ServerCore(hooks: hooks, tls: tls, options: options, loop: loop)
         let isAny = host.isEmpty || host == "*"
         let addresses = try SocketAddress.resolve(isAny ? "::" : host, port: port, isListening: true)
         if options.isLoopbackOnly, let other = addresses.first(where: { !$0.isLoopback }) {
@@ -43,7 +56,6 @@ package final class WebSocketServer: Sendable {
                 .invalidConfiguration,
                 "cannot listen at \(host): \(other.text) is no loopback address, and no other is allowed")
         }
-        let loop = group.next()
         var listeners: [Listener] = []
         var failure: TransportError?
         func listen(at address: SocketAddress) throws(TransportError) {
@@ -51,9 +63,7 @@ package final class WebSocketServer: Sendable {
             if let first = listeners.first { address.port = first.address.port }
             let listener = try Listener(
                 address, isDualStack: addresses.count == 1, loop: loop,
-                didAccept: { socket, peer in
-                    begin(socket, peer.text, core: core, options: options.connection, loop: group.next())
-                },
+                didAccept: { socket, peer in core.take(socket, from: peer, loop: group.next()) },
                 didFail: { core.hooks.didRefuse("listener", $0) })
             listeners.append(listener)
         }
@@ -84,21 +94,6 @@ package final class WebSocketServer: Sendable {
         self.core = core
         self.loop = loop
         self.listeners = listeners
-    }
-
-    private static func begin(
-        _ socket: Int32, _ peer: String, core: ServerCore, options: WebSocketOptions, loop: EventLoop
-    ) {
-        let connection = WebSocketConnection(
-            role: .server(core), state: .connecting, peer: peer, loop: loop, options: options, delegate: nil)
-        guard core.add(connection) else {
-            Socket.close(socket)
-            return core.hooks.didRefuse(peer, TransportError(.resourcesExhausted, "too many connections"))
-        }
-        loop.execute {
-            connection.begin()
-            connection.start(socket)
-        }
     }
 
     /// Whether a host to listen at is a loopback address, or `localhost`. Looks nothing up.

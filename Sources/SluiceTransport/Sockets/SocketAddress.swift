@@ -60,6 +60,20 @@ struct SocketAddress: Sendable {
         }
     }
 
+    /// What connections of one peer have in common.
+    var key: AddressKey {
+        withUnsafeBytes(of: storage) { bytes in
+            // Behind family, port and, with IPv6, flow label. An IPv4 address may come mapped into IPv6.
+            let isMapped =
+                family == AF_INET6 && bytes[8..<18].allSatisfy { $0 == 0 } && bytes[18] == 0xFF && bytes[19] == 0xFF
+            guard family == AF_INET6, !isMapped else {
+                let bits = bytes.loadUnaligned(fromByteOffset: isMapped ? 20 : 4, as: UInt32.self)
+                return AddressKey(bits: UInt64(bits), isIPv6: false)
+            }
+            return AddressKey(bits: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self), isIPv6: true)
+        }
+    }
+
     /// As in "127.0.0.1:80" or "[::1]:80".
     var text: String {
         var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
@@ -100,4 +114,10 @@ struct SocketAddress: Sendable {
         }
         return addresses
     }
+}
+
+/// Tells peers apart: an IPv4 address, or the network of an IPv6 address (its first 64 bits), which is one customer's.
+struct AddressKey: Hashable {
+    var bits: UInt64
+    var isIPv6: Bool
 }

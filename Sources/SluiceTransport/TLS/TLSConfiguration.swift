@@ -11,7 +11,7 @@ package struct TLSServerConfiguration: Hashable, Sendable {
     }
 }
 
-/// Whom a client believes to be the server.
+/// Which certificates a client accepts from its server.
 package enum TLSTrust: Hashable, Sendable {
     /// A certificate for this host, signed by an authority that the system trusts.
     case systemAuthorities

@@ -4,7 +4,7 @@ import Glibc
 /// Certificates and rules shared by many TLS sessions.
 final class TLSContext: @unchecked Sendable {  // OpenSSL locks; nothing changes after `init`.
     let pointer: OpaquePointer
-    /// Whom a client trusts; nil for a server.
+    /// Which certificates a client accepts; nil for a server.
     let trust: TLSTrust?
 
     private init(_ method: OpaquePointer?, trust: TLSTrust?) throws(TransportError) {

@@ -98,7 +98,7 @@ final class TLSSession {
         return nil
     }
 
-    /// Whether bytes were taken off the socket that no read has returned.
+    /// Whether OpenSSL has read bytes from the socket that no `read` has returned.
     var hasPendingInput: Bool { SSL_has_pending(session) == 1 }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Socket.ReadResult {

@@ -51,5 +51,7 @@ struct TapeAcceptor: ConnectionAcceptor {
 
     func page(for request: HTTPRequest) -> HTTPResponse? { nil }
 
+    func admit(_ connection: WebSocketConnection) {}
+
     func remove(_ connection: WebSocketConnection, refusedBecause error: TransportError?) {}
 }
