@@ -316,36 +316,3 @@ extension ConnectionMachine {
         TransportError(.timedOut, "\(peer): \(what)", isTransient: true)
     }
 }
-
-// MARK: - Questions
-
-extension ConnectionMachine {
-    var isEnded: Bool { if case .ended = state { true } else { false } }
-
-    var isPaused: Bool { if case .paused = state { true } else { false } }
-
-    /// Whether messages may be sent.
-    var isOpen: Bool {
-        switch state {
-        case .open, .paused: true
-        default: false
-        }
-    }
-
-    /// Whether bytes may be written: not before the socket is connected and TLS negotiated.
-    var mayWrite: Bool {
-        switch state {
-        case .connecting, .securing, .lingering, .ended: false
-        case .upgrading, .open, .paused, .closing, .finishing, .draining: true
-        }
-    }
-
-    var limit: Limit? {
-        switch state {
-        case .connecting, .securing, .upgrading: .opening
-        case .closing, .finishing: .closing
-        case .draining, .lingering: .lingering
-        case .open, .paused, .ended: nil
-        }
-    }
-}
