@@ -50,6 +50,7 @@ SECONDS ?= 60
 fuzz: deps
 	SWIFT="$(SWIFT)" Tools/fuzz $(SECONDS) $(TARGETS)
 
+# Prints what moved since the last run: the results stay in .build/benchmarks.json.
 bench: release
 	$(SWIFT) run -c release --skip-build Benchmarks $(ARGS)
 

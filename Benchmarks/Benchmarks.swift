@@ -17,6 +17,7 @@ import Foundation
     }
 
     private static func run(_ options: Options) async throws {
+        let comparison = try Comparison(file: options.jsonFile, isQuick: options.isQuick)
         let workbench = try Workbench(options)
         defer { workbench.removeFolder() }
         var report = Report(options)
@@ -25,6 +26,7 @@ import Foundation
             for measurement in try await row.measure(workbench) { report.add(measurement) }
         }
         print(report.table)
+        if let comparison { print(comparison.text(report.measurements)) }
         try report.write(to: options.jsonFile)
     }
 }

@@ -3,7 +3,7 @@ import Foundation
 /// The table of a whole run.
 struct Report {
     private let options: Options
-    private var measurements: [Measurement] = []
+    private(set) var measurements: [Measurement] = []
 
     init(_ options: Options) { self.options = options }
 

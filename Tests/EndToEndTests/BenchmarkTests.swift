@@ -1,0 +1,72 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The benchmarks are programs that users of the API would write: a change that breaks them shows here.
+@Suite(.timeLimit(.minutes(20))) struct BenchmarkTests {
+    private let path = URL(fileURLWithPath: Tool.path).deletingLastPathComponent().appendingPathComponent("Benchmarks")
+        .path
+
+    private struct Results: Decodable {
+        struct Entry: Decodable {
+            let row: String
+            let name: String
+            let ours: Double
+        }
+
+        let measurements: [Entry]
+    }
+
+    private func run(_ arguments: String...) async throws -> ChildProcess.Exit {
+        try await ChildProcess(path, arguments).finish()
+    }
+
+    /// What the program calls its rows: it lists them when it is asked for one that there is not.
+    private func rows() async throws -> [String] {
+        let exit = try await run("--only=none")
+        let list = try #require(exit.diagnostics.firstMatch(of: #/there are ([A-Z0-9, ]+)/#)?.1)
+        return list.split(separator: ", ").map(String.init)
+    }
+
+    @Test func everyRowRunsOnSmallData() async throws {
+        let rows = try await rows()
+        try #require(rows.count >= 9)
+        try await withFolder { folder in
+            for row in rows {
+                let file = "\(folder)/\(row).json"
+                let exit = try await run("--quick", "--runs=1", "--only=\(row)", "--json=\(file)")
+                try #require(exit.code == 0, "\(row): \(exit.diagnostics)")
+                let data = try #require(FileManager.default.contents(atPath: file))
+                let results = try JSONDecoder().decode(Results.self, from: data)
+                #expect(Set(results.measurements.map(\.row)) == [row])
+                #expect(results.measurements.allSatisfy { $0.ours >= 0 && $0.ours.isFinite })
+            }
+        }
+    }
+
+    @Test func aSecondRunSaysWhatMovedSinceTheFirst() async throws {
+        try await withFolder { folder in
+            let file = folder + "/results.json"
+            let first = try await run("--quick", "--runs=1", "--only=R14", "--json=\(file)")
+            #expect(first.code == 0 && !first.lines.contains { $0.hasPrefix("Since the run of") })
+            // As if the first had been a hundred times as fast, and had not measured fetching.
+            let text = try String(contentsOfFile: file, encoding: .utf8)
+                .replacing(#/"ratio" : [0-9.e-]+/#, with: "\"ratio\" : 100").replacing("fetch of", with: "search of")
+            try text.write(toFile: file, atomically: true, encoding: .utf8)
+            let second = try await run("--quick", "--runs=1", "--only=R14", "--json=\(file)")
+            #expect(second.code == 0)
+            #expect(second.lines.contains { $0.contains("R14 local insert") && $0.contains("ratio 100.0 -> ") })
+            #expect(second.lines.contains { $0.contains("R14 fetch of") && $0.hasSuffix(": new") })
+        }
+    }
+
+    @Test func aFileThatHoldsNoResultsIsNotOverwritten() async throws {
+        try await withFolder { folder in
+            let file = folder + "/notes.json"
+            try "mine".write(toFile: file, atomically: true, encoding: .utf8)
+            let exit = try await run("--quick", "--only=E1", "--json=\(file)")
+            #expect(exit.code == 1 && exit.diagnostics.contains("holds no results"))
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == "mine")
+        }
+    }
+}
