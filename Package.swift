@@ -105,7 +105,8 @@ let package = Package(
         .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
 
         // What several test targets need: a generator with a seed, and programs that run.
-        .target(name: "TestSupport", path: "Tests/Support", swiftSettings: settings),
+        .target(
+            name: "TestSupport", dependencies: ["SluiceModel"], path: "Tests/Support", swiftSettings: settings),
         tests("SluiceModel"),
         tests("SluiceQuery", ["SluiceModel", "CSQLite", "CAllocationCounter", "TestSupport"]),
         tests("SluiceViews", ["SluiceModel", "SluiceQuery", "TestSupport"]),
@@ -127,6 +128,7 @@ let package = Package(
             "SluiceTesting",
             [
                 "Sluice", "SluiceModel", "SluiceQuery", "SluiceServer", "SluiceStorage", "SluiceViews", "SluiceWire",
+                "TestSupport",
             ]),
         tests("SluiceCLI", ["SluiceModel", "SluiceQuery", "TestSupport"]),
         // What `make fuzz` feeds, and the inputs that every test run feeds again.

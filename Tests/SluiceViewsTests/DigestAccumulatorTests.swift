@@ -39,7 +39,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (Value.null, Value.int(0)), (.int(1), .double(1)), (.string(""), .data([])), (.list([]), .set([])),
+        (Value.null, Value.int(0)), (.int(1), .double(1)), (.double(0), .double(-0.0)), (.float(0), .float(-0.0)),
+        (.string(""), .data([])), (.list([]), .set([])),
         (.list([.string("ab"), .string("c")]), .list([.string("a"), .string("bc")])), (.bool(false), .bool(true)),
         (.link(.int(1)), .link(.string("1"))), (.string("\u{e9}"), .string("e\u{301}")),
         (.date(Timestamp(microseconds: 1)), .int(1)),
@@ -53,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (Value.double(0), Value.double(-0.0)), (.double(.nan), .double(-.nan)), (.float(.nan), .float(.signalingNaN)),
+        (Value.double(.nan), Value.double(-.nan)), (.float(.nan), .float(.signalingNaN)),
         (.decimal(Decimal(string: "1.0")!), .decimal(1)),
         (.decimal(Decimal(string: "100")!), .decimal(Decimal(string: "1e2")!)),
     ])

@@ -71,7 +71,7 @@ enum Rendering {
         case .date(let value): "date:\(value.microseconds)"
         case .uuid(let value): "uuid:" + Hexadecimal.encode(value.bytes)
         case .objectID(let value): "objectId:\(value)"
-        case .decimal(let value): "decimal:" + DecimalText.encode(value)
+        case .decimal(let value): "decimal:" + DecimalText.text(of: value)
         case .link(let key): "link:" + self.value(key.value)
         case .list(let elements): "list(" + elements.map { self.value($0) }.joined(separator: ",") + ")"
         case .set(let elements): "set(" + elements.map { self.value($0) }.joined(separator: ",") + ")"

@@ -44,7 +44,9 @@ package final class LocalWriter {
             try create(row, object, named: present)
             return
         }
-        let fields = present.filter { $0 != schema[classIndex].primaryKeyIndex && row.values[$0] != current.values[$0] }
+        let fields = present.filter {
+            $0 != schema[classIndex].primaryKeyIndex && !row.values[$0].isIdentical(to: current.values[$0])
+        }
         // Others may have this object although it differs nowhere here; naming the values makes the writer's word count.
         try update(object, fields.map { FieldOperation($0, .set(row.values[$0])) })
     }

@@ -109,10 +109,15 @@ final class StoreTransaction {
         let deltas = try order.compactMap { object -> ObjectDelta? in
             let old = olds[object] ?? nil
             let new = try storage.row(object)
-            if old == new { return nil }
+            if Self.areIdentical(old, new) { return nil }
             return ObjectDelta(object: object, old: old, new: new, authors: [])
         }
         return Outcome(delta: CommitDelta(changes: deltas, version: 0), touched: order + settled, olds: olds)
+    }
+
+    private static func areIdentical(_ old: Row?, _ new: Row?) -> Bool {
+        guard let old, let new else { return old == nil && new == nil }
+        return old.isIdentical(to: new)
     }
 
     @discardableResult

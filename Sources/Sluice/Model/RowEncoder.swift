@@ -32,7 +32,7 @@ public struct RowEncoder: Sendable {
     @usableFromInline
     mutating func put(_ column: Int, _ value: Value, isKnownPresent: Bool) {
         let position = binding.positions[column]
-        if !isKnownPresent, metadata.absent.contains(column), value == values[position] { return }
+        if !isKnownPresent, metadata.absent.contains(column), value.isIdentical(to: values[position]) { return }
         set(position: position, value)
     }
 

@@ -46,9 +46,8 @@ public struct WriteTransaction: ~Copyable {
         try body(&value)
         let after = try value.encoded(for: binding)
         let fields = after.values.indices.compactMap { property -> FieldOperation? in
-            guard !after.absent.contains(property), after.values[property] != before.values[property] else {
-                return nil
-            }
+            guard !after.absent.contains(property), !after.values[property].isIdentical(to: before.values[property])
+            else { return nil }
             return FieldOperation(property, .set(after.values[property]))
         }
         guard !fields.contains(where: { $0.property == binding.classSchema.primaryKeyIndex }) else {

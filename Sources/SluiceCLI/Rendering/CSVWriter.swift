@@ -1,8 +1,8 @@
 internal import SluiceModel
 
 /// Objects as CSV (RFC 4180, LF): a header with the properties' names, then a line each. Importing the lines into the
-/// same class gives the same values again: links are keys, collections JSON, null is empty, and text that would read as
-/// null stands in quotes.
+/// same class gives the same values again: links are keys, collections JSON, null is empty, and text or data that would
+/// read as null stands in quotes.
 struct CSVWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -31,6 +31,7 @@ struct CSVWriter {
     private mutating func write(_ value: Value) {
         switch value {
         case .null: break
+        case .data(let data) where data.isEmpty: write(field: "", inQuotes: true)
         case .string(let text), .link(.string(let text)):
             write(field: text, inQuotes: text.isEmpty || text == NullText.word)
         default: write(field: PlainText.text(of: value))

@@ -16,7 +16,7 @@ enum PlainText {
         case .date(let value): return value.description
         case .uuid(let value): return value.uuidString.lowercased()
         case .objectID(let value): return value.description
-        case .decimal(let value): return value.description
+        case .decimal(let value): return DecimalText.text(of: value)
         case .link(let key): return key.description
         case .list, .set, .map:
             var writer = JSONWriter()

@@ -38,8 +38,9 @@ struct PropertyCodec: Sendable {
     }
 
     /// The value of a cell: `NA` and empty text are null, except in quotes and where a string may not be null, where they
-    /// are text. Collections are JSON.
+    /// are text; empty text in quotes is data without bytes. Collections are JSON.
     func value(text bytes: UnsafeBufferPointer<UInt8>, isQuoted: Bool = false) throws(ConversionError) -> Value {
+        if isQuoted, bytes.isEmpty, type.container == .single, type.element == .scalar(.data) { return .data([]) }
         if NullText.matches(bytes), !(isQuoted && takesAnyText) {
             if type.isCollection { return type.zero }
             if type.isOptional { return .null }
@@ -157,6 +158,7 @@ struct PropertyCodec: Sendable {
         case .scalar(.uuid): "a uuid such as 6f1e0c9a-6a5e-4d1c-9d0a-0b8f7f1a2b3c"
         case .scalar(.objectID): "an object id of 32 hexadecimal digits"
         case .scalar(.string): "a string in UTF-8"
+        case .scalar(.decimal): "a decimal, a number of at most 38 digits and 128 places"
         case .scalar(let scalar): "of type \(scalar.rawValue)"
         }
     }
@@ -177,8 +179,8 @@ struct PropertyCodec: Sendable {
     }
 
     private static func decimal(_ bytes: UnsafeBufferPointer<UInt8>) -> Value? {
-        guard isPlainNumber(bytes), let value = Decimal(string: text(bytes)) else { return nil }
-        return .decimal(value)
+        if let value = FloatingText.notFinite(bytes), value.isNaN { return .decimal(.nan) }
+        return (try? DecimalText.parse(text(bytes))).map { .decimal($0) }
     }
 
     /// Whether these are digits, signs, points and exponents alone: no hexadecimal numbers, no words.

@@ -181,8 +181,7 @@ private enum ConstantArithmetic {
             let result = Arithmetic.apply(operation, .int(leftNumber), .int(rightNumber), as: .int)
             return LiteralSyntax(.value(result), position: left.position)
         }
-        if let leftNumber = Decimal(string: leftDigits), let rightNumber = Decimal(string: rightDigits),
-            !leftNumber.isNaN, !rightNumber.isNaN,
+        if let leftNumber = try? DecimalText.parse(leftDigits), let rightNumber = try? DecimalText.parse(rightDigits),
             case .decimal(let result) = Arithmetic.apply(
                 operation, .decimal(leftNumber), .decimal(rightNumber), as: .decimal)
         {

@@ -84,13 +84,21 @@ extension Checker {
         case .decimal:
             if digits == "nan" { return .notANumber }
             guard isFinite else { throw notFinite(digits, type, literal) }
-            guard let number = Decimal(string: digits), !number.isNaN else {
-                throw beyondRange(digits, "decimals", literal)
-            }
-            return .exact(.decimal(number))
+            return .exact(.decimal(try decimal(digits, literal)))
         default:
             guard isFinite else { throw notFinite(digits, type, literal) }
             return nil
+        }
+    }
+
+    private func decimal(_ digits: String, _ literal: LiteralSyntax) throws(QueryError) -> Decimal {
+        do throws(DecimalText.Failure) {
+            return try DecimalText.parse(digits)
+        } catch {
+            guard error == .tooManyDigits else { throw beyondRange(digits, "decimals", literal) }
+            throw QueryError(
+                .typeMismatch, "the number \(digits.prefix(40))… has more digits than a decimal, which has 38",
+                at: literal.position)
         }
     }
 

@@ -52,7 +52,7 @@ package enum Arithmetic {
         case .add: left + right
         case .subtract: left - right
         case .multiply: left * right
-        // Where numbers are stored zero has no sign.
+        // The two zeros are equal, so they divide alike.
         case .divide: right == 0 ? left / 0 : left / right
         }
     }

@@ -62,8 +62,8 @@ package enum DecimalKey {
         let exponent = Int(body[0]) << 8 + Int(body[1]) - 32_768
         let digits = body.dropFirst(2).map { ($0 < 10 ? "0" : "") + String($0) }.joined()
         let text = "\(kind == 1 ? "-" : "")0.\(digits)e\(exponent)"
-        let number = Decimal(string: text)
-        return number.flatMap { encode($0) == bytes ? $0 : nil }
+        guard let number = try? DecimalText.parse(text) else { return nil }
+        return encode(number) == bytes ? number : nil
     }
 
     /// The digits of 0.d₁d₂… without zeros at either end, and the exponent that scales it to the number's magnitude.

@@ -38,6 +38,9 @@ extension SQLBinding {
         case (.date, .integer(let value)): .date(Timestamp(microseconds: value))
         case (.float, .real(let value)): .float(Float(value))
         case (.double, .real(let value)): .double(value)
+        // A column that held integers before its property became floating-point.
+        case (.float, .integer(let value)): .float(Float(value))
+        case (.double, .integer(let value)): .double(Double(value))
         case (.float, .text): .float(.nan)
         case (.double, .text): .double(.nan)
         case (.string, .text(let value)): .string(value)

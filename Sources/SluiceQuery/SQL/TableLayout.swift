@@ -16,7 +16,8 @@ package import SluiceModel
 /// order.
 /// Its rows exist only while the owner is present.
 ///
-/// Values: bool 0 or 1; int INTEGER; float and double REAL, NaN the text `nan`; string TEXT; data BLOB; date INTEGER
+/// Values: bool 0 or 1; int INTEGER; float and double REAL in a column
+/// without affinity, which keeps the sign of zero, NaN the text `nan`; string TEXT; data BLOB; date INTEGER
 /// microseconds; uuid and objectId BLOB of 16 bytes; decimal BLOB of ``DecimalKey``; link INTEGER, the target's local
 /// row id (a ghost has one too); null NULL.
 package struct TableLayout: Sendable {
@@ -108,9 +109,9 @@ package struct TableLayout: Sendable {
         case .scalar(let type):
             switch type {
             case .bool, .int, .date: "INTEGER"
-            case .float, .double: "REAL"
             case .string: "TEXT"
-            case .data, .uuid, .objectID, .decimal: "BLOB"
+            // In a column of the type REAL SQLite stores whole numbers as integers, and so loses the sign of zero.
+            case .float, .double, .data, .uuid, .objectID, .decimal: "BLOB"
             }
         }
     }

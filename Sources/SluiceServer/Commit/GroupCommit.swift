@@ -189,6 +189,6 @@ struct GroupCommit {
 extension Row {
     /// The properties in which this differs from another state of the object.
     fileprivate func differences(from other: Row) -> PropertySet {
-        PropertySet(values.indices.filter { values[$0] != other.values[$0] })
+        PropertySet(values.indices.filter { !values[$0].isIdentical(to: other.values[$0]) })
     }
 }

@@ -84,7 +84,9 @@ final class ObservationMirror {
         let excluded = query.exclusions.excludedRootProperties
         func isSame(_ left: Row, _ right: Row) -> Bool {
             left.absent.subtracting(excluded) == right.absent.subtracting(excluded)
-                && left.values.indices.allSatisfy { excluded.contains($0) || left.values[$0] == right.values[$0] }
+                && left.values.indices.allSatisfy {
+                    excluded.contains($0) || left.values[$0].isIdentical(to: right.values[$0])
+                }
         }
         return left.count == right.count
             && zip(left, right).allSatisfy { $0.object == $1.object && isSame($0.row, $1.row) }

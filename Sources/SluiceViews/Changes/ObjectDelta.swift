@@ -33,7 +33,7 @@ package struct ObjectDelta: Sendable {
     private static func difference(_ old: [Value], _ new: [Value]) -> PropertySet {
         let common = Swift.min(old.count, new.count)
         var changed = PropertySet()
-        for index in 0..<common where old[index] != new[index] { changed.insert(index) }
+        for index in 0..<common where !old[index].isIdentical(to: new[index]) { changed.insert(index) }
         for index in common..<Swift.max(old.count, new.count) { changed.insert(index) }
         return changed
     }

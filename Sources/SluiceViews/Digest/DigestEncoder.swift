@@ -1,7 +1,8 @@
 import FoundationEssentials
 import SluiceModel
 
-/// Writes values as bytes such that equal values have equal bytes and different ones different bytes.
+/// Writes values as bytes such that identical values (``Value/isIdentical(to:)``) have equal bytes, others different
+/// ones.
 struct DigestEncoder {
     private(set) var bytes: [UInt8] = []
 
@@ -20,14 +21,14 @@ struct DigestEncoder {
         case .null: break
         case .bool(let value): bytes.append(value ? 1 : 0)
         case .int(let value): append(UInt64(bitPattern: value))
-        case .float(let value): append(UInt64(Self.normalised(value).bitPattern))
-        case .double(let value): append(Self.normalised(value).bitPattern)
+        case .float(let value): append(UInt64((value.isNaN ? .nan : value).bitPattern))
+        case .double(let value): append((value.isNaN ? .nan : value).bitPattern)
         case .string(let value): append(value)
         case .data(let value): append(value)
         case .date(let value): append(UInt64(bitPattern: value.microseconds))
         case .uuid(let value): bytes.append(contentsOf: value.bytes)
         case .objectID(let value): append(value)
-        case .decimal(let value): append(value.isNaN ? "NaN" : value.description)
+        case .decimal(let value): append(DecimalText.text(of: value))
         case .link(let key): append(key.value)
         case .list(let elements), .set(let elements):
             append(UInt64(elements.count))
@@ -48,10 +49,5 @@ struct DigestEncoder {
 
     private mutating func append(_ word: UInt64) {
         withUnsafeBytes(of: word.bigEndian) { bytes.append(contentsOf: $0) }
-    }
-
-    /// One bit pattern for each value: all NaN are one, and -0 is 0.
-    private static func normalised<Number: BinaryFloatingPoint>(_ number: Number) -> Number {
-        number.isNaN ? .nan : number == 0 ? 0 : number
     }
 }

@@ -94,9 +94,10 @@ package struct ResultList: Sendable {
 
     /// Whether two versions of an object differ in what the result shows of it.
     private func shows(_ row: Row, otherThan other: Row) -> Bool {
-        if ignored.isEmpty { return row.values != other.values || row.absent != other.absent }
         guard row.absent.subtracting(ignored) == other.absent.subtracting(ignored) else { return true }
-        return row.values.indices.contains { !ignored.contains($0) && row.values[$0] != other.values[$0] }
+        return row.values.indices.contains {
+            !ignored.contains($0) && !row.values[$0].isIdentical(to: other.values[$0])
+        }
     }
 
     private mutating func update(_ edits: [ResultEdit], isBulk: Bool) {

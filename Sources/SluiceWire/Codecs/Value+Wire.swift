@@ -53,7 +53,7 @@ extension Value: WireCodable {
             value.encode(into: &writer)
         case .decimal(let value):
             writer.byte(ValueTag.decimal)
-            writer.string(DecimalText.encode(value))
+            writer.string(DecimalText.text(of: value))
         case .link(let key):
             writer.byte(ValueTag.link)
             key.encode(into: &writer)
@@ -82,7 +82,7 @@ extension Value: WireCodable {
         case ValueTag.date: self = .date(Timestamp(microseconds: try reader.zigzag()))
         case ValueTag.uuid: self = .uuid(try reader.uuid())
         case ValueTag.objectID: self = .objectID(try ObjectID(from: &reader))
-        case ValueTag.decimal: self = .decimal(try DecimalText.decode(from: &reader))
+        case ValueTag.decimal: self = .decimal(try reader.decimal())
         case ValueTag.link: self = .link(try ObjectKey(from: &reader))
         case ValueTag.list: self = .list(try Self.elements(from: &reader))
         case ValueTag.set: self = Value(setOf: try Self.elements(from: &reader))

@@ -76,7 +76,7 @@ extension Column {
             }
         case .decimal:
             try bytes(rows, into: target, from: &reader) { (reader, count) throws(WireError) in
-                .decimal(try DecimalText.decode(try reader.text(count), reader))
+                .decimal(try reader.decimal(count))
             }
         case .uuid: try identifiers(rows, into: target, from: &reader) { .uuid($0.uuid) }
         case .objectID: try identifiers(rows, into: target, from: &reader) { .objectID($0) }

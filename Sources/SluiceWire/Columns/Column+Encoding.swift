@@ -47,7 +47,7 @@ enum Column {
                 switch column[index] {
                 case .string(let text), .link(.string(let text)): bytes.append(text)
                 case .data(let data): bytes.append(data)
-                case .decimal(let decimal): bytes.append(DecimalText.encode(decimal))
+                case .decimal(let decimal): bytes.append(DecimalText.text(of: decimal))
                 default: break
                 }
             }

@@ -1,0 +1,26 @@
+extension Value {
+    /// Whether a store that has one value need not write the other: they are equal, and zeros in them have the same
+    /// sign. Queries never tell the sign of a zero; stores, messages and exports keep it.
+    package func isIdentical(to other: Value) -> Bool {
+        switch (self, other) {
+        case (.double(let left), .double(let right)):
+            left == right ? left.sign == right.sign : left.isNaN && right.isNaN
+        case (.float(let left), .float(let right)):
+            left == right ? left.sign == right.sign : left.isNaN && right.isNaN
+        case (.list(let left), .list(let right)), (.set(let left), .set(let right)):
+            left.count == right.count && zip(left, right).allSatisfy { $0.isIdentical(to: $1) }
+        case (.map(let left), .map(let right)):
+            left == right && zip(left.entries, right.entries).allSatisfy { $0.value.isIdentical(to: $1.value) }
+        default: self == other
+        }
+    }
+}
+
+extension Row {
+    /// Whether both rows are the same version of an object, to the sign of every zero.
+    package func isIdentical(to other: Row) -> Bool {
+        key == other.key && version == other.version && absent == other.absent
+            && values.count == other.values.count
+            && zip(values, other.values).allSatisfy { $0.isIdentical(to: $1) }
+    }
+}
