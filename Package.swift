@@ -117,7 +117,9 @@ let package = Package(
         .testTarget(
             name: "SluiceTests",
             dependencies: ["Sluice", "SluiceModel", "SluiceQuery", "SluiceServer", "SluiceTesting", "SluiceViews"],
-            swiftSettings: settings + macroSettings),
+            // A fiftieth of the work at which the type checker gives up: a typed clause must need less.
+            swiftSettings: settings + macroSettings
+                + [.unsafeFlags(["-Xfrontend", "-solver-scope-threshold=20000"])]),
         tests(
             "SluiceServer",
             [
@@ -161,5 +163,9 @@ if hasMacros {
         .testTarget(
             name: "SluiceMacrosTests", dependencies: ["SluiceMacros"], swiftSettings: settings + syntaxSettings,
             linkerSettings: syntaxLinking),
+        // Models in a module as Xcode and new packages make them: everything on the main actor unless it says otherwise.
+        .testTarget(
+            name: "MainActorTests", dependencies: ["Sluice"],
+            swiftSettings: [.swiftLanguageMode(.v6), .defaultIsolation(MainActor.self)]),
     ]
 }

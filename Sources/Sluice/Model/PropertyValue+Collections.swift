@@ -1,6 +1,8 @@
 public import SluiceModel
 
 extension Optional: PropertyValue where Wrapped: PropertyElement {
+    public typealias Comparand = Wrapped.Comparand
+
     public static var propertyType: PropertyType {
         var type = Wrapped.propertyType
         type.isOptional = true

@@ -51,6 +51,8 @@ extension UUID: PrimaryKeyValue {
 }
 
 extension Decimal: PropertyElement {
+    public typealias Comparand = AnyNumber
+
     public static var propertyType: PropertyType { .scalar(.decimal) }
 
     @inlinable

@@ -25,16 +25,18 @@ extension PropertyElement where Self: FixedWidthInteger {
     }
 }
 
-extension Int: PrimaryKeyValue {}
-extension Int64: PrimaryKeyValue {}
-extension Int8: PrimaryKeyValue {}
-extension Int16: PrimaryKeyValue {}
-extension Int32: PrimaryKeyValue {}
-extension UInt8: PrimaryKeyValue {}
-extension UInt16: PrimaryKeyValue {}
-extension UInt32: PrimaryKeyValue {}
+extension Int: PrimaryKeyValue { public typealias Comparand = AnyNumber }
+extension Int64: PrimaryKeyValue { public typealias Comparand = AnyNumber }
+extension Int8: PrimaryKeyValue { public typealias Comparand = AnyNumber }
+extension Int16: PrimaryKeyValue { public typealias Comparand = AnyNumber }
+extension Int32: PrimaryKeyValue { public typealias Comparand = AnyNumber }
+extension UInt8: PrimaryKeyValue { public typealias Comparand = AnyNumber }
+extension UInt16: PrimaryKeyValue { public typealias Comparand = AnyNumber }
+extension UInt32: PrimaryKeyValue { public typealias Comparand = AnyNumber }
 
 extension Float: PropertyElement {
+    public typealias Comparand = AnyNumber
+
     public static var propertyType: PropertyType { .scalar(.float) }
 
     @inlinable
@@ -47,6 +49,8 @@ extension Float: PropertyElement {
 }
 
 extension Double: PropertyElement {
+    public typealias Comparand = AnyNumber
+
     public static var propertyType: PropertyType { .scalar(.double) }
 
     @inlinable

@@ -1,17 +1,17 @@
-public import SluiceQuery
+internal import SluiceQuery
 
 /// Refining a query by a model's properties. Costs nothing: what is wrong is thrown as `QueryError` where the results are
 /// used.
 extension Results where Element: Model {
     /// Only what also meets a condition, such as `{ $0.price < 10_000 && $0.name == "Toyota" }`.
-    public func `where`(_ condition: (Column<Element>) -> PredicateSyntax) -> Results {
-        let condition = condition(Column(Element.self))
+    public func `where`(_ condition: (Column<Element>) -> Condition) -> Results {
+        let condition = condition(Column(Element.self)).syntax
         return refined { $0.adding(condition: condition) }
     }
 
     /// What meets the condition so far, or another one.
-    public func or(_ condition: (Column<Element>) -> PredicateSyntax) -> Results {
-        let condition = condition(Column(Element.self))
+    public func or(_ condition: (Column<Element>) -> Condition) -> Results {
+        let condition = condition(Column(Element.self)).syntax
         return refined { $0.adding(alternative: condition) }
     }
 

@@ -1,51 +1,93 @@
-internal import SluiceModel
+public import SluiceModel
 internal import SluiceQuery
 
-/// Calculating with numbers: integers give integers, divided toward zero; null with anything is null.
-extension Column where Value: PropertyValue & Numeric {
+/// Any number: what a calculation with columns gives, and what all types of numbers compare with. Has no values.
+public enum AnyNumber: PropertyElement, Comparable {
+    public static var propertyType: PropertyType { .scalar(.double) }
+
+    public var propertyValue: Value { switch self {} }
+
+    public static func decode(_ value: Value, from row: borrowing RowDecoder) -> AnyNumber? { nil }
+}
+
+/// Calculating with numbers of any types, optional or not, as the query language does: integers give an integer, divided
+/// toward zero; with a decimal the result is a decimal, else a double. Null with anything is null.
+extension Column where Value: PropertyValue, Value.Comparand == AnyNumber {
     /// The sum.
-    public static func + (left: Column, right: Column) -> Column { left.calculated(.add, right.expression) }
+    public static func + <Other: PropertyValue>(left: Column, right: Column<Other>) -> Column<AnyNumber>
+    where Other.Comparand == AnyNumber {
+        calculated(left.expression, .add, right.expression)
+    }
 
     /// The sum with a constant.
-    public static func + (left: Column, right: Value) -> Column { left.calculated(.add, constant(right)) }
+    public static func + <Constant: PropertyValue>(left: Column, right: Constant) -> Column<AnyNumber>
+    where Constant.Comparand == AnyNumber {
+        calculated(left.expression, .add, .literal(LiteralSyntax(right)))
+    }
 
     /// The sum with a constant.
-    public static func + (left: Value, right: Column) -> Column { calculated(left, .add, right) }
+    public static func + <Constant: PropertyValue>(left: Constant, right: Column) -> Column<AnyNumber>
+    where Constant.Comparand == AnyNumber {
+        calculated(.literal(LiteralSyntax(left)), .add, right.expression)
+    }
 
     /// The difference.
-    public static func - (left: Column, right: Column) -> Column { left.calculated(.subtract, right.expression) }
+    public static func - <Other: PropertyValue>(left: Column, right: Column<Other>) -> Column<AnyNumber>
+    where Other.Comparand == AnyNumber {
+        calculated(left.expression, .subtract, right.expression)
+    }
 
     /// The difference from a constant.
-    public static func - (left: Column, right: Value) -> Column { left.calculated(.subtract, constant(right)) }
+    public static func - <Constant: PropertyValue>(left: Column, right: Constant) -> Column<AnyNumber>
+    where Constant.Comparand == AnyNumber {
+        calculated(left.expression, .subtract, .literal(LiteralSyntax(right)))
+    }
 
     /// The difference from a constant.
-    public static func - (left: Value, right: Column) -> Column { calculated(left, .subtract, right) }
+    public static func - <Constant: PropertyValue>(left: Constant, right: Column) -> Column<AnyNumber>
+    where Constant.Comparand == AnyNumber {
+        calculated(.literal(LiteralSyntax(left)), .subtract, right.expression)
+    }
 
     /// The product.
-    public static func * (left: Column, right: Column) -> Column { left.calculated(.multiply, right.expression) }
+    public static func * <Other: PropertyValue>(left: Column, right: Column<Other>) -> Column<AnyNumber>
+    where Other.Comparand == AnyNumber {
+        calculated(left.expression, .multiply, right.expression)
+    }
 
     /// The product with a constant.
-    public static func * (left: Column, right: Value) -> Column { left.calculated(.multiply, constant(right)) }
+    public static func * <Constant: PropertyValue>(left: Column, right: Constant) -> Column<AnyNumber>
+    where Constant.Comparand == AnyNumber {
+        calculated(left.expression, .multiply, .literal(LiteralSyntax(right)))
+    }
 
     /// The product with a constant.
-    public static func * (left: Value, right: Column) -> Column { calculated(left, .multiply, right) }
+    public static func * <Constant: PropertyValue>(left: Constant, right: Column) -> Column<AnyNumber>
+    where Constant.Comparand == AnyNumber {
+        calculated(.literal(LiteralSyntax(left)), .multiply, right.expression)
+    }
 
-    /// The quotient; null where an integer is divided by zero.
-    public static func / (left: Column, right: Column) -> Column { left.calculated(.divide, right.expression) }
+    /// The quotient; null where an integer or a decimal is divided by zero.
+    public static func / <Other: PropertyValue>(left: Column, right: Column<Other>) -> Column<AnyNumber>
+    where Other.Comparand == AnyNumber {
+        calculated(left.expression, .divide, right.expression)
+    }
 
     /// The quotient by a constant.
-    public static func / (left: Column, right: Value) -> Column { left.calculated(.divide, constant(right)) }
-
-    /// The quotient of a constant; null where an integer is divided by zero.
-    public static func / (left: Value, right: Column) -> Column { calculated(left, .divide, right) }
-
-    private func calculated(_ operation: ArithmeticOperator, _ right: ExpressionSyntax) -> Column {
-        Column(.arithmetic(ArithmeticSyntax(expression, operation, right)))
+    public static func / <Constant: PropertyValue>(left: Column, right: Constant) -> Column<AnyNumber>
+    where Constant.Comparand == AnyNumber {
+        calculated(left.expression, .divide, .literal(LiteralSyntax(right)))
     }
 
-    private static func calculated(_ left: Value, _ operation: ArithmeticOperator, _ right: Column) -> Column {
-        Column(.arithmetic(ArithmeticSyntax(constant(left), operation, right.expression)))
+    /// The quotient of a constant; null where an integer or a decimal is divided by zero.
+    public static func / <Constant: PropertyValue>(left: Constant, right: Column) -> Column<AnyNumber>
+    where Constant.Comparand == AnyNumber {
+        calculated(.literal(LiteralSyntax(left)), .divide, right.expression)
     }
 
-    private static func constant(_ value: Value) -> ExpressionSyntax { .literal(LiteralSyntax(value)) }
+    private static func calculated(
+        _ left: ExpressionSyntax, _ operation: ArithmeticOperator, _ right: ExpressionSyntax
+    ) -> Column<AnyNumber> {
+        Column<AnyNumber>(.arithmetic(ArithmeticSyntax(left, operation, right)))
+    }
 }

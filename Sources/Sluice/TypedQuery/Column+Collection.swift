@@ -1,7 +1,8 @@
-public import SluiceQuery
+internal import SluiceQuery
 
 /// A property that holds any number of elements.
 public protocol PropertyCollection<ElementValue>: PropertyValue {
+    /// The type of an element.
     associatedtype ElementValue: PropertyElement
 }
 
@@ -35,13 +36,13 @@ extension Column where Value: PropertyCollection {
     public var count: Column<Int> { Column<Int>(columnPath.appending(.operation("count"))) }
 
     /// There is no element.
-    public var isEmpty: PredicateSyntax { count == 0 }
+    public var isEmpty: Condition { count == 0 }
 
     /// Some element has this value.
-    public func contains(_ element: Value.ElementValue) -> PredicateSyntax { any.compared(.equal, element) }
+    public func contains(_ element: Value.ElementValue) -> Condition { any.compared(.equal, element) }
 
     /// Some link leads to this object.
-    public func contains<Target: Model>(_ target: Target) -> PredicateSyntax
+    public func contains<Target: Model>(_ target: Target) -> Condition
     where Value.ElementValue == Link<Target> {
         any.compared(.equal, Link(target))
     }

@@ -1,42 +1,45 @@
 internal import SluiceModel
-public import SluiceQuery
+internal import SluiceQuery
 
+/// A property and a constant of its type.
 extension Column where Value: PropertyValue {
     /// The property has this value. Null equals null.
-    public static func == (column: Column, value: Value) -> PredicateSyntax { column.compared(.equal, value) }
+    public static func == (column: Column, value: Value) -> Condition { column.compared(.equal, value) }
 
     /// The property has another value.
-    public static func != (column: Column, value: Value) -> PredicateSyntax { column.compared(.notEqual, value) }
+    public static func != (column: Column, value: Value) -> Condition { column.compared(.notEqual, value) }
 
     /// The property is less; null is not.
-    public static func < (column: Column, value: Value) -> PredicateSyntax { column.compared(.less, value) }
+    public static func < (column: Column, value: Value) -> Condition { column.compared(.less, value) }
 
     /// The property is less or equal; null is neither.
-    public static func <= (column: Column, value: Value) -> PredicateSyntax { column.compared(.lessOrEqual, value) }
+    public static func <= (column: Column, value: Value) -> Condition { column.compared(.lessOrEqual, value) }
 
     /// The property is greater; null is not.
-    public static func > (column: Column, value: Value) -> PredicateSyntax { column.compared(.greater, value) }
+    public static func > (column: Column, value: Value) -> Condition { column.compared(.greater, value) }
 
     /// The property is greater or equal; null is neither.
-    public static func >= (column: Column, value: Value) -> PredicateSyntax { column.compared(.greaterOrEqual, value) }
+    public static func >= (column: Column, value: Value) -> Condition { column.compared(.greaterOrEqual, value) }
 
     /// The property is null, which behind a link without target every property is.
-    public static func == (column: Column, value: _OptionalNilComparisonType) -> PredicateSyntax {
+    public static func == (column: Column, value: _OptionalNilComparisonType) -> Condition {
         column.compared(.equal, to: .value(.null))
     }
 
     /// The property is not null.
-    public static func != (column: Column, value: _OptionalNilComparisonType) -> PredicateSyntax {
+    public static func != (column: Column, value: _OptionalNilComparisonType) -> Condition {
         column.compared(.notEqual, to: .value(.null))
     }
 
     /// The property has one of the values.
-    public func `in`(_ values: some Sequence<Value>) -> PredicateSyntax {
+    public func `in`(_ values: some Sequence<Value>) -> Condition { isAmong(values) }
+
+    func isAmong(_ values: some Sequence<some PropertyValue>) -> Condition {
         compared(.isIn, to: .list(values.map { LiteralSyntax($0) }))
     }
 
     /// Whether the property relates so to a value.
-    func compared(_ comparison: ComparisonOperator, _ value: some PropertyValue) -> PredicateSyntax {
+    func compared(_ comparison: ComparisonOperator, _ value: some PropertyValue) -> Condition {
         switch value.propertyValue {
         case .list(let elements), .set(let elements):
             compared(
@@ -53,59 +56,68 @@ extension PropertyValue {
 extension Column {
     func compared(
         _ comparison: ComparisonOperator, to right: ExpressionSyntax, ignoringCase: Bool = false
-    ) -> PredicateSyntax {
-        .comparison(ComparisonSyntax(expression, comparison, right, ignoresCase: ignoringCase))
+    ) -> Condition {
+        Condition(.comparison(ComparisonSyntax(expression, comparison, right, ignoresCase: ignoringCase)))
     }
 }
 
-/// Two properties of one type.
+/// Two properties, of one type or of two that compare: an optional and what it wraps, two types of numbers.
 extension Column where Value: PropertyValue {
-    /// Both properties have the same value.
-    public static func == (left: Column, right: Column) -> PredicateSyntax { left.compared(.equal, right) }
+    /// Both properties have the same value. Null equals null.
+    public static func == <Other: PropertyValue>(left: Column, right: Column<Other>) -> Condition
+    where Other.Comparand == Value.Comparand {
+        left.compared(.equal, to: right.expression)
+    }
 
     /// The properties have different values.
-    public static func != (left: Column, right: Column) -> PredicateSyntax { left.compared(.notEqual, right) }
+    public static func != <Other: PropertyValue>(left: Column, right: Column<Other>) -> Condition
+    where Other.Comparand == Value.Comparand {
+        left.compared(.notEqual, to: right.expression)
+    }
 
-    /// The first property is less.
-    public static func < (left: Column, right: Column) -> PredicateSyntax { left.compared(.less, right) }
+    /// The first property is less; null is neither less nor greater.
+    public static func < <Other: PropertyValue>(left: Column, right: Column<Other>) -> Condition
+    where Other.Comparand == Value.Comparand {
+        left.compared(.less, to: right.expression)
+    }
 
-    /// The first property is less or equal.
-    public static func <= (left: Column, right: Column) -> PredicateSyntax { left.compared(.lessOrEqual, right) }
+    /// The first property is less or equal; null is neither less nor greater.
+    public static func <= <Other: PropertyValue>(left: Column, right: Column<Other>) -> Condition
+    where Other.Comparand == Value.Comparand {
+        left.compared(.lessOrEqual, to: right.expression)
+    }
 
-    /// The first property is greater.
-    public static func > (left: Column, right: Column) -> PredicateSyntax { left.compared(.greater, right) }
+    /// The first property is greater; null is neither less nor greater.
+    public static func > <Other: PropertyValue>(left: Column, right: Column<Other>) -> Condition
+    where Other.Comparand == Value.Comparand {
+        left.compared(.greater, to: right.expression)
+    }
 
-    /// The first property is greater or equal.
-    public static func >= (left: Column, right: Column) -> PredicateSyntax { left.compared(.greaterOrEqual, right) }
-
-    private func compared(_ comparison: ComparisonOperator, _ other: Column) -> PredicateSyntax {
-        compared(comparison, to: other.expression)
+    /// The first property is greater or equal; null is neither less nor greater.
+    public static func >= <Other: PropertyValue>(left: Column, right: Column<Other>) -> Condition
+    where Other.Comparand == Value.Comparand {
+        left.compared(.greaterOrEqual, to: right.expression)
     }
 }
 
 extension Column where Value: PropertyValue & Comparable {
     /// The property lies between the bounds or on one of them.
-    public func between(_ range: ClosedRange<Value>) -> PredicateSyntax {
-        compared(.between, to: .list([LiteralSyntax(range.lowerBound), LiteralSyntax(range.upperBound)]))
-    }
+    public func between(_ range: ClosedRange<Value>) -> Condition { lies(within: range) }
 }
 
 extension Column {
-    /// The property lies between the bounds or on one of them; null does not.
-    public func between<Wrapped: PropertyElement & Comparable>(
-        _ range: ClosedRange<Wrapped>
-    ) -> PredicateSyntax where Value == Wrapped? {
+    func lies<Bound: PropertyValue>(within range: ClosedRange<Bound>) -> Condition {
         compared(.between, to: .list([LiteralSyntax(range.lowerBound), LiteralSyntax(range.upperBound)]))
     }
 
     /// The link leads to this object.
-    public static func == <Target: Model>(column: Column, target: Target) -> PredicateSyntax
+    public static func == <Target: Model>(column: Column, target: Target) -> Condition
     where Value: LinkPath, Value.LinkTarget == Target {
         column.compared(.equal, to: .literal(LiteralSyntax(Link(target))))
     }
 
     /// The link leads to another object, or to none.
-    public static func != <Target: Model>(column: Column, target: Target) -> PredicateSyntax
+    public static func != <Target: Model>(column: Column, target: Target) -> Condition
     where Value: LinkPath, Value.LinkTarget == Target {
         column.compared(.notEqual, to: .literal(LiteralSyntax(Link(target))))
     }

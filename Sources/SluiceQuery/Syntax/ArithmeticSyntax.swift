@@ -1,5 +1,5 @@
 /// What is done with two numbers.
-public enum ArithmeticOperator: String, Hashable, Sendable, CaseIterable {
+package enum ArithmeticOperator: String, Hashable, Sendable, CaseIterable {
     case add = "+"
     case subtract = "-"
     case multiply = "*"
@@ -7,14 +7,14 @@ public enum ArithmeticOperator: String, Hashable, Sendable, CaseIterable {
 }
 
 /// Two numbers and what is done with them, as written.
-public struct ArithmeticSyntax: Sendable {
-    public var left: ExpressionSyntax
-    public var operation: ArithmeticOperator
-    public var right: ExpressionSyntax
+package struct ArithmeticSyntax: Sendable {
+    package var left: ExpressionSyntax
+    package var operation: ArithmeticOperator
+    package var right: ExpressionSyntax
     /// Where the operator stands in the text, in UTF-8 bytes.
-    public var position: Int?
+    package var position: Int?
 
-    public init(
+    package init(
         _ left: ExpressionSyntax, _ operation: ArithmeticOperator, _ right: ExpressionSyntax, position: Int? = nil
     ) {
         self.left = left
@@ -25,16 +25,16 @@ public struct ArithmeticSyntax: Sendable {
 }
 
 /// The number of objects in a collection that meet a condition, as written.
-public struct SubquerySyntax: Sendable {
+package struct SubquerySyntax: Sendable {
     /// A path to objects.
-    public var collection: PathSyntax
+    package var collection: PathSyntax
     /// What the condition calls an object of the collection, without the `$`.
-    public var variable: String
-    public var predicate: PredicateSyntax
+    package var variable: String
+    package var predicate: PredicateSyntax
     /// Where the subquery stands in the text, in UTF-8 bytes.
-    public var position: Int?
+    package var position: Int?
 
-    public init(
+    package init(
         _ collection: PathSyntax, _ variable: String, _ predicate: PredicateSyntax, position: Int? = nil
     ) {
         self.collection = collection

@@ -1,5 +1,5 @@
 /// How a comparison relates its two sides.
-public enum ComparisonOperator: String, Hashable, Sendable, CaseIterable {
+package enum ComparisonOperator: String, Hashable, Sendable, CaseIterable {
     case equal = "=="
     case notEqual = "!="
     case less = "<"

@@ -1,15 +1,15 @@
 /// A property, reached from the queried class through links, as written: unchecked.
-public struct PathSyntax: Sendable {
+package struct PathSyntax: Sendable {
     /// How many elements of a path through collections must pass.
-    public enum Quantifier: String, Hashable, Sendable {
+    package enum Quantifier: String, Hashable, Sendable {
         case any = "ANY"
         case all = "ALL"
         case none = "NONE"
     }
 
     /// One step of a path.
-    public struct Component: Sendable {
-        public enum Kind: Sendable {
+    package struct Component: Sendable {
+        package enum Kind: Sendable {
             case property(String)
             /// `$x`: the element that a SUBQUERY speaks of, without its `$`; first in a path.
             case variable(String)
@@ -26,33 +26,33 @@ public struct PathSyntax: Sendable {
             case named(String)
         }
 
-        public var kind: Kind
+        package var kind: Kind
         /// Where the component stands in the text, in UTF-8 bytes.
-        public var position: Int?
+        package var position: Int?
         /// Where a backlink names its class.
         var classPosition: Int?
         /// Where a backlink names its property.
         var propertyPosition: Int?
 
-        public init(_ kind: Kind, position: Int? = nil) {
+        package init(_ kind: Kind, position: Int? = nil) {
             self.kind = kind
             self.position = position
         }
     }
 
-    public var quantifier: Quantifier?
-    public var components: [Component]
+    package var quantifier: Quantifier?
+    package var components: [Component]
     /// Where the path begins in the text, its quantifier included.
-    public var position: Int?
+    package var position: Int?
 
-    public init(_ components: [Component], quantifier: Quantifier? = nil, position: Int? = nil) {
+    package init(_ components: [Component], quantifier: Quantifier? = nil, position: Int? = nil) {
         self.quantifier = quantifier
         self.components = components
         self.position = position
     }
 
     /// A path of property names, outermost first.
-    public init(_ names: String..., quantifier: Quantifier? = nil) {
+    package init(_ names: String..., quantifier: Quantifier? = nil) {
         self.init(names.map { Component(.property($0)) }, quantifier: quantifier)
     }
 }

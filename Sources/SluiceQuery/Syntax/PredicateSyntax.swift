@@ -1,7 +1,7 @@
-public import SluiceModel
+package import SluiceModel
 
 /// A condition as written, unchecked: what parsing makes of text and `where { }` makes of Swift.
-public indirect enum PredicateSyntax: Sendable {
+package indirect enum PredicateSyntax: Sendable {
     case constant(Bool)
     case comparison(ComparisonSyntax)
     case not(PredicateSyntax)
@@ -9,31 +9,31 @@ public indirect enum PredicateSyntax: Sendable {
     case or([PredicateSyntax])
 
     /// Both; chains of this stay flat.
-    public static func && (left: PredicateSyntax, right: PredicateSyntax) -> PredicateSyntax {
+    package static func && (left: PredicateSyntax, right: PredicateSyntax) -> PredicateSyntax {
         if case .and(let operands) = left { return .and(operands + [right]) }
         return .and([left, right])
     }
 
     /// Either; chains of this stay flat.
-    public static func || (left: PredicateSyntax, right: PredicateSyntax) -> PredicateSyntax {
+    package static func || (left: PredicateSyntax, right: PredicateSyntax) -> PredicateSyntax {
         if case .or(let operands) = left { return .or(operands + [right]) }
         return .or([left, right])
     }
 
-    public static prefix func ! (operand: PredicateSyntax) -> PredicateSyntax { .not(operand) }
+    package static prefix func ! (operand: PredicateSyntax) -> PredicateSyntax { .not(operand) }
 }
 
 /// Two sides and how they should relate.
-public struct ComparisonSyntax: Sendable {
-    public var left: ExpressionSyntax
-    public var comparison: ComparisonOperator
+package struct ComparisonSyntax: Sendable {
+    package var left: ExpressionSyntax
+    package var comparison: ComparisonOperator
     /// `[c]`: compare text through the folding of case.
-    public var ignoresCase: Bool
-    public var right: ExpressionSyntax
+    package var ignoresCase: Bool
+    package var right: ExpressionSyntax
     /// Where the operator stands in the text, in UTF-8 bytes.
-    public var position: Int?
+    package var position: Int?
 
-    public init(
+    package init(
         _ left: ExpressionSyntax, _ comparison: ComparisonOperator, _ right: ExpressionSyntax,
         ignoresCase: Bool = false, position: Int? = nil
     ) {
@@ -46,7 +46,7 @@ public struct ComparisonSyntax: Sendable {
 }
 
 /// One side of a comparison.
-public indirect enum ExpressionSyntax: Sendable {
+package indirect enum ExpressionSyntax: Sendable {
     case path(PathSyntax)
     case literal(LiteralSyntax)
     /// `{a, b}`, possibly after a quantifier.
@@ -56,10 +56,10 @@ public indirect enum ExpressionSyntax: Sendable {
     case subquery(SubquerySyntax)
 
     /// A constant from Swift code.
-    public static func value(_ value: Value) -> ExpressionSyntax { .literal(LiteralSyntax(.value(value))) }
+    package static func value(_ value: Value) -> ExpressionSyntax { .literal(LiteralSyntax(.value(value))) }
 
     /// Several constants from Swift code.
-    public static func values(_ values: some Sequence<Value>) -> ExpressionSyntax {
+    package static func values(_ values: some Sequence<Value>) -> ExpressionSyntax {
         .list(values.map { LiteralSyntax(.value($0)) })
     }
 
@@ -75,8 +75,8 @@ public indirect enum ExpressionSyntax: Sendable {
 }
 
 /// A constant.
-public struct LiteralSyntax: Sendable {
-    public enum Kind: Sendable {
+package struct LiteralSyntax: Sendable {
+    package enum Kind: Sendable {
         case value(Value)
         /// A decimal number as written; it takes the type of what it is compared with, without detour. In arithmetic it is
         /// an integer if it is written as one.
@@ -87,11 +87,11 @@ public struct LiteralSyntax: Sendable {
         case object(className: String, key: Value)
     }
 
-    public var kind: Kind
+    package var kind: Kind
     /// Where the constant stands in the text, in UTF-8 bytes.
-    public var position: Int?
+    package var position: Int?
 
-    public init(_ kind: Kind, position: Int? = nil) {
+    package init(_ kind: Kind, position: Int? = nil) {
         self.kind = kind
         self.position = position
     }

@@ -24,6 +24,7 @@ public struct QueryError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let repeatedSortKey = Code(description: "repeatedSortKey")
     }
 
+    /// What kind of thing was wrong, to be compared in code.
     public let code: Code
     /// What was wrong and what would be right.
     public let message: String
