@@ -2,6 +2,9 @@ internal import SwiftSyntax
 internal import SwiftSyntaxBuilder
 
 /// The source that `@Model` adds to a struct.
+///
+/// All of it is nonisolated, so that a model is one in a module whose code runs on the main actor by default, too: stores
+/// read and write values on their own queues.
 struct ModelExpansion {
     private let model: ModelDeclaration
     private let stored: [DeclaredProperty]
@@ -12,12 +15,12 @@ struct ModelExpansion {
     }
 
     var members: [DeclSyntax] {
-        [className, table, metadata] + (model.hasOwnInitializer ? [] : [memberwiseInitializer])
+        [className, table] + metadata + (model.hasOwnInitializer ? [] : [memberwiseInitializer])
             + [decodingInitializer, encode]
     }
 
     private var className: DeclSyntax {
-        "\(raw: model.access.prefix)static var className: Swift.String { \(literal: model.className) }"
+        "nonisolated \(raw: model.access.prefix)static var className: Swift.String { \(literal: model.className) }"
     }
 
     private var table: DeclSyntax {
@@ -32,17 +35,27 @@ struct ModelExpansion {
             "model.inverse(\(StringLiteralExprSyntax(content: inverse.queryName)), \\.\(inverse.name), through: \(inverse.path))"
         }
         return """
-            \(raw: model.access.prefix)static let modelDefinition: Sluice.ModelDefinition<\(raw: model.typeName)> = Sluice.ModelDefinition(\(raw: model.typeName).self) { model in
+            nonisolated \(raw: model.access.prefix)static let modelDefinition: Sluice.ModelDefinition<\(raw: model.typeName)> = Sluice.ModelDefinition(\(raw: model.typeName).self) { model in
             \(raw: (lines + inverses).joined(separator: "\n"))
             }
             """
     }
 
-    private var emptyMetadata: String { model.isKeyed ? "Sluice.ObjectMetadata.keyed" : "Sluice.ObjectMetadata()" }
-
-    private var metadata: DeclSyntax {
-        let initialValue = model.hasOwnInitializer ? " = \(emptyMetadata)" : ""
-        return "\(raw: model.access.prefix)var objectMetadata: Sluice.ObjectMetadata\(raw: initialValue)"
+    /// A keyed model's metadata is stored as a type that counts in no comparison and no encoding.
+    private var metadata: [DeclSyntax] {
+        let access = model.access.prefix
+        guard model.isKeyed else {
+            return ["nonisolated \(raw: access)var objectMetadata: Sluice.ObjectMetadata = Sluice.ObjectMetadata()"]
+        }
+        return [
+            """
+            nonisolated \(raw: access)var objectMetadata: Sluice.ObjectMetadata {
+            get { keyedMetadata.metadata }
+            set { keyedMetadata.metadata = newValue }
+            }
+            """,
+            "nonisolated private var keyedMetadata: Sluice.KeyedMetadata = Sluice.KeyedMetadata()",
+        ]
     }
 
     /// Takes every property that is as visible as the struct; those that are less keep their initial values. One of
@@ -59,8 +72,8 @@ struct ModelExpansion {
             return property.initialValue == nil ? "self.\(property.name) = nil" : nil
         }
         return """
-            \(raw: access.prefix)init(\(raw: parameters.joined(separator: ", "))) {
-            \(raw: (assignments + ["self.objectMetadata = \(emptyMetadata)"]).joined(separator: "\n"))
+            nonisolated \(raw: access.prefix)init(\(raw: parameters.joined(separator: ", "))) {
+            \(raw: assignments.joined(separator: "\n"))
             }
             """
     }
@@ -68,7 +81,7 @@ struct ModelExpansion {
     private var decodingInitializer: DeclSyntax {
         let assignments = stored.enumerated().map { "self.\($1.name) = try row.value(\($0))" }
         return """
-            \(raw: model.access.prefix)init(from row: borrowing Sluice.RowDecoder) throws {
+            nonisolated \(raw: model.access.prefix)init(from row: borrowing Sluice.RowDecoder) throws {
             \(raw: (assignments + ["self.objectMetadata = row.metadata"]).joined(separator: "\n"))
             }
             """
@@ -77,7 +90,7 @@ struct ModelExpansion {
     private var encode: DeclSyntax {
         let lines = stored.enumerated().map { "try row.set(\($0), self.\($1.name))" }
         return """
-            \(raw: model.access.prefix)func encode(to row: inout Sluice.RowEncoder) throws {
+            nonisolated \(raw: model.access.prefix)func encode(to row: inout Sluice.RowEncoder) throws {
             \(raw: lines.joined(separator: "\n"))
             }
             """

@@ -58,11 +58,11 @@ import Testing
                     static let wheels = 4
                     var label: String { vin }
 
-                    public static var className: Swift.String {
+                    nonisolated public static var className: Swift.String {
                         "Car"
                     }
 
-                    public static let modelDefinition: Sluice.ModelDefinition<Car> = Sluice.ModelDefinition(Car.self) { model in
+                    nonisolated public static let modelDefinition: Sluice.ModelDefinition<Car> = Sluice.ModelDefinition(Car.self) { model in
                         model.primaryKey("vin", \\.vin)
                         model.property("name", \\.name, default: "Toyota")
                         model.property("year", \\.year, isIndexed: true)
@@ -70,17 +70,25 @@ import Testing
                         model.property("secret", \\.secret)
                     }
 
-                    public var objectMetadata: Sluice.ObjectMetadata
+                    nonisolated public var objectMetadata: Sluice.ObjectMetadata {
+                        get {
+                            keyedMetadata.metadata
+                        }
+                        set {
+                            keyedMetadata.metadata = newValue
+                        }
+                    }
 
-                    public init(vin: String, name: Swift.String = "Toyota", year: Int? = nil) {
+                    nonisolated private var keyedMetadata: Sluice.KeyedMetadata = Sluice.KeyedMetadata()
+
+                    nonisolated public init(vin: String, name: Swift.String = "Toyota", year: Int? = nil) {
                         self.vin = vin
                         self.name = name
                         self.year = year
                         self.secret = nil
-                        self.objectMetadata = Sluice.ObjectMetadata.keyed
                     }
 
-                    public init(from row: borrowing Sluice.RowDecoder) throws {
+                    nonisolated public init(from row: borrowing Sluice.RowDecoder) throws {
                         self.vin = try row.value(0)
                         self.name = try row.value(1)
                         self.year = try row.value(2)
@@ -89,7 +97,7 @@ import Testing
                         self.objectMetadata = row.metadata
                     }
 
-                    public func encode(to row: inout Sluice.RowEncoder) throws {
+                    nonisolated public func encode(to row: inout Sluice.RowEncoder) throws {
                         try row.set(0, self.vin)
                         try row.set(1, self.name)
                         try row.set(2, self.year)
@@ -118,12 +126,12 @@ import Testing
     ]) func thePropertyIsAParameterOfItsTypeAndDefault(property: String, parameters: String) {
         let expansion = MacroExpansion("@Model struct Car {\n    \(property)\n}")
         #expect(expansion.messages.isEmpty)
-        #expect(expansion.source.contains("    init(\(parameters)) {"))
+        #expect(expansion.source.contains("nonisolated init(\(parameters)) {"))
     }
 
     @Test func aLessVisiblePropertyWithoutValueNarrowsTheInitializer() {
         let expansion = MacroExpansion("@Model public struct Car {\n    public var a = 1\n    var b: Int\n}")
-        #expect(expansion.source.contains("    init(a: Swift.Int = 1, b: Int) {"))
+        #expect(expansion.source.contains("nonisolated init(a: Swift.Int = 1, b: Int) {"))
         #expect(!expansion.source.contains("public init(a:"))
     }
 

@@ -1,5 +1,6 @@
 /// A type that leads to objects of one class: a model itself, links, and collections of links.
-public protocol LinkPath {
+public protocol LinkPath: SendableMetatype {
+    /// The model that it leads to.
     associatedtype LinkTarget: Model
 }
 

@@ -4,9 +4,15 @@
     ///
     /// Every stored property becomes a property of the class unless it is marked ``Ignored()``. A property without a type
     /// annotation takes its type from its literal.
+    ///
+    /// The struct may be `Equatable`, `Hashable` and `Codable`, written by the compiler: objects are compared and encoded by
+    /// their properties and, in a class without a primary key, their ids, see ``ObjectMetadata``. It works in modules whose
+    /// default isolation is the main actor; there an ``Inverse(_:)`` is declared `nonisolated`.
     /// - Parameter name: the class's name in schemas and queries; the struct's own name when left out.
     @attached(
-        member, names: named(className), named(modelDefinition), named(objectMetadata), named(init), named(encode))
+        member,
+        names: named(className), named(modelDefinition), named(objectMetadata), named(keyedMetadata), named(init),
+        named(encode))
     @attached(extension, conformances: Model)
     public macro Model(_ name: String? = nil) = #externalMacro(module: "SluiceMacros", type: "ModelMacro")
 
