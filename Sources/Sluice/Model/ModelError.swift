@@ -1,3 +1,5 @@
+public import SluiceModel
+
 /// Why a typed value could not be read, written or followed.
 public struct ModelError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What kind of thing was wrong. More codes may come.
@@ -24,11 +26,32 @@ public struct ModelError: Error, Hashable, Sendable, CustomStringConvertible {
     public let code: Code
     /// What was wrong, where, and what would be right. Never holds user data.
     public let message: String
+    /// The object that could not be read, where it is one.
+    public let object: Identity?
+    /// The property that could not be read, where it is one.
+    public let property: String?
+    /// The stored value that the property's Swift type cannot hold.
+    public let value: Value?
 
-    package init(_ code: Code, _ message: String) {
+    package init(
+        _ code: Code, _ message: String, object: Identity? = nil, property: String? = nil, value: Value? = nil
+    ) {
         self.code = code
         self.message = message
+        self.object = object
+        self.property = property
+        self.value = value
     }
 
     public var description: String { message }
+}
+
+extension ModelError: CustomDebugStringConvertible {
+    /// The message, and the object and the value, which are user data.
+    public var debugDescription: String {
+        var text = message
+        if let object { text += "; object: \(object)" }
+        if let value { text += "; value: \(value)" }
+        return text
+    }
 }

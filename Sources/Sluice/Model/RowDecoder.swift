@@ -64,7 +64,8 @@ public struct RowDecoder: ~Copyable {
                 throw ModelError(
                     .excluded,
                     "\(binding.classSchema.name).\(name) was excluded by the query that brought this object, and it has no default; "
-                        + "exclude something else, give it a default, or make it optional")
+                        + "exclude something else, give it a default, or make it optional",
+                    object: excluded.object, property: name)
             }
             excluded.touch(isLink: false)
         }
@@ -79,7 +80,9 @@ public struct RowDecoder: ~Copyable {
         let property = binding.classSchema.properties[positions[column]]
         return ModelError(
             .typeMismatch,
-            "\(binding.classSchema.name).\(property.name) is \(property.type) in the store, and the value there is none that \(type) can hold"
-        )
+            "\(binding.classSchema.name).\(property.name) is \(property.type) in the store, and one object's value is none "
+                + "that \(type) has; the error's object and value say which",
+            object: Identity(className: binding.classSchema.name, key: key), property: property.name,
+            value: values[positions[column]])
     }
 }

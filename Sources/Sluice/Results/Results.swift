@@ -11,11 +11,11 @@ internal import Synchronization
 public struct Results<Element: ResultElement>: Sendable {
     /// Open at least as long as results of it, or their tokens, are about.
     private let store: Store
-    private let description: QueryDescription<Element>
+    private let refinement: QueryDescription<Element>
 
     init(store: Store, description: QueryDescription<Element>) {
         self.store = store
-        self.description = description
+        refinement = description
     }
 
     package var core: StoreCore { store.core }
@@ -23,10 +23,10 @@ public struct Results<Element: ResultElement>: Sendable {
     /// Results of a query that was made from this one.
     func refined(
         _ refine: (QueryDescription<Element>) -> QueryDescription<Element>
-    ) -> Results { Results(store: store, description: refine(description)) }
+    ) -> Results { Results(store: store, description: refine(refinement)) }
 
     /// The checked query.
-    package func query() throws -> Query { try description.query(in: core.schema, inverses: core.inverses) }
+    package func query() throws -> Query { try refinement.query(in: core.schema, inverses: core.inverses) }
 
     /// The query in its canonical form, which is equal for equal queries.
     ///
@@ -38,7 +38,9 @@ public struct Results<Element: ResultElement>: Sendable {
     /// The objects that are here now, in order. Reads the disk; never waits for the server.
     ///
     /// O(results), and a sort of what matches unless an index has its order.
-    /// - Throws: `QueryError`, or ``ModelError`` when an object misses what a query excluded and nothing stands for it.
+    /// - Throws: `QueryError`; ``ModelError`` for the first object that cannot be read as its type, because a stored value is
+    ///   none of the type's, or a query excluded what nothing stands for. ``ResultsSnapshot/readable()`` of ``snapshot()``
+    ///   has the others.
     public func fetch() throws -> [Element] {
         let query = try query()
         guard query.object == nil, !query.isPartial, query.sort.isEmpty else {

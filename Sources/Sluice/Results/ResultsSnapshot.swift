@@ -21,7 +21,7 @@ public struct ResultsSnapshot<Element: ResultElement>: Sendable {
     /// The object at a position, from 0. Decodes it anew each time.
     ///
     /// - Precondition: the position is below ``count``.
-    /// - Throws: ``ModelError`` when the object misses what a query excluded and nothing stands for it.
+    /// - Throws: ``ModelError`` when this object cannot be read as its type; the others can be all the same.
     public subscript(index: Int) -> Element {
         get throws {
             precondition(index >= 0 && index < count, "index out of range")
@@ -31,9 +31,27 @@ public struct ResultsSnapshot<Element: ResultElement>: Sendable {
 
     /// All objects, in order. O(count): decodes them anew each time.
     ///
-    /// - Throws: ``ModelError`` when an object misses what a query excluded and nothing stands for it.
+    /// - Throws: ``ModelError`` for the first object that cannot be read as its type, because a stored value is none of the
+    ///   type's, or a query excluded what nothing stands for; ``readable()`` has the others.
     public func elements() throws -> [Element] {
         try core.decode(Element.self, list.visible)
+    }
+
+    /// The objects that can be read, in order, and why the others cannot: an enum's raw value that this version of the
+    /// program does not have takes its own object along and no other. O(count).
+    ///
+    /// - Throws: ``StoreError`` when the store's schema does not fit the type; nothing can be read then.
+    public func readable() throws -> (elements: [Element], errors: [ModelError]) {
+        var elements: [Element] = []
+        var errors: [ModelError] = []
+        elements.reserveCapacity(count)
+        for entry in list.visible {
+            let binding = try core.binding(of: Element.self, classIndex: entry.object.classIndex)
+            do { elements.append(try Element.decode(entry.row, binding)) } catch let error as ModelError {
+                errors.append(error)
+            }
+        }
+        return (elements, errors)
     }
 
     /// The global id of the object at a position, from 0. Decodes nothing.

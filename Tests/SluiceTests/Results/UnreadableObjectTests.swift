@@ -1,0 +1,92 @@
+import Sluice
+import SluiceTesting
+import Testing
+
+#if SLUICE_MACROS
+    @Model("Task") struct Chore {
+        @PrimaryKey var id: String
+        var state: ChoreState
+        var next: ChoreState?
+        var history: [ChoreState] = []
+        var byDay: [String: ChoreState] = [:]
+        var kinds: Set<ChoreState> = []
+    }
+
+    enum ChoreState: String, PropertyElement { case open, done }
+
+    /// A raw value that this program's enum does not have makes its own object unreadable, and no other.
+    @Suite(.timeLimit(.minutes(10))) struct UnreadableObjectTests {
+        let server: TestServer
+        let store: Store
+        let chores: Results<Chore>
+
+        init() async throws {
+            server = try TestServer()
+            store = try await server.open([Chore.self])
+            chores = store.objects(Chore.self).sorted(by: \.id)
+            try await store.write { transaction in
+                for id in ["a", "b", "c"] {
+                    let chore = Chore(
+                        id: id, state: .open, next: .done, history: [.open], byDay: ["mo": .done],
+                        kinds: [.open, .done])
+                    try transaction.insert(chore)
+                }
+            }
+        }
+
+        private func spoil(_ property: String, _ value: Value) async throws {
+            let object = Identity(className: "Task", key: .string("b"))
+            try await store.write { try $0.update(object, set: [property: value]) }
+        }
+
+        @Test func anEnumIsReadInEveryPlaceWhereAValueCanBe() throws {
+            let chore = try #require(try chores.first())
+            #expect(chore.next == .done && chore.history == [.open] && chore.byDay == ["mo": .done])
+            #expect(chore.kinds == [.open, .done])
+            let found = chores.where {
+                $0.state == .open && $0.next == .done && $0.state.in([.open]) && $0.history.contains(.open)
+                    && $0.byDay["mo"] == .done && $0.kinds.any != .done && $0.next != nil
+            }
+            #expect(try found.count() == 3)
+        }
+
+        @Test(arguments: [
+            ("state", Value.string("paused")), ("next", .string("paused")), ("history", .list([.string("paused")])),
+            ("byDay", .map(ValueMap([(key: "mo", value: .string("paused"))]))),
+            ("kinds", .set(of: [.string("paused")])),
+        ]) func anUnknownRawValueNamesObjectPropertyAndValueAndLeavesTheOthersReadable(
+            property: String, value: Value
+        ) async throws {
+            try await spoil(property, value)
+            let snapshot = try chores.snapshot()
+            #expect(snapshot.count == 3)
+            #expect(try snapshot[0].id == "a" && snapshot[2].id == "c")
+            let error = #expect(throws: ModelError.self) { try snapshot[1] }
+            #expect(error?.code == .typeMismatch)
+            #expect(error?.object == Identity(className: "Task", key: .string("b")))
+            #expect(error?.property == property && error?.value == value)
+            // The value is user data: only the description for debugging has it.
+            #expect(error?.description.contains("Task.\(property)") == true)
+            #expect(error?.description.contains("paused") == false)
+            #expect(error.map { String(reflecting: $0).contains("paused") } == true)
+            let (elements, errors) = try snapshot.readable()
+            #expect(elements.map(\.id) == ["a", "c"])
+            #expect(errors.map(\.object) == [error?.object])
+            #expect(throws: ModelError.self) { try chores.fetch() }
+            #expect("\(snapshot)".contains("unreadable"))
+        }
+
+        @Test func anObserverGetsItsEventsAndReadsTheOthers() async throws {
+            let recorder = try EventRecorder(chores)
+            try await recorder.complete()
+            try await spoil("state", .string("paused"))
+            let spoiled = try await recorder.event { $0.modifications == [1] }
+            #expect(try spoiled.results.readable().elements.map(\.id) == ["a", "c"])
+            try await spoil("state", .string("done"))
+            let mended = try await recorder.event {
+                $0.modifications == [1] && (try? $0.results.elements()) != nil
+            }
+            #expect(try mended.results.elements().map(\.state) == [.open, .done, .open])
+        }
+    }
+#endif
