@@ -1,14 +1,15 @@
 package import Dispatch
 internal import Synchronization
 
-/// Tells of refused writes, and keeps them while there is nobody to be told.
+/// Reports rejected writes, and keeps them while there is nobody to hear of them.
 package final class RejectionCenter: Sendable {
     private struct State {
-        var handlers: [@Sendable (WriteRejection) -> Void] = []
-        var untold: [WriteRejection] = []
+        var handlers: [(number: Int, handler: @Sendable (WriteRejection) -> Void)] = []
+        var unreported: [WriteRejection] = []
+        var nextNumber = 0
     }
 
-    private static let untoldCountMax = 1_000
+    private static let unreportedCountMax = 1_000
 
     private let queue: DispatchQueue
     private let state = Mutex(State())
@@ -16,25 +17,50 @@ package final class RejectionCenter: Sendable {
     /// - Parameter queue: serial; handlers are called on it.
     package init(queue: DispatchQueue) { self.queue = queue }
 
-    package func add(_ handler: @escaping @Sendable (WriteRejection) -> Void) {
-        let untold = state.withLock { state in
-            state.handlers.append(handler)
-            defer { state.untold = [] }
-            return state.untold
+    package func add(_ handler: @escaping @Sendable (WriteRejection) -> Void) -> RejectionToken {
+        let gate = DeliveryGate()
+        let gated: @Sendable (WriteRejection) -> Void = { rejection in gate.deliver { handler(rejection) } }
+        let (number, unreported) = state.withLock { state in
+            state.nextNumber += 1
+            state.handlers.append((state.nextNumber, gated))
+            defer { state.unreported = [] }
+            return (state.nextNumber, state.unreported)
         }
-        guard !untold.isEmpty else { return }
-        queue.async { for rejection in untold { handler(rejection) } }
+        if !unreported.isEmpty { queue.async { for rejection in unreported { gated(rejection) } } }
+        return RejectionToken { [weak self] in
+            self?.state.withLock { $0.handlers.removeAll { $0.number == number } }
+            gate.close()
+        }
     }
 
     package func report(_ rejection: WriteRejection) {
         let handlers = state.withLock { state in
             if state.handlers.isEmpty {
-                if state.untold.count == Self.untoldCountMax { state.untold.removeFirst() }
-                state.untold.append(rejection)
+                if state.unreported.count == Self.unreportedCountMax { state.unreported.removeFirst() }
+                state.unreported.append(rejection)
             }
-            return state.handlers
+            return state.handlers.map(\.handler)
         }
         guard !handlers.isEmpty else { return }
         queue.async { for handler in handlers { handler(rejection) } }
     }
+}
+
+/// The hold on a handler of ``Store/onWriteRejected(_:)``: the handler is called while the token lives.
+public final class RejectionToken: Sendable {
+    private let end: Mutex<(@Sendable () -> Void)?>
+
+    init(_ end: @escaping @Sendable () -> Void) { self.end = Mutex(end) }
+
+    /// Removes the handler; it is not called after this has returned, unless this is called from within it. Calling it
+    /// again does nothing.
+    public func stop() {
+        let end = end.withLock { end in
+            defer { end = nil }
+            return end
+        }
+        end?()
+    }
+
+    deinit { stop() }
 }

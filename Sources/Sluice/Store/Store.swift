@@ -178,28 +178,28 @@ public final class Store: Sendable {
         try await core.perform { try $0.purgeUnsubscribed() }
     }
 
-    /// Calls back whenever the server has refused a write, after the objects show the server's state again.
+    /// Calls back whenever the server has rejected a write, after the objects show the server's state again.
     ///
-    /// The first handler also gets what was refused before it was there: the last thousand, at most. Handlers stay until
-    /// the store is closed.
-    /// - Parameter handler: called on the serial queue of the store's callbacks.
-    public func onWriteRejected(_ handler: @escaping @Sendable (WriteRejection) -> Void) {
+    /// The first handler also gets what was rejected before it was there: the last thousand, at most.
+    /// - Parameter handler: called on the serial queue of the store's callbacks, until the token is stopped or released or
+    ///   the store is closed.
+    public func onWriteRejected(_ handler: @escaping @Sendable (WriteRejection) -> Void) -> RejectionToken {
         core.rejections.add(handler)
     }
 
-    /// What the server says about the database: JSON, whose members PROTOCOL.md describes.
+    /// How the server's database is: version, classes with counts, sessions, what happened since the server opened it.
     ///
     /// - Parameter timeout: the longest wait for a session and an answer; nil waits for ever.
     /// - Throws: ``SyncError`` when there is no session, no answer in time or no server, or the server refuses; `CancellationError`.
-    public func serverStatus(timeout: Duration? = nil) async throws -> String {
-        try await core.report(.status, timeout: timeout)
+    public func serverStatus(timeout: Duration? = nil) async throws -> ServerStatus {
+        try await core.report(.status, as: ServerStatus.self, timeout: timeout)
     }
 
-    /// The live queries of the server: JSON, whose members PROTOCOL.md describes.
+    /// The queries that clients observe on the server's database, by their canonical text.
     ///
     /// - Parameter timeout: the longest wait for a session and an answer; nil waits for ever.
     /// - Throws: as ``serverStatus(timeout:)``.
-    public func serverSubscriptions(timeout: Duration? = nil) async throws -> String {
-        try await core.report(.subscriptions, timeout: timeout)
+    public func serverSubscriptions(timeout: Duration? = nil) async throws -> [ServerSubscription] {
+        try await core.report(.subscriptions, as: [ServerSubscription].self, timeout: timeout)
     }
 }

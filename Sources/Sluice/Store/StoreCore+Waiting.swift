@@ -129,7 +129,7 @@ extension StoreCore {
     }
 
     /// Asks the server for a report.
-    func report(_ topic: ReportTopic, timeout: Duration?) async throws -> String {
+    package func report(_ topic: ReportTopic, timeout: Duration?) async throws -> String {
         try requireServer()
         let arrival = Arrival<String>()
         try await perform { engine in

@@ -1,7 +1,7 @@
 internal import SluiceWire
 
 /// What a server can be asked about itself.
-enum ReportTopic: Sendable {
+package enum ReportTopic: Sendable {
     case status
     case subscriptions
     case explain(query: String)

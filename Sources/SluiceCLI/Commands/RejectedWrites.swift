@@ -6,18 +6,20 @@ final class RejectedWrites: Sendable {
     private static let reportedMax = 20
 
     private let state = Mutex<(count: Int, reports: [String])>((0, []))
+    private let token = Mutex<RejectionToken?>(nil)
 
     /// Begins to listen to a store.
     func observe(_ store: Store) {
-        store.onWriteRejected { [self] rejection in
+        let token = store.onWriteRejected { [weak self] rejection in
             let object = rejection.object.map { "\($0.className) \($0.key): " } ?? ""
-            state.withLock { state in
+            self?.state.withLock { state in
                 state.count += 1
                 if state.reports.count < Self.reportedMax {
                     state.reports.append("\(object)\(rejection.reason.message)")
                 }
             }
         }
+        self.token.withLock { $0 = token }
     }
 
     /// - Throws: ``CommandError`` when anything was refused, after having reported what.

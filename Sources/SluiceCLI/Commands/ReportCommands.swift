@@ -18,7 +18,7 @@ struct StatusCommand: Command {
     func run() async throws {
         Signals.exitQuietly()
         let store = try await access.open()
-        try ReportPrinter.print(try await store.serverStatus(timeout: access.timeout), format: format)
+        try ReportPrinter.print(try await store.core.report(.status, timeout: access.timeout), format: format)
         await store.close()
     }
 }
@@ -41,7 +41,7 @@ struct SubscriptionsCommand: Command {
     func run() async throws {
         Signals.exitQuietly()
         let store = try await access.open()
-        try ReportPrinter.print(try await store.serverSubscriptions(timeout: access.timeout), format: format)
+        try ReportPrinter.print(try await store.core.report(.subscriptions, timeout: access.timeout), format: format)
         await store.close()
     }
 }

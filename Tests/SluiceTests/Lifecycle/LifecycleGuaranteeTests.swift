@@ -77,7 +77,7 @@ import Testing
 
         @Test func aHandlerForRefusedWritesIsCalledWithWhatWasRefused() async {
             let heard = AsyncStream.makeStream(of: WriteRejection.self)
-            alice.onWriteRejected { heard.continuation.yield($0) }
+            let token = alice.onWriteRejected { heard.continuation.yield($0) }
             alice.core.performLater { engine in
                 engine.onRejection?(
                     WriteRejection(object: nil, reason: .init(.writeRejected, "no"), refusedValues: ["n": .int(1)]))
@@ -86,6 +86,28 @@ import Testing
                 #expect(rejection.reason.code == .writeRejected && rejection.refusedValues == ["n": .int(1)])
                 break
             }
+            token.stop()
+        }
+
+        @Test func aStoppedHandlerForRejectedWritesIsNotCalledAndTheNextOneGetsWhatItMissed() async {
+            let queue = DispatchQueue(label: "test")
+            let center = RejectionCenter(queue: queue)
+            let first = Mutex<[String]>([])
+            let second = Mutex<[String]>([])
+            func reject(_ reason: String) {
+                center.report(WriteRejection(object: nil, reason: .init(.writeRejected, reason), refusedValues: [:]))
+                queue.sync {}
+            }
+            let token = center.add { rejection in first.withLock { $0.append(rejection.reason.message) } }
+            reject("a")
+            token.stop()
+            reject("b")
+            let other = center.add { rejection in second.withLock { $0.append(rejection.reason.message) } }
+            queue.sync {}
+            reject("c")
+            #expect(first.withLock { $0 } == ["a"])
+            #expect(second.withLock { $0 } == ["b", "c"])
+            other.stop()
         }
 
         @Test(arguments: ["synced", "uploaded", "connected"])

@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    /// Refused writes reach whoever listens, also who listens late.
+    /// Rejected writes reach every handler, also one that comes late.
     @Suite struct RejectionCenterTests {
         private func rejection(_ number: Int64) -> WriteRejection {
             WriteRejection(object: nil, reason: .init(.writeRejected, "no"), refusedValues: ["n": .int(number)])
@@ -129,12 +129,15 @@ import Testing
             for number in 1...1_005 { center.report(rejection(Int64(number))) }
             nonisolated(unsafe) var first: [Value?] = []
             nonisolated(unsafe) var second: [Value?] = []
-            center.add { first.append($0.refusedValues["n"]) }
-            center.add { second.append($0.refusedValues["n"]) }
+            let tokens = [
+                center.add { first.append($0.refusedValues["n"]) },
+                center.add { second.append($0.refusedValues["n"]) },
+            ]
             center.report(rejection(2_000))
             queue.sync {}
             #expect(first == (6...1_005).map { .int($0) } + [.int(2_000)])
             #expect(second == [.int(2_000)])
+            for token in tokens { token.stop() }
         }
     }
 #endif
