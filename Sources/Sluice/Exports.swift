@@ -1,4 +1,5 @@
 @_exported public import SluiceModel
 @_exported public import SluiceQuery
 @_exported public import SluiceViews
+
 @_exported public import class SluiceTransport.LoopbackNetwork

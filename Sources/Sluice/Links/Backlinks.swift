@@ -51,6 +51,11 @@ public struct Backlinks<Source: Model>: Sendable {
     }
 }
 
+extension Backlinks: CustomStringConvertible {
+    /// The class that links here, by which property, and the object that it links to.
+    public var description: String { "\(Source.className).\(property ?? "?") → \(target)" }
+}
+
 /// A property's name in a model, and which property of which class leads back to it.
 package struct InverseProperty: Sendable {
     package let name: String

@@ -17,6 +17,7 @@ extension Link: LinkElement {
 }
 
 extension Model {
+    /// A link to this object.
     public var typedLink: Link<Self> { Link(self) }
 }
 

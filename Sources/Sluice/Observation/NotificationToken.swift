@@ -56,3 +56,10 @@ public final class NotificationToken: Sendable {
         finish(Ending(stopSyncing: true, purgeLocal: purgesWhenReleased))
     }
 }
+
+extension NotificationToken: CustomStringConvertible {
+    /// Whether it observes still.
+    public var description: String {
+        "NotificationToken(\(state.withLock { $0.isStopped } ? "stopped" : "observing"))"
+    }
+}

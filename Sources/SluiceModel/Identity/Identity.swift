@@ -36,3 +36,8 @@ public struct Identity: Hashable, Sendable {
         return SHA256.truncatedID(of: bytes)
     }
 }
+
+extension Identity: CustomStringConvertible {
+    /// The class and the key: `Car(V1)`.
+    public var description: String { "\(className)(\(key))" }
+}

@@ -83,3 +83,14 @@ extension Property {
         type.isOptional || type.isCollection || type.element.isLink || defaultValue != type.zero
     }
 }
+
+extension Record: CustomStringConvertible {
+    /// The class and the values by property name, without those that a query excluded: `Car(vin: "V1", price: 9000.0)`.
+    public var description: String {
+        let values = classSchema.properties.indices.filter { !row.absent.contains($0) }.map { index in
+            "\(classSchema.properties[index].name): \(row.values[index])"
+        }
+        let id = classSchema.primaryKey == nil ? ["id \(row.key)"] : []
+        return "\(classSchema.name)(\((id + values).joined(separator: ", ")))"
+    }
+}

@@ -1,0 +1,34 @@
+internal import SluiceModel
+
+extension Change: CustomStringConvertible {
+    /// One line: where the change came from, what it did, and the state of the subscription. Shows no object.
+    ///
+    /// `remote change (create): 3 objects, 1 inserted at 2; complete`
+    public var description: String {
+        let kind = isInitial ? "first event" : remote == nil ? "local change" : "remote change"
+        let operations = remote.map { " (\($0.operations.map(\.rawValue).sorted().joined(separator: ", ")))" } ?? ""
+        let parts = [
+            "\(results.count) \(results.count == 1 ? "object" : "objects")",
+            Self.text(deletions, "deleted"), Self.text(insertions, "inserted"), Self.text(modifications, "modified"),
+            moves.isEmpty ? nil : "\(moves.count) moved",
+        ]
+        return "\(kind)\(operations): \(parts.compactMap(\.self).joined(separator: ", ")); \(subscription)"
+    }
+
+    private static func text(_ positions: [Int], _ verb: String) -> String? {
+        guard !positions.isEmpty else { return nil }
+        let shown = positions.prefix(5).map(String.init).joined(separator: ", ")
+        return "\(positions.count) \(verb) at \(shown)\(positions.count > 5 ? ", …" : "")"
+    }
+}
+
+extension SubscriptionStatus: CustomStringConvertible {
+    /// The state in a word, with the progress while the first rows come and the reason of an error.
+    public var description: String {
+        switch state {
+        case .pending, .complete: state.rawValue
+        case .bootstrapping: "bootstrapping \(Int(progress * 100)) %"
+        case .error: error.map { "error: \($0)" } ?? state.rawValue
+        }
+    }
+}

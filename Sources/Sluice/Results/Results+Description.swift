@@ -1,0 +1,18 @@
+extension Results: CustomStringConvertible {
+    /// The query in its canonical form, or what is wrong with it. Reads no object.
+    public var description: String {
+        do { return try "Results(\(canonicalText))" } catch { return "Results(\(error))" }
+    }
+}
+
+extension ResultsSnapshot: CustomStringConvertible {
+    /// How many objects, and the first ten of them on a line each. An object that cannot be read says why.
+    public var description: String {
+        let shown = 0..<Swift.min(count, 10)
+        let lines = shown.map { index in
+            do { return try "  \(self[index])" } catch { return "  unreadable: \(String(reflecting: error))" }
+        }
+        let rest = count > shown.count ? ["  … \(count - shown.count) more"] : []
+        return (["\(count) \(count == 1 ? "object" : "objects")"] + lines + rest).joined(separator: "\n")
+    }
+}
