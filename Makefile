@@ -5,7 +5,7 @@ PACKAGES := libsqlite3-dev libssl-dev liblz4-dev pkg-config
 STRICT := -Xswiftc -warnings-as-errors
 SOURCES := Package.swift Sources Tests Playground Benchmarks
 
-.PHONY: all deps build release demo test soak fuzz bench lint fmt docs clean
+.PHONY: all deps build release demo test soak fuzz bench lint fmt docs surface clean
 
 all: build
 
@@ -63,6 +63,10 @@ fmt:
 # Reference pages as a static site in .build/docs.
 docs: deps
 	Tools/build-docs
+
+# The public symbols beside docs/public-symbols.txt: what users can rely on changes only knowingly.
+surface: build
+	Tools/public-symbols
 
 clean:
 	$(SWIFT) package clean
