@@ -26,6 +26,7 @@ enum Rendering {
         case .error(let failure): "error \(failure.session)"
         case .report(let session, _, _): "report \(session)"
         case .listMembers(let session, let subscription): "listMembers \(session) \(subscription)"
+        case .digest(let check): "digest \(check.session) \(check.subscription) \(check.version) \(check.digest)"
         case .reportError(let error): "reportError \(error.session)"
         }
     }

@@ -91,7 +91,7 @@ extension SampleGenerator {
     mutating func serverMessage() -> ServerMessage {
         let session = number()
         let time = Timestamp(microseconds: integer())
-        switch below(12) {
+        switch below(13) {
         case 0:
             let limits = ServerLimits(frameLengthMax: number(), pageCreditMax: number())
             return .hello(
@@ -146,6 +146,8 @@ extension SampleGenerator {
                 .init(
                     session: session, request: number(), code: .unknownReport, message: text(),
                     position: maybe { $0.number() }))
+        case 11:
+            return .digest(.init(session: session, subscription: number(), version: number(), digest: id()))
         default: return .report(session: session, request: number(), json: data())
         }
     }

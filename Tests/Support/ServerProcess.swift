@@ -27,9 +27,18 @@ package struct ServerProcess: Sendable {
     package let address: String
     package let port: UInt16
 
-    package static func start(folder: String, port: UInt16 = 0, options: [String] = []) async throws -> ServerProcess {
+    /// - Parameter descriptorCountMax: how many files it may have open; nil for as many as the tests.
+    package static func start(
+        folder: String, port: UInt16 = 0, options: [String] = [], descriptorCountMax: Int? = nil
+    ) async throws -> ServerProcess {
         let arguments = ["serve", "--data=\(folder)", "--listen=127.0.0.1:\(port)", "--dev"] + options
-        let process = try ChildProcess(Tool.path, arguments)
+        let process =
+            if let descriptorCountMax {
+                try ChildProcess(
+                    "/bin/sh", ["-c", "ulimit -n \(descriptorCountMax); exec \"$0\" \"$@\"", Tool.path] + arguments)
+            } else {
+                try ChildProcess(Tool.path, arguments)
+            }
         do {
             let line = try await process.line(with: "listening on ")
             let address = String(line.dropFirst("listening on ".count))
@@ -54,12 +63,17 @@ package struct ServerProcess: Sendable {
 
 /// Runs a server over a folder of its own, or the one given, as long as `body` needs it.
 package func withServer<Result>(
-    folder: String? = nil, port: UInt16 = 0, options: [String] = [], _ body: (ServerProcess) async throws -> Result
+    folder: String? = nil, port: UInt16 = 0, options: [String] = [], descriptorCountMax: Int? = nil,
+    _ body: (ServerProcess) async throws -> Result
 ) async throws -> Result {
     guard let folder else {
-        return try await withFolder { try await withServer(folder: $0, port: port, options: options, body) }
+        return try await withFolder {
+            try await withServer(
+                folder: $0, port: port, options: options, descriptorCountMax: descriptorCountMax, body)
+        }
     }
-    let server = try await ServerProcess.start(folder: folder, port: port, options: options)
+    let server = try await ServerProcess.start(
+        folder: folder, port: port, options: options, descriptorCountMax: descriptorCountMax)
     do {
         let result = try await body(server)
         try await server.kill()

@@ -50,18 +50,31 @@ extension ClientEngine {
 
     /// Compares what has just been completed with the server's digests of it. What differs is fetched anew.
     func check(_ messages: [ServerMessage]) throws {
-        for case .complete(let complete) in messages {
-            guard let expected = complete.digest,
-                let interest = session.subscribed[complete.subscription],
-                interest.isComplete, storage.syncState?.version == complete.version,
-                let actual = try digest(of: interest), actual != expected
-            else { continue }
-            mismatchCount += 1
-            log?(
-                .warning, "a subscription differs from the server's and is fetched anew",
-                [("query", interest.query.hash.description), ("version", "\(complete.version)")])
-            try fetchAnew(interest, complete.subscription)
+        for case .complete(let complete) in messages where storage.syncState?.version == complete.version {
+            guard let expected = complete.digest else { continue }
+            try compare(complete.subscription, with: expected, at: complete.version)
         }
+    }
+
+    /// Compares a subscription of the running session with the server's digest of it. What differs is fetched anew.
+    ///
+    /// The server sent everything that changed the subscription before, so the versions need not be equal.
+    func check(_ check: ServerMessage.DigestCheck) throws {
+        guard !session.awaitsCatchUp, session.parts.isEmpty else { return }
+        try compare(check.subscription, with: check.digest, at: check.version)
+    }
+
+    private func compare(_ subscription: UInt64, with expected: ObjectID, at version: UInt64) throws {
+        guard let interest = session.subscribed[subscription], interest.wireID == subscription, interest.isComplete,
+            !interest.record.hasHoles, let actual = try digest(of: interest)
+        else { return }
+        checkCount += 1
+        guard actual != expected else { return }
+        mismatchCount += 1
+        log?(
+            .warning, "a subscription differs from the server's and is fetched anew",
+            [("query", interest.query.hash.description), ("version", "\(version)")])
+        try fetchAnew(interest, subscription)
     }
 
     private func fetchAnew(_ interest: Interest, _ subscription: UInt64) throws {

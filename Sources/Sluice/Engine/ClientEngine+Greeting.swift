@@ -20,8 +20,20 @@ extension ClientEngine {
                 .init(
                     session: SyncSession.number, path: name, credentials: options.credentials, identity: identity,
                     version: state?.version ?? 0, acknowledged: storage.lastSequence - UInt64(storage.outboxCount),
-                    options: options.isReadOnly ? .readOnly : [], schema: options.isReadOnly ? Schema() : schema)),
+                    options: openOptions, schema: options.isReadOnly ? Schema() : schema)),
         ])
+    }
+
+    private var openOptions: ClientMessage.Open.Options {
+        if options.isReadOnly { return .readOnly }
+        return options.isShortLived ? .shortLived : []
+    }
+
+    /// Says goodbye to the server, if all that was written here is acknowledged: a store that lives on nowhere leaves no
+    /// record. The store must be closed after.
+    func sayGoodbye() {
+        guard options.isShortLived, session.isActive, storage.outboxCount == 0 else { return }
+        send([.close(session: SyncSession.number)])
     }
 
     /// Takes in what the server speaks and how much it takes.

@@ -65,6 +65,8 @@ extension ClientEngine {
             try refused(refusal)
         case .listMembers(_, let subscription):
             try listMembers(of: subscription)
+        case .digest(let digest):
+            try check(digest)
         case .error(let failure):
             try failed(failure)
         case .report(_, let request, let json):

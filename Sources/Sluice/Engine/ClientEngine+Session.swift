@@ -59,6 +59,11 @@ extension ClientEngine {
     }
 
     func leaveSession() {
+        if session.isActive {
+            recording("how far uploads have come could not be noted") {
+                try transaction(.local) { _ in try markUploads(.through(session.sentSequence)) }
+            }
+        }
         for interest in interests.values {
             interest.wireID = nil
             if interest.record.state == .bootstrapping { pause(interest) }
@@ -125,10 +130,13 @@ extension ClientEngine {
             return abandonConnection("the server opened a session that was not asked for, or before its hello")
         }
         let identity = opened.identity
-        if opened.outcome == .reset { try forgetServer() }
+        let beginsAnew = opened.outcome == .reset || opened.outcome == .forgotten
+        if opened.outcome == .forgotten { try takeBackDoubtful() }
+        if beginsAnew { try forgetServer() }
         try transaction(.local) { _ in
             try adopt(opened.schema)
-            let version = opened.outcome == .reset ? 0 : storage.syncState?.version ?? 0
+            let version = beginsAnew ? 0 : storage.syncState?.version ?? 0
+            try markUploads(.open)
             // What this file was to the server before it only read, it may be again.
             if options.isReadOnly, opened.outcome == .resumed { return }
             try storage.setSyncState(
@@ -139,7 +147,7 @@ extension ClientEngine {
         session.phase = .active
         lastProblem = nil
         backoff.reset()
-        session.acknowledged = opened.outcome == .resumed ? opened.acknowledged : 0
+        session.acknowledged = opened.acknowledged
         session.note(opened.refusals)
         session.sentSequence = session.acknowledged
         session.digestObjectCountLeft = options.digestObjectCountMax

@@ -16,6 +16,8 @@ package final class ClientEngine {
         package var agent = "sluice-swift"
         /// Whether this store only reads: it uploads nothing, and the server keeps no record of it.
         package var isReadOnly = false
+        /// Whether the store ends with the process, so that the server need not know it any longer than that.
+        package var isShortLived = false
         /// How often an idle connection is probed.
         package var heartbeat: Duration = .seconds(60)
         package var reconnectDelay: Duration = .seconds(1)
@@ -40,7 +42,7 @@ package final class ClientEngine {
     }
 
     let storage: any ClientStorage
-    let options: Options
+    package let options: Options
     let now: () -> Timestamp
     let random: () -> UInt64
     let log: LogSink?
@@ -54,6 +56,8 @@ package final class ClientEngine {
     /// Objects whose acknowledged writes show although no image with them has come back, since no subscription that is
     /// complete has them. The store keeps the server's last image of each, for a subscription that resumes from there.
     var unconfirmed: Set<ObjectRef> = []
+    /// How often a subscription was compared with the server's digest of it.
+    package internal(set) var checkCount = 0
     /// How often a subscription turned out to differ from the server's digest of it, and was fetched anew.
     package internal(set) var mismatchCount = 0
     let hub = ObserverHub()
@@ -93,6 +97,8 @@ package final class ClientEngine {
         backoff = ReconnectBackoff(initial: options.reconnectDelay, maximum: options.reconnectDelayMax)
         try sleepAllSubscriptions()
         try findUnconfirmed()
+        // The process ended with a session open: all that is here may have been sent.
+        if try uploadMark == .open { try transaction(.local) { _ in try markUploads(.through(storage.lastSequence)) } }
     }
 
     private func findUnconfirmed() throws {

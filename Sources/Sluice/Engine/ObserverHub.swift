@@ -140,6 +140,7 @@ extension ClientEngine {
 
     /// Ends syncing and every observation, for good.
     package func close() {
+        sayGoodbye()
         handle(.stop)
         hub.removeAll()
     }

@@ -49,6 +49,7 @@ package final class StoreCore: Sendable {
             options.reconnectDelay = sync.reconnectDelay
             options.reconnectDelayMax = sync.reconnectDelayMax
             options.isReadOnly = sync.access == .readOnly
+            if case .memory = configuration.location { options.isShortLived = true }
         }
         confined = Confined(
             engine: try ClientEngine(

@@ -1,16 +1,26 @@
+internal import Dispatch
 internal import SluiceModel
 internal import Synchronization
 
-/// The databases of a server, by name. Opened when first asked for.
+/// The databases of a server, by name. Opened when first asked for, and closed when nobody has used them for a while.
 final class DatabaseDirectory: Sendable {
+    /// How often unused databases are looked for.
+    private static let sweepInterval = DispatchTimeInterval.seconds(15)
+
     private let opener: DatabaseOpener
     private let now: @Sendable () -> Timestamp
     private let workers = Mutex<[String: DatabaseWorker]>([:])
+    /// In microseconds.
+    private let idleTime: Int64
+    private let sweeping = DispatchQueue(label: "sluice.databases")
+    private let isStopped = Atomic<Bool>(false)
     /// Held until the databases are closed; nil for a server in memory.
     private let folder: Mutex<DataFolder?>
 
+    /// - Parameter idleTime: how long a database stays open without sessions, in microseconds.
     /// - Throws: ``ServerError`` when the opener's folder cannot be made or used.
-    init(_ opener: DatabaseOpener, now: @escaping @Sendable () -> Timestamp) throws {
+    init(_ opener: DatabaseOpener, idleTime: Int64, now: @escaping @Sendable () -> Timestamp) throws {
+        self.idleTime = idleTime
         self.opener = opener
         self.now = now
         folder = Mutex(try opener.folder.map { try DataFolder($0) })
@@ -24,14 +34,59 @@ final class DatabaseDirectory: Sendable {
         workers.withLock { workers in
             if let worker = workers[name] { return worker }
             let worker = DatabaseWorker(
-                name, now: now, log: opener.log, makeEngine: { [opener] in try opener.open(name) }, carryOut: carryOut)
+                name, now: now, log: opener.log, makeEngine: { [opener] in try opener.open(name) },
+                makeRoom: { [weak self] in self?.closeIdle(besides: name, then: $0) }, carryOut: carryOut)
             workers[name] = worker
             return worker
         }
     }
 
+    /// Begins to close databases that nobody uses, and to wake the others.
+    func startSweeping() {
+        sweeping.asyncAfter(deadline: .now() + Self.sweepInterval) { [weak self] in
+            guard let self, !isStopped.load(ordering: .relaxed) else { return }
+            sweep()
+            startSweeping()
+        }
+    }
+
+    /// Closes the databases that have been unused for the idle time.
+    ///
+    /// - Parameter completion: called when that is done, on any thread.
+    func sweep(then completion: @escaping @Sendable () -> Void = {}) {
+        let workers = workers.withLock { Array($0.values) }
+        for worker in workers { worker.wake() }
+        // A server in memory keeps its databases, since that is where they are.
+        guard opener.folder != nil else { return completion() }
+        let time = Timestamp(microseconds: now().microseconds - idleTime)
+        close(workers, unusedSince: time, then: completion)
+    }
+
+    /// Closes every database but one that has no sessions: file descriptors have run out.
+    private func closeIdle(besides name: String, then completion: @escaping @Sendable () -> Void) {
+        guard opener.folder != nil else { return completion() }
+        close(
+            workers.withLock { $0.values.filter { $0.name != name } }, unusedSince: Timestamp(microseconds: .max),
+            then: completion)
+    }
+
+    private func close(
+        _ workers: [DatabaseWorker], unusedSince time: Timestamp, then completion: @escaping @Sendable () -> Void
+    ) {
+        let group = DispatchGroup()
+        for worker in workers {
+            group.enter()
+            worker.closeIfIdle(unusedSince: time) { group.leave() }
+        }
+        group.notify(queue: .global(), execute: completion)
+    }
+
+    /// How many databases are open, for tests. Waits for what their queues are doing.
+    var openCount: Int { workers.withLock { Array($0.values) }.count { $0.isOpen } }
+
     /// Closes every database, after what has been asked of it is done, and lets other servers have the folder.
     func stop() {
+        isStopped.store(true, ordering: .relaxed)
         for worker in workers.withLock({ Array($0.values) }) { worker.stop() }
         folder.withLock { $0 = nil }
     }

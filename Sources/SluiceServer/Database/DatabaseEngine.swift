@@ -52,6 +52,13 @@ package final class DatabaseEngine {
         /// Versions and bytes of log that are kept for returning clients.
         package var logVersionCount: UInt64 = 1_000_000
         package var logByteCount = 256 << 20
+        /// How long, in microseconds, between digests that are sent to running sessions, and between those of one view.
+        package var digestInterval: Int64 = 1_000_000
+        package var digestRoundTime: Int64 = 60_000_000
+        /// The most members of a view whose digest is sent to running sessions.
+        package var checkedObjectCountMax = 5_000
+        /// A client that was away for so long, in microseconds, is forgotten once the log does not reach its version.
+        package var clientRetention: Int64 = 90 * 86_400_000_000
         package var server = ServerLimits()
         package var automaticIndexes = AutomaticIndexes.Limits()
 
@@ -64,6 +71,9 @@ package final class DatabaseEngine {
     package var materialize: (() throws -> any ServerStorage)?
     /// Whether nobody waits any more for what is done for a session, or, with nil, for anything. Asked while a query runs.
     package var isAbandoned: @Sendable (SessionID?) -> Bool = { _ in false }
+    /// Called when no file could be opened since there are no descriptors left; what needed one is tried again by its
+    /// client.
+    package var onTooManyFiles: () -> Void = {}
     let limits: Limits
     let log: LogSink?
     let random: () -> UInt64
@@ -86,6 +96,10 @@ package final class DatabaseEngine {
     var replays: ReplayCache
     private var uploads: [Upload] = []
     private var uploadOperationCount = 0
+    /// Short-lived clients that have closed their sessions.
+    private var departed: [UInt64] = []
+    private var expiry = ClientExpiry()
+    var rounds: DigestRounds
     var actions: [DatabaseAction] = []
     package internal(set) var statistics = DatabaseStatistics()
 
@@ -104,6 +118,7 @@ package final class DatabaseEngine {
         self.workerID = workerID
         automaticIndexes = AutomaticIndexes(limits: limits.automaticIndexes)
         turn = Turn(stepCountMax: limits.turnStepCountMax, shareMax: limits.shareStepCountMax)
+        rounds = DigestRounds(interval: limits.digestInterval, roundTime: limits.digestRoundTime)
         replays = ReplayCache(objectCountMax: 2 * limits.replayObjectCountMax)
     }
 
@@ -126,7 +141,16 @@ package final class DatabaseEngine {
             }
         }
         flush(now: now)
+        forgetDeparted()
         return takeActions()
+    }
+
+    /// Whether nobody uses the database.
+    package var isIdle: Bool { sessions.isEmpty && !hasWork && preparing == nil }
+
+    /// Notes why something failed that its client will try again.
+    func noteFailure(_ error: any Error) {
+        if (error as? StorageError)?.code == .tooManyFiles { onTooManyFiles() }
     }
 
     /// Whether ``step(now:)`` has anything to do.
@@ -157,6 +181,7 @@ package final class DatabaseEngine {
     /// returning clients.
     package func keepHouse(now: Timestamp) {
         keepIndexes(now: now)
+        expireClients(now: now)
         guard storage.version >= lastTrimmedVersion + 10_000 else { return }
         lastTrimmedVersion = storage.version
         do {
@@ -164,6 +189,29 @@ package final class DatabaseEngine {
                 keepingVersions: limits.logVersionCount, keepingBytes: limits.logByteCount, entriesMax: 20_000)
         } catch {
             log?(.error, "the log could not be trimmed", [("database", name), ("error", "\(error)")])
+        }
+    }
+
+    private func expireClients(now: Timestamp) {
+        do {
+            let count = try expiry.step(
+                storage, connected: sessions.values.compactMap(\.clientID), retention: limits.clientRetention, now: now)
+            guard count > 0 else { return }
+            log?(.info, "clients that were away for long were forgotten", [("database", name), ("count", "\(count)")])
+        } catch {
+            log?(.error, "clients could not be forgotten", [("database", name), ("error", "\(error)")])
+        }
+    }
+
+    /// Forgets short-lived clients. One that stays known for an error is forgotten with those that were away for long.
+    private func forgetDeparted() {
+        guard !departed.isEmpty else { return }
+        let clients = departed
+        departed = []
+        do {
+            try transaction { for client in clients { try storage.removeClient(client) } }
+        } catch {
+            log?(.error, "clients could not be forgotten", [("database", name), ("error", "\(error)")])
         }
     }
 
@@ -182,7 +230,7 @@ package final class DatabaseEngine {
         self.materialize = nil
     }
 
-    private func takeActions() -> [DatabaseAction] {
+    func takeActions() -> [DatabaseAction] {
         defer { actions = [] }
         return actions
     }
@@ -218,6 +266,7 @@ package final class DatabaseEngine {
             try body()
         } catch {
             log?(.error, "a request failed", [("database", name), ("error", "\(error)")])
+            noteFailure(error)
             end(session, .internalError, Self.unusable(because: error), action: .retry)
         }
     }
@@ -246,6 +295,7 @@ package final class DatabaseEngine {
             case .reportRequest(let request):
                 report(request, session: session, now: now)
             case .close:
+                if session.isShortLived, let clientID = session.clientID { departed.append(clientID) }
                 close(id)
             case .declare(_, let schema):
                 declare(schema, session: session)
@@ -303,6 +353,7 @@ package final class DatabaseEngine {
             publish(committed)
         } catch {
             log?(.error, "a group of uploads was not stored", [("database", name), ("error", "\(error)")])
+            noteFailure(error)
             for id in Set(group.map(\.session)) {
                 guard let session = sessions[id] else { continue }
                 let message = Self.sentence(

@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import SluiceModel
+internal import SluiceStorage
 internal import SluiceTransport
 internal import SluiceWire
 internal import Synchronization
@@ -13,6 +14,10 @@ final class DatabaseWorker: Sendable {
     private final class Confined: @unchecked Sendable {
         // Sound because every access goes through `queue`.
         var engine: DatabaseEngine?
+        /// When something was last asked of the engine.
+        var usedAt = Timestamp(microseconds: 0)
+        /// What has to wait until other databases are closed, since descriptors have run out.
+        var postponed: [DatabaseEvent] = []
     }
 
     private struct Waiting {
@@ -32,15 +37,18 @@ final class DatabaseWorker: Sendable {
     private let waiting = Mutex(Waiting())
     private let now: @Sendable () -> Timestamp
     private let log: LogSink?
+    private let makeRoom: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let carryOut: @Sendable ([DatabaseAction]) -> Void
 
     /// - Parameters:
     ///   - makeEngine: opens the database; called on its queue with the first session, and again with the next one after
-    ///     it failed.
+    ///     it failed or was closed.
+    ///   - makeRoom: closes other databases that nobody uses, and calls back.
     ///   - carryOut: called on the database's queue with what is to be sent.
     init(
         _ name: String, now: @escaping @Sendable () -> Timestamp, log: LogSink?,
         makeEngine: @escaping @Sendable () throws -> DatabaseEngine,
+        makeRoom: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
         carryOut: @escaping @Sendable ([DatabaseAction]) -> Void
     ) {
         self.name = name
@@ -49,6 +57,7 @@ final class DatabaseWorker: Sendable {
         aside = DispatchQueue(label: "sluice.queries.\(name)", qos: .utility)
         self.now = now
         self.log = log
+        self.makeRoom = makeRoom
         self.carryOut = carryOut
     }
 
@@ -73,23 +82,29 @@ final class DatabaseWorker: Sendable {
     }
 
     private func drain() {
-        let (events, heldBack) = waiting.withLock { waiting -> ([DatabaseEvent], [any MessageConnection]) in
+        let (taken, heldBack) = waiting.withLock { waiting -> ([DatabaseEvent], [any MessageConnection]) in
             let events = waiting.mailbox.takeTurn()
             guard !waiting.mailbox.isFull else { return (events, []) }
             defer { waiting.heldBack = [] }
             return (events, waiting.heldBack)
         }
         for connection in heldBack { connection.resumeReceiving() }
-        let engine = engine(toHandle: events)
+        let events = confined.postponed + taken
+        guard openEngine(toHandle: events) else { return }
+        let engine = confined.engine
         if let engine {
-            if !events.isEmpty { carryOut(engine.handle(events, now: now())) }
+            if !events.isEmpty {
+                confined.usedAt = now()
+                carryOut(engine.handle(events, now: now()))
+            }
             if engine.hasWork { carryOut(engine.step(now: now())) }
             runAside(engine.takePreparation())
+            carryOut(engine.checkSessions(now: now()))
             engine.keepHouse(now: now())
         }
         let goesOn = waiting.withLock { waiting in
             guard !waiting.isStopping else { return false }
-            waiting.isScheduled = !waiting.mailbox.isEmpty || engine?.hasWork == true
+            waiting.isScheduled = !waiting.mailbox.isEmpty || engine.map { $0.hasWork || $0.isMakingDigest } ?? false
             return waiting.isScheduled
         }
         if goesOn { queue.async { self.drain() } }
@@ -103,24 +118,64 @@ final class DatabaseWorker: Sendable {
         }
     }
 
-    /// The engine, made if a session asks for it; nil where there is none, and the sessions were told.
-    private func engine(toHandle events: [DatabaseEvent]) -> DatabaseEngine? {
-        if let engine = confined.engine { return engine }
+    /// Opens the database if a session asks for it. Where that fails the sessions are told.
+    ///
+    /// - Returns: false when file descriptors have run out: the events are postponed until there is room.
+    private func openEngine(toHandle events: [DatabaseEvent]) -> Bool {
+        let hasMadeRoom = !confined.postponed.isEmpty
+        confined.postponed = []
+        if confined.engine != nil { return true }
         let sessions = events.compactMap { event in
             if case .open(let id, _, _) = event { id } else { nil }
         }
-        guard !sessions.isEmpty else { return nil }
+        guard !sessions.isEmpty else { return true }
         do {
             let engine = try makeEngine()
             engine.isAbandoned = { [weak self] in self?.isAbandoned($0) ?? true }
+            engine.onTooManyFiles = { [weak self] in self?.makeRoom {} }
             confined.engine = engine
         } catch {
             log?(.error, "a database could not be opened", [("database", name), ("error", "\(error)")])
+            if !hasMadeRoom, (error as? StorageError)?.code == .tooManyFiles {
+                confined.postponed = events
+                makeRoom { [weak self] in
+                    guard let self else { return }
+                    queue.async { self.drain() }
+                }
+                return false
+            }
             let message = DatabaseEngine.sentence("the server could not open the database", because: error)
             carryOut(sessions.flatMap { Self.refusal(of: $0, message) })
         }
-        return confined.engine
+        return true
     }
+
+    /// Does what can wait and what is due by the clock, in case nothing else happens.
+    func wake() {
+        let mustSchedule = waiting.withLock { waiting in
+            guard !waiting.isStopping, !waiting.isScheduled else { return false }
+            waiting.isScheduled = true
+            return true
+        }
+        if mustSchedule { queue.async { self.drain() } }
+    }
+
+    /// Closes the database's file if it has no sessions and nothing was asked of it for a while. The next session opens it
+    /// again; it cannot come between, since all of that happens on the queue.
+    ///
+    /// - Parameter completion: called on the queue.
+    func closeIfIdle(unusedSince time: Timestamp, then completion: @escaping @Sendable () -> Void) {
+        queue.async { [self] in
+            defer { completion() }
+            guard let engine = confined.engine, engine.isIdle, confined.usedAt <= time else { return }
+            engine.close()
+            confined.engine = nil
+            log?(.debug, "a database that nobody uses was closed", [("database", name)])
+        }
+    }
+
+    /// Whether the database's file is open. Waits for what the queue is doing.
+    var isOpen: Bool { queue.sync { confined.engine != nil } }
 
     /// Whether what is done for a session is in vain: it was closed meanwhile, or the server stops.
     private func isAbandoned(_ id: SessionID?) -> Bool {

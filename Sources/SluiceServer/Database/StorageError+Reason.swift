@@ -20,6 +20,7 @@ extension StorageError {
         case .newerFormat: "it was written by a newer version"
         case .foreignFile, .notADatabase: "the file of that name is no database of a server"
         case .locked: "another server has it open"
+        case .tooManyFiles: "it has as many files open as its system allows"
         case .full: "no space is left on its disk"
         case .readOnly: "it may not be written"
         case .io: "its disk reported an error"

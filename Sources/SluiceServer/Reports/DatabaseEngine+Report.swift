@@ -42,6 +42,7 @@ extension DatabaseEngine {
                     })
             ),
             ("indexes", .array(try storage.indexes().map(Self.index))),
+            ("clients", .number(UInt64(try storage.clientCount))),
             ("sessions", .number(UInt64(sessions.count))),
             ("views", .number(UInt64(views.count))),
             ("subscriptions", .number(UInt64(sessions.values.reduce(0) { $0 + $1.subscriptions.count }))),
@@ -51,6 +52,7 @@ extension DatabaseEngine {
             ("supersededOperations", .number(statistics.supersededOperationCount)),
             ("rejectedTransactions", .number(statistics.rejectedChangesetCount)),
             ("pagesSent", .number(statistics.sentPageCount)),
+            ("digestsSent", .number(statistics.sentDigestCount)),
             (
                 "subscriptionsStarted",
                 .object([

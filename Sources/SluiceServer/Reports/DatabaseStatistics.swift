@@ -9,6 +9,7 @@ package struct DatabaseStatistics: Sendable, Hashable {
     package var rejectedChangesetCount: UInt64 = 0
     package var sentPageCount: UInt64 = 0
     package var sentBlockCount: UInt64 = 0
+    package var sentDigestCount: UInt64 = 0
     package var starts = StartCounts()
 
     mutating func note(_ group: CommittedGroup) {

@@ -52,6 +52,8 @@ public struct ServerConfiguration: Sendable {
     /// Where log lines go; nil for nowhere.
     public var log: LogSink?
 
+    /// How long a database stays open that has no sessions, in microseconds.
+    package var idleDatabaseTime: Int64 = 60_000_000
     package var now: @Sendable () -> Timestamp = { Timestamp(Date()) }
     package var random: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
 

@@ -37,7 +37,8 @@ public final class SyncServer: Sendable {
         let opener = DatabaseOpener(
             folder: configuration.dataFolder, workerID: configuration.workerID, limits: limits,
             random: configuration.random, log: configuration.log)
-        databases = try DatabaseDirectory(opener, now: configuration.now)
+        databases = try DatabaseDirectory(
+            opener, idleTime: configuration.idleDatabaseTime, now: configuration.now)
         hub = ConnectionHub(
             databases: databases, login: DevelopmentLogin(), limits: limits.server,
             queueByteCountMax: configuration.queueByteCountMax, now: configuration.now, log: configuration.log)
@@ -53,6 +54,7 @@ public final class SyncServer: Sendable {
             guard case .no = listening else {
                 throw ServerError(.invalidConfiguration, "a server is started once; make another to listen again")
             }
+            databases.startSweeping()
             do {
                 if let network = configuration.loopback {
                     try network.listen(configuration.host, hooks: hub.hooks)
@@ -99,6 +101,14 @@ public final class SyncServer: Sendable {
         }
         databases.stop()
     }
+
+    /// Closes the databases that nobody has used for a while, which otherwise happens every 15 seconds.
+    package func closeIdleDatabases() async {
+        await withCheckedContinuation { continuation in databases.sweep { continuation.resume() } }
+    }
+
+    /// How many databases are open. Waits for what they are doing.
+    package var openDatabaseCount: Int { databases.openCount }
 
     /// How many clients are connected.
     public var connectionCount: Int { hub.connectionCount }

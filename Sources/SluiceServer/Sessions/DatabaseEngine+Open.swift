@@ -18,8 +18,10 @@ extension DatabaseEngine {
             }
             let session = ServerSession(
                 id: id, user: user, clientID: isReadOnly ? nil : client.record.id,
-                pageCredit: limits.server.pageCreditMax, unconfirmedNonce: isReadOnly ? nil : client.offer,
-                receivedSequence: client.record.sequence)
+                isShortLived: open.options.contains(.shortLived), pageCredit: limits.server.pageCreditMax,
+                unconfirmedNonce: isReadOnly ? nil : client.offer,
+                // A client whose history was undone goes on with the numbers that it has.
+                receivedSequence: client.outcome == .resumed ? client.record.sequence : 0)
             add(session)
             let identity = ClientIdentity(
                 databaseID: storage.databaseID, epoch: storage.epoch, clientID: client.record.id, nonce: client.offer)
@@ -34,6 +36,7 @@ extension DatabaseEngine {
             refuse(id, code, error.message, action: .stop)
         } catch {
             log?(.error, "a session could not be opened", [("database", name), ("error", "\(error)")])
+            noteFailure(error)
             refuse(id, .internalError, Self.unusable(because: error), action: .retry)
         }
     }
@@ -64,27 +67,36 @@ extension DatabaseEngine {
     }
 
     private func identify(_ open: ClientMessage.Open, user: User, now: Timestamp) throws -> Identified {
-        var outcome = ServerMessage.OpenOutcome.created
-        if let identity = open.identity {
-            outcome = .reset
-            let isOurs = knows(identity, at: open.version)
+        guard let identity = open.identity else { return try makeClient(user, .created, now: now) }
+        guard identity.databaseID == storage.databaseID else { return try makeClient(user, .reset, now: now) }
+        let isInHistory = storage.reaches(open.version, inEpoch: identity.epoch)
+        guard var record = try storage.client(identity.clientID) else {
             // A reader that begins to write has the objects, and needs an identity.
-            if isOurs, identity.clientID == 0 { outcome = .copied }
-            if isOurs, var record = try storage.client(identity.clientID) {
-                outcome = .copied
-                if identity.nonce == record.nonce || identity.nonce == next(after: record.nonce, record.id) {
-                    try transaction {
-                        record.nonce = identity.nonce
-                        try storage.update(record)
-                        try storage.dropRefusals(of: record.id, through: open.acknowledged)
-                    }
-                    let offer = next(after: record.nonce, record.id)
-                    return Identified(record: record, offer: offer, outcome: .resumed)
-                }
-            }
+            if identity.clientID == 0 { return try makeClient(user, isInHistory ? .copied : .reset, now: now) }
+            return try makeClient(user, try storage.hasGivenID(identity.clientID) ? .forgotten : .reset, now: now)
         }
+        guard identity.nonce == record.nonce || identity.nonce == next(after: record.nonce, record.id) else {
+            return try makeClient(user, isInHistory ? .copied : .reset, now: now)
+        }
+        guard isInHistory else { return try makeClient(user, .reset, accepted: record.sequence, now: now) }
+        try transaction {
+            record.nonce = identity.nonce
+            record.version = open.version
+            record.seenAt = now
+            try storage.update(record)
+            try storage.dropRefusals(of: record.id, through: open.acknowledged)
+        }
+        return Identified(record: record, offer: next(after: record.nonce, record.id), outcome: .resumed)
+    }
+
+    /// - Parameter sequence: the last upload that counts as accepted from it.
+    private func makeClient(
+        _ user: User, _ outcome: ServerMessage.OpenOutcome, accepted sequence: UInt64 = 0, now: Timestamp
+    ) throws -> Identified {
         let record = try transaction {
-            try storage.makeClient(userID: user.id, nonce: ObjectID(high: random(), low: random()), createdAt: now)
+            try storage.makeClient(
+                userID: user.id, nonce: ObjectID(high: random(), low: random()), sequence: sequence,
+                createdAt: now)
         }
         return Identified(record: record, offer: next(after: record.nonce, record.id), outcome: outcome)
     }

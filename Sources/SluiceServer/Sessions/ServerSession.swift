@@ -7,6 +7,8 @@ final class ServerSession {
     let user: User
     /// Nil in a read-only session.
     let clientID: UInt64?
+    /// Whether the client is forgotten when it closes the session.
+    let isShortLived: Bool
     var subscriptions: [UInt64: ViewSubscription] = [:]
     var lastSubscription: UInt64 = 0
     /// How many more pages may travel before the client has applied earlier ones.
@@ -27,12 +29,14 @@ final class ServerSession {
     var lastTimestamp = HybridTimestamp(microseconds: .min)
 
     init(
-        id: SessionID, user: User, clientID: UInt64?, pageCredit: UInt64, unconfirmedNonce: ObjectID?,
+        id: SessionID, user: User, clientID: UInt64?, isShortLived: Bool, pageCredit: UInt64,
+        unconfirmedNonce: ObjectID?,
         receivedSequence: UInt64
     ) {
         self.id = id
         self.user = user
         self.clientID = clientID
+        self.isShortLived = isShortLived
         self.pageCredit = pageCredit
         self.unconfirmedNonce = unconfirmedNonce
         self.receivedSequence = receivedSequence

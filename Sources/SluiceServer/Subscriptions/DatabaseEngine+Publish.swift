@@ -19,7 +19,7 @@ extension DatabaseEngine {
                     try live.apply(group.delta, in: storage, before: before)
                 }
                 guard let delta else { continue }
-                view.digest = nil
+                view.noteChange()
                 try distribute(delta, of: view, group: group, to: &concerned, sharing: &encoded)
             } catch {
                 giveUp(view, because: error)

@@ -54,6 +54,7 @@ extension StorageError {
         case EACCES, EPERM, EROFS:
             StorageError(
                 .readOnly, "\(path): \(what) failed: \(reason); check the permissions of the file and its folder")
+        case EMFILE, ENFILE: .tooManyFiles(code, path: path)
         case ENOENT, ENOTDIR:
             StorageError(.io, "\(path): \(what) failed: \(reason); check that its folder exists")
         default: StorageError(.io, "\(path): \(what) failed: \(reason)")

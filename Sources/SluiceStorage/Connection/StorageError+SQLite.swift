@@ -22,6 +22,8 @@ extension StorageError {
             error(.full, "no space is left; free some and try again")
         case SQLITE_IOERR:
             error(.io, "the disk reported an error")
+        case SQLITE_CANTOPEN where descriptorError != 0:
+            .tooManyFiles(descriptorError, path: file)
         case SQLITE_CANTOPEN:
             error(.io, "the file cannot be opened; check that its folder exists and may be entered")
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:

@@ -20,6 +20,8 @@ public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let full = Code(description: "full")
         /// Reading or writing the file failed.
         public static let io = Code(description: "io")
+        /// The process, or the system, has as many files open as it may.
+        public static let tooManyFiles = Code(description: "tooManyFiles")
         /// The file or its folder cannot be written.
         public static let readOnly = Code(description: "readOnly")
         /// A write contradicts what is stored: a key that exists already, say.

@@ -12,9 +12,12 @@ package struct ClientRecord: Hashable, Sendable {
     /// The last version it is known to have.
     package var version: UInt64
     package var createdAt: Timestamp
+    /// When it was last known to be here.
+    package var seenAt: Timestamp
 
     package init(
-        id: UInt64, userID: String?, nonce: ObjectID, sequence: UInt64 = 0, version: UInt64 = 0, createdAt: Timestamp
+        id: UInt64, userID: String?, nonce: ObjectID, sequence: UInt64 = 0, version: UInt64 = 0, createdAt: Timestamp,
+        seenAt: Timestamp? = nil
     ) {
         self.id = id
         self.userID = userID
@@ -22,5 +25,6 @@ package struct ClientRecord: Hashable, Sendable {
         self.sequence = sequence
         self.version = version
         self.createdAt = createdAt
+        self.seenAt = seenAt ?? createdAt
     }
 }

@@ -1,21 +1,27 @@
 package import SluiceModel
 
 extension SQLiteServerStorage {
-    package func makeClient(userID: String?, nonce: ObjectID, createdAt: Timestamp) throws -> ClientRecord {
+    package func makeClient(
+        userID: String?, nonce: ObjectID, sequence: UInt64, createdAt: Timestamp
+    ) throws -> ClientRecord {
         try requireTransaction()
-        let sql = "INSERT INTO _clients (user, nonce, sequence, version, created) VALUES (?, ?, 0, 0, ?) RETURNING id"
+        let sql = """
+            INSERT INTO _clients (user, nonce, sequence, version, created, seen) VALUES (?, ?, ?, 0, ?, ?) RETURNING id
+            """
         let id = try connection.withStatement(sql) { statement in
             statement.bind(1, userID)
             statement.bind(2, nonce)
-            statement.bind(3, createdAt.microseconds)
+            statement.bind(3, Int64(bitPattern: sequence))
+            statement.bind(4, createdAt.microseconds)
+            statement.bind(5, createdAt.microseconds)
             _ = try statement.step()
             return UInt64(statement.int(0))
         }
-        return ClientRecord(id: id, userID: userID, nonce: nonce, createdAt: createdAt)
+        return ClientRecord(id: id, userID: userID, nonce: nonce, sequence: sequence, createdAt: createdAt)
     }
 
     package func client(_ id: UInt64) throws -> ClientRecord? {
-        let sql = "SELECT user, nonce, sequence, version, created FROM _clients WHERE id = ?"
+        let sql = "SELECT user, nonce, sequence, version, created, seen FROM _clients WHERE id = ?"
         return try connection.withStatement(sql) { statement in
             statement.bind(1, Int64(bitPattern: id))
             guard try statement.step() else { return nil }
@@ -25,23 +31,88 @@ extension SQLiteServerStorage {
             return ClientRecord(
                 id: id, userID: statement.isNull(0) ? nil : statement.string(0), nonce: nonce,
                 sequence: UInt64(bitPattern: statement.int(2)), version: UInt64(bitPattern: statement.int(3)),
-                createdAt: Timestamp(microseconds: statement.int(4)))
+                createdAt: Timestamp(microseconds: statement.int(4)), seenAt: Timestamp(microseconds: statement.int(5)))
         }
     }
 
     package func update(_ client: ClientRecord) throws {
         try requireTransaction()
-        let sql = "UPDATE _clients SET user = ?, nonce = ?, sequence = ?, version = ?, created = ? WHERE id = ?"
+        let sql = """
+            UPDATE _clients SET user = ?, nonce = ?, sequence = ?, version = ?, created = ?, seen = ? WHERE id = ?
+            """
         try connection.withStatement(sql) { statement in
             statement.bind(1, client.userID)
             statement.bind(2, client.nonce)
             statement.bind(3, Int64(bitPattern: client.sequence))
             statement.bind(4, Int64(bitPattern: client.version))
             statement.bind(5, client.createdAt.microseconds)
-            statement.bind(6, Int64(bitPattern: client.id))
+            statement.bind(6, client.seenAt.microseconds)
+            statement.bind(7, Int64(bitPattern: client.id))
             try statement.run()
         }
         try requireClient(client.id)
+    }
+
+    package func removeClient(_ id: UInt64) throws {
+        try requireTransaction()
+        for sql in ["DELETE FROM _refusals WHERE client = ?", "DELETE FROM _clients WHERE id = ?"] {
+            try connection.withStatement(sql) { statement in
+                statement.bind(1, Int64(bitPattern: id))
+                try statement.run()
+            }
+        }
+    }
+
+    package func hasGivenID(_ id: UInt64) throws -> Bool {
+        guard let last = try connection.integer("SELECT seq FROM sqlite_sequence WHERE name = '_clients'") else {
+            return false
+        }
+        return id > 0 && id <= UInt64(last)
+    }
+
+    package var clientCount: Int {
+        get throws { Int(try connection.integer("SELECT count(*) FROM _clients") ?? 0) }
+    }
+
+    package func noteSeen(_ clients: [UInt64], at time: Timestamp) throws {
+        try requireTransaction()
+        try connection.withStatement("UPDATE _clients SET seen = ?, version = ? WHERE id = ?") { statement in
+            for client in clients {
+                statement.bind(1, time.microseconds)
+                statement.bind(2, Int64(version))
+                statement.bind(3, Int64(bitPattern: client))
+                try statement.run()
+            }
+        }
+    }
+
+    package func forgetClients(
+        lastSeenBefore time: Timestamp, after id: UInt64, countMax: Int
+    ) throws -> (count: Int, next: UInt64?) {
+        var forgotten: [UInt64] = []
+        var last: UInt64 = 0
+        var count = 0
+        let sql = "SELECT id, seen, version, sequence FROM _clients WHERE id > ? ORDER BY id LIMIT ?"
+        try connection.withStatement(sql) { statement in
+            statement.bind(1, Int64(bitPattern: id))
+            statement.bind(2, Int64(countMax))
+            while try statement.step() {
+                count += 1
+                last = UInt64(bitPattern: statement.int(0))
+                let isOutOfReach = UInt64(bitPattern: statement.int(2)) < logStart || statement.int(3) == 0
+                if statement.int(1) < time.microseconds, isOutOfReach { forgotten.append(last) }
+            }
+        }
+        for client in forgotten { try removeClient(client) }
+        return (forgotten.count, count == countMax ? last : nil)
+    }
+
+    /// Databases of earlier versions did not say when a client was last here: they count from its creation.
+    static func addSeenTime(on connection: SQLiteConnection) throws {
+        let sql = "SELECT 1 FROM pragma_table_info('_clients') WHERE name = 'seen'"
+        guard try connection.integer(sql) == nil else { return }
+        try connection.execute("ALTER TABLE _clients ADD COLUMN seen INTEGER NOT NULL DEFAULT 0")
+        try connection.execute("UPDATE _clients SET seen = created")
     }
 
     package func setClientProgress(_ id: UInt64, sequence: UInt64) throws {

@@ -8,7 +8,7 @@ struct Epoch: Hashable {
 
 extension SQLiteServerStorage {
     /// Clients that were last here longer ago than this many epochs begin anew.
-    private static let epochCountMax = 4_096
+    private static let epochCountMax = 65_536
 
     package var epoch: UInt64 { epochs.last?.id ?? 0 }
 

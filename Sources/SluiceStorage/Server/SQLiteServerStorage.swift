@@ -61,6 +61,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         if try connection.integer("SELECT 1 FROM sqlite_master WHERE name = '_epochs'") == nil {
             try Self.makeEpochs(on: connection)
         }
+        try Self.addSeenTime(on: connection)
         epochs = try storedEpochs()
     }
 
@@ -73,7 +74,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         try connection.execute(
             """
             CREATE TABLE _clients (id INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT, nonce BLOB NOT NULL, \
-            sequence INTEGER NOT NULL, version INTEGER NOT NULL, created INTEGER NOT NULL)
+            sequence INTEGER NOT NULL, version INTEGER NOT NULL, created INTEGER NOT NULL, seen INTEGER NOT NULL)
             """)
         try connection.execute(
             """

@@ -81,8 +81,10 @@ package protocol ServerStorage: ObjectWriting {
     @discardableResult
     func trimLog(keepingVersions: UInt64, keepingBytes: Int, entriesMax: Int) throws -> Int
 
-    /// Makes a client, with the next free id.
-    func makeClient(userID: String?, nonce: ObjectID, createdAt: Timestamp) throws -> ClientRecord
+    /// Makes a client, with an id that none had before.
+    ///
+    /// - Parameter sequence: the last upload that counts as accepted from it.
+    func makeClient(userID: String?, nonce: ObjectID, sequence: UInt64, createdAt: Timestamp) throws -> ClientRecord
 
     /// A client by id; nil if there is none.
     func client(_ id: UInt64) throws -> ClientRecord?
@@ -92,6 +94,29 @@ package protocol ServerStorage: ObjectWriting {
 
     /// Notes the last upload accepted from a client.
     func setClientProgress(_ id: UInt64, sequence: UInt64) throws
+
+    /// Forgets a client and what was refused of it.
+    func removeClient(_ id: UInt64) throws
+
+    /// Whether there was a client of an id in this history, whether or not it is known still.
+    func hasGivenID(_ id: UInt64) throws -> Bool
+
+    /// How many clients are known. O(n).
+    var clientCount: Int { get throws }
+
+    /// Notes that clients are here, and up to date.
+    func noteSeen(_ clients: [UInt64], at time: Timestamp) throws
+
+    /// Forgets clients that were last here before a time, and whose version the log no longer reaches or that never
+    /// uploaded anything. Looks at the next clients in the order of their ids.
+    ///
+    /// - Parameters:
+    ///   - id: where the last call stopped; 0 to begin.
+    ///   - countMax: the most clients to look at.
+    /// - Returns: how many were forgotten, and where to go on; nil after the last client.
+    func forgetClients(lastSeenBefore time: Timestamp, after id: UInt64, countMax: Int) throws -> (
+        count: Int, next: UInt64?
+    )
 
     /// Keeps what was refused of a client's until the client has heard of it. Of the most recent ones,
     /// ``refusalCountMax`` are kept.
@@ -139,6 +164,11 @@ package protocol ServerStorage: ObjectWriting {
 }
 
 extension ServerStorage {
+    /// Makes a client that has uploaded nothing.
+    package func makeClient(userID: String?, nonce: ObjectID, createdAt: Timestamp) throws -> ClientRecord {
+        try makeClient(userID: userID, nonce: nonce, sequence: 0, createdAt: createdAt)
+    }
+
     /// Every object touched after a version, with its image at that version, however many there are.
     package func oldImages(since version: UInt64) throws -> [(object: ObjectRef, row: Row?)] {
         try oldImages(since: version, countMax: .max) ?? []

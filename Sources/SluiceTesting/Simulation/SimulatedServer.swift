@@ -53,6 +53,8 @@ final class SimulatedServer {
         limits.shareStepCountMax = options.shareStepCountMax
         limits.turnStepCountMax = 3 * options.shareStepCountMax
         limits.server.pageCreditMax = 2
+        limits.digestInterval = 0
+        limits.digestRoundTime = 0
         limits.server.operationCountMax = options.operationCountMax
         return DatabaseEngine(
             name: "simulation", storage: storage, workerID: "worker", limits: limits, log: problems.sink("server"),
@@ -92,6 +94,7 @@ final class SimulatedServer {
             }
         }
         if !events.isEmpty { outputs += carryOut(engine.handle(events, now: now)) }
+        outputs += carryOut(engine.checkSessions(now: now))
         try history.record(storage)
         return outputs
     }

@@ -89,6 +89,8 @@ extension ClientMessage {
 
             /// The session will not upload, and the server keeps no record of the client.
             package static let readOnly = Options(rawValue: 1 << 0)
+            /// The client keeps nothing on disk: when it closes the session the server forgets it.
+            package static let shortLived = Options(rawValue: 1 << 1)
         }
     }
 

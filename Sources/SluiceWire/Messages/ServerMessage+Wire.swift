@@ -14,6 +14,8 @@ extension ServerMessage: WireMessage {
         static let report: UInt8 = 0x8A
         static let listMembers: UInt8 = 0x8B
         static let reportError: UInt8 = 0x8C
+        /// With the bit that lets a client skip it.
+        static let digest: UInt8 = 0xCD
     }
 
     package var type: UInt8 {
@@ -30,6 +32,7 @@ extension ServerMessage: WireMessage {
         case .report: Code.report
         case .listMembers: Code.listMembers
         case .reportError: Code.reportError
+        case .digest: Code.digest
         }
     }
 
@@ -44,6 +47,7 @@ extension ServerMessage: WireMessage {
         case .rejected(let rejected): rejected.session
         case .error(let failure): failure.session
         case .reportError(let error): error.session
+        case .digest(let check): check.session
         case .schema(let session, _), .report(let session, _, _), .listMembers(let session, _): session
         }
     }
@@ -64,6 +68,10 @@ extension ServerMessage: WireMessage {
             writer.data(json)
         case .listMembers(_, let subscription): writer.varint(subscription)
         case .reportError(let error): error.encodeFields(into: &writer)
+        case .digest(let check):
+            writer.varint(check.subscription)
+            writer.varint(check.version)
+            check.digest.encode(into: &writer)
         }
     }
 
@@ -83,6 +91,11 @@ extension ServerMessage: WireMessage {
         case Code.report: .report(session: session, request: try reader.varint(), json: try reader.data())
         case Code.listMembers: .listMembers(session: session, subscription: try reader.varint())
         case Code.reportError: .reportError(try ReportError(session: session, from: &reader))
+        case Code.digest:
+            .digest(
+                DigestCheck(
+                    session: session, subscription: try reader.varint(), version: try reader.varint(),
+                    digest: try ObjectID(from: &reader)))
         default: nil
         }
     }

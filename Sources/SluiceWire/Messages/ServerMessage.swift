@@ -16,6 +16,8 @@ package enum ServerMessage: Hashable, Sendable {
     case complete(Complete)
     /// Asks for the members of a subscription that the client wants to resume: ``ClientMessage/members(_:)``.
     case listMembers(session: UInt64, subscription: UInt64)
+    /// What a complete subscription holds, so that the client can check itself.
+    case digest(DigestCheck)
     /// A subscription was refused or ended by the server.
     case subscriptionError(SubscriptionError)
     /// An uploaded transaction was refused, whole or in parts.
@@ -83,6 +85,21 @@ extension ServerMessage {
         }
     }
 
+    /// The digest of a complete subscription at a version of the running session.
+    package struct DigestCheck: Hashable, Sendable {
+        package var session: UInt64
+        package var subscription: UInt64
+        package var version: UInt64
+        package var digest: ObjectID
+
+        package init(session: UInt64, subscription: UInt64, version: UInt64, digest: ObjectID) {
+            self.session = session
+            self.subscription = subscription
+            self.version = version
+            self.digest = digest
+        }
+    }
+
     package enum OpenOutcome: UInt8, Sendable, CaseIterable {
         /// The client presented no identity and has a new one.
         case created = 0
@@ -91,9 +108,12 @@ extension ServerMessage {
         /// The nonce was not the expected one: the client's file is a copy. It has a new identity and keeps its outbox,
         /// numbers included; its memberships stay valid for a resume.
         case copied = 2
-        /// The database or its epoch is another one, or the server has forgotten the client. It has a new identity,
-        /// keeps its outbox, numbers included, and must not resume.
+        /// The database or its epoch is another one. The client has a new identity, keeps its outbox, numbers included,
+        /// and must not resume.
         case reset = 3
+        /// The client was away so long that the server has forgotten it. As ``reset``, but what the client may have
+        /// uploaded before may have been accepted, so it must not be uploaded again.
+        case forgotten = 4
     }
 
     package struct Page: Hashable, Sendable {

@@ -30,6 +30,13 @@ final class ScriptedSession {
         engine = try ClientEngine(storage: storage, options: options, now: { Self.now }, random: { 1 }, log: log)
     }
 
+    /// The same store, after its process was started again.
+    init(_ earlier: ScriptedSession, engine: ClientEngine) {
+        schema = earlier.schema
+        storage = earlier.storage
+        self.engine = engine
+    }
+
     func query(_ text: String) throws -> Query { try Query.parse(text, schema: schema) }
 
     // MARK: What the server says

@@ -526,6 +526,9 @@ def read_message(reader):
     elif code == 0x8C:
         message |= {"type": "reportError", "request": reader.varint(), "code": reader.string()}
         message |= {"message": reader.string(), "position": reader.optional(reader.varint)}
+    elif code == 0xCD:
+        message |= {"type": "digest", "subscription": reader.varint(), "version": reader.varint()}
+        message |= {"digest": reader.raw(16)}
     elif code & 0x40:
         reader.offset = len(reader.data)
         return None
@@ -752,6 +755,8 @@ def render_message(message):
         return f"{text} {message['version']} {message['acceptedAt']} {acknowledged} {blocks}"
     if kind == "complete":
         return f"{text} {message['subscription']} {message['version']} {message['acceptedAt']} {message['kind']}"
+    if kind == "digest":
+        return f"{text} {message['subscription']} {message['version']} {message['digest'].hex()}"
     if kind == "listMembers":
         return f"{text} {message['subscription']}"
     if kind in ("opened", "schema"):

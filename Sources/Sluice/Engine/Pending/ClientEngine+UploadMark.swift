@@ -1,0 +1,64 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceWire
+
+/// How far this store may have uploaded its outbox, kept on disk.
+///
+/// A server that knows the client knows what it has accepted. One that has forgotten it does not, and would apply again
+/// what it accepted without this store having heard of it. So what may have been sent is not sent to it again.
+enum UploadMark: Equatable {
+    /// No changeset after this one was sent.
+    case through(UInt64)
+    /// A session is open: whatever is in the outbox may have been sent.
+    case open
+}
+
+extension ClientEngine {
+    private static let name = "uploads"
+
+    var uploadMark: UploadMark {
+        get throws {
+            guard let bytes = try storage.metadata(Self.name), bytes.count == 8 else { return .through(0) }
+            let number = bytes.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+            return number == .max ? .open : .through(number)
+        }
+    }
+
+    /// Keeps the mark, inside a transaction.
+    func markUploads(_ mark: UploadMark) throws {
+        // Neither has a record at a server that lasts.
+        guard !options.isReadOnly, !options.isShortLived, try uploadMark != mark else { return }
+        let number: UInt64 = if case .through(let sequence) = mark { sequence } else { .max }
+        try storage.setMetadata(Self.name, withUnsafeBytes(of: number.bigEndian) { Array($0) })
+    }
+
+    /// Takes back what the server may have accepted in an earlier session, since it has forgotten this client and could not
+    /// tell: applying it twice would be wrong silently. Each write is reported as rejected.
+    func takeBackDoubtful() throws {
+        guard case .through(let sequence) = try uploadMark, storage.outboxCount > 0 else { return }
+        try transaction(.local) { _ in
+            for changeset in try storage.removeFromOutbox(through: sequence) {
+                for operation in changeset.operations {
+                    takenBack.append(rejection(of: operation))
+                    if try !storage.hasPending(operation.object) { try storage.setBaseImage(nil, of: operation.object) }
+                }
+            }
+        }
+        reportTakenBack()
+    }
+
+    private func rejection(of operation: ObjectOperation) -> WriteRejection {
+        let declared = schema[operation.object.classIndex]
+        var values: [String: Value] = [:]
+        for field in operation.fields {
+            if case .set(let value) = field.change { values[declared.properties[field.property].name] = value }
+        }
+        return WriteRejection(
+            object: Identity(className: declared.name, key: operation.object.key),
+            reason: SyncError(
+                .writeRejected,
+                "the server has forgotten this store, which was away too long, and so cannot tell whether it accepted "
+                    + "this write before; look at what the object is now, and write again what is missing"),
+            refusedValues: values)
+    }
+}

@@ -1,0 +1,93 @@
+import SluiceModel
+import SluiceServer
+import SluiceStorage
+import SluiceWire
+import Testing
+
+/// An engine over a database in memory, and what it answered.
+final class Bench {
+    let storage: SQLiteServerStorage
+    let engine: DatabaseEngine
+    private var connection: UInt64 = 0
+
+    init(limits: DatabaseEngine.Limits = DatabaseEngine.Limits()) throws {
+        storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
+        var state: UInt64 = 0
+        engine = DatabaseEngine(name: "planes", storage: storage, limits: limits) {
+            state += 1
+            return state
+        }
+    }
+
+    /// What the engine's clock says.
+    var now = Timestamp(microseconds: 1000)
+
+    func advance(microseconds: Int64) { now = Timestamp(microseconds: now.microseconds + microseconds) }
+
+    func handle(_ events: [DatabaseEvent]) throws -> [ServerMessage] {
+        try messages(engine.handle(events, now: now))
+    }
+
+    /// Has the engine do all that it can do of itself.
+    func work() throws -> [ServerMessage] {
+        var sent: [ServerMessage] = []
+        while engine.hasWork { sent += try messages(engine.step(now: now)) }
+        return sent
+    }
+
+    private func messages(_ actions: [DatabaseAction]) throws -> [ServerMessage] {
+        try actions.flatMap { action in
+            switch action {
+            case .send(let frame, _), .broadcast(let frame, _): try Frame.decode(frame, as: ServerMessage.self)
+            case .end: [ServerMessage]()
+            }
+        }
+    }
+
+    /// Opens a session on a new connection.
+    func open(
+        _ identity: ClientIdentity? = nil, version: UInt64 = 0, acknowledged: UInt64 = 0,
+        options: ClientMessage.Open.Options = []
+    ) throws -> (id: SessionID, opened: ServerMessage.Opened) {
+        connection += 1
+        let id = SessionID(connection: connection, session: 1)
+        let schema = try Schema([
+            ClassSchema(
+                "Plane", primaryKey: "id",
+                properties: [Property("id", .scalar(.int)), Property("seats", .scalar(.int))])
+        ])
+        let open = ClientMessage.Open(
+            session: 1, path: "planes", identity: identity, version: version, acknowledged: acknowledged,
+            options: options,
+            schema: options.contains(.readOnly) ? Schema() : schema)
+        let messages = try handle([.open(id, open, User(id: nil, mayExtendSchema: true))])
+        let opened = messages.compactMap { if case .opened(let opened) = $0 { opened } else { nil } }
+        return (id, try #require(opened.last))
+    }
+
+    func upload(_ id: SessionID, _ changesets: [Changeset]) throws -> [ServerMessage] {
+        try handle([.messages(id, [.upload(session: id.session, changesets: changesets)])])
+    }
+
+    func seats(_ key: Int64) throws -> Value? { try storage.row(ObjectRef(0, .int(key)))?.values[1] }
+
+    /// A transaction that adds a seat to plane 1 and creates plane `sequence`; a bad one ends with a wrong type.
+    func changeset(_ sequence: UInt64, isBad: Bool = false) -> Changeset {
+        let own = ObjectRef(0, .int(Int64(sequence) * 10))
+        return Changeset(
+            sequence: sequence, baseVersion: 0, timestamp: HybridTimestamp(microseconds: Int64(sequence)),
+            operations: [
+                ObjectOperation(ObjectRef(0, .int(1)), .create([FieldOperation(1, .add(.int(1)))])),
+                ObjectOperation(own, .create([FieldOperation(1, .set(isBad ? .string("two") : .int(2)))])),
+            ])
+    }
+
+    /// A transaction that makes planes.
+    func planes(_ count: Int64) -> Changeset {
+        Changeset(
+            sequence: 1, baseVersion: 0, timestamp: HybridTimestamp(microseconds: 1),
+            operations: (1...count).map { key in
+                ObjectOperation(ObjectRef(0, .int(key)), .create([FieldOperation(1, .set(.int(2)))]))
+            })
+    }
+}
