@@ -131,23 +131,19 @@ extension OperandSide {
         var values: [Value] = []
         var single: Constant?
         for constant in constants {
-            var value: Value?
+            var value = constant.value(under: comparison)
             switch constant {
-            case .exact(let exact): value = ignoresCase ? exact.folded : exact
-            case .between(.int(let floor)?): value = .double(Double(floor) + 0.5)
-            case .between(.date(let floor)?) where comparison.isOrdering:
-                // Up to the microsecond before it, or from the one after it.
-                let isAfter = comparison == .less || comparison == .greaterOrEqual
-                value = .date(Timestamp(microseconds: floor.microseconds + (isAfter ? 1 : 0)))
-            case .between(nil): value = .double(-1e19)
-            case .aboveIntegers: value = .double(1e19)
-            case .between, .notANumber: break
+            case .exact where ignoresCase: value = value?.folded
+            // Doubles beyond all integers, which alone have such constants.
+            case .belowAll where comparison.isOrdering: value = .double(-1e19)
+            case .aboveAll where comparison.isOrdering: value = .double(1e19)
+            default: break
             }
             if let value {
                 values.append(value)
                 single = constant
             } else {
-                // Everything differs from NaN and from a date that nothing is equal to, and nothing else is true of it.
+                // Everything differs from NaN and from what no value equals, and nothing else is true of it.
                 let isTrue = comparison == .notEqual
                 guard isTrue != isAll else { continue }
                 return isTrue ? always(quantifier) : never(quantifier)

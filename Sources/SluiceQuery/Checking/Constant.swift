@@ -5,13 +5,25 @@ internal import SluiceModel
 enum Constant {
     /// A value of the type, or null.
     case exact(Value)
-    /// A number that no integer equals, or a date that no microsecond does: those up to `floor` are less than it, or none
-    /// if nil.
-    case between(floor: Value?)
-    /// A number above every integer of 64 bits.
-    case aboveIntegers
+    /// A number or a date that no value of the type equals: between the two nearest values.
+    case between(Value, Value)
+    /// A number below every value of the type.
+    case belowAll
+    /// A number above every value of the type.
+    case aboveAll
     /// Equal to nothing, less than nothing, greater than nothing.
     case notANumber
+
+    /// What compares with every value of the type as this does under an operator; nil where the answer is the same for all
+    /// of them.
+    func value(under comparison: ComparisonOperator) -> Value? {
+        switch (self, comparison) {
+        case (.exact(let value), _): value
+        case (.between(let floor, _), .lessOrEqual), (.between(let floor, _), .greater): floor
+        case (.between(_, let ceiling), .less), (.between(_, let ceiling), .greaterOrEqual): ceiling
+        default: nil
+        }
+    }
 }
 
 extension Checker {
@@ -26,7 +38,10 @@ extension Checker {
                 guard let constant = try numeric(number, type, literal) else { throw mismatch(literal, type, name) }
                 return constant
             }
-            if type == .date, case .instant(let date, _) = literal.kind { return .between(floor: .date(date)) }
+            if type == .date, case .instant(let date, _) = literal.kind {
+                let (next, isBeyond) = date.microseconds.addingReportingOverflow(1)
+                return .between(.date(date), .date(Timestamp(microseconds: isBeyond ? .max : next)))
+            }
             guard case .value(let value) = literal.kind, value.scalarType == type else {
                 throw mismatch(literal, type, name)
             }
@@ -57,8 +72,8 @@ extension Checker {
         switch literal.kind {
         case .number(let digits): digits
         case .value(.int(let value)): String(value)
-        case .value(.float(let value)): value.description
-        case .value(.double(let value)): value.description
+        case .value(.float(let value)): FloatingText.of(value)
+        case .value(.double(let value)): FloatingText.of(value)
         case .value(.decimal(let value)): value.description.lowercased()
         default: nil
         }
@@ -72,15 +87,15 @@ extension Checker {
         switch type {
         case .int:
             guard isFinite else { throw notFinite(digits, type, literal) }
-            return integer(digits)
+            return Self.integer(digits)
         case .float:
             let number = Float(digits) ?? .nan
             guard !isFinite || number.isFinite else { throw beyondRange(digits, "floats", literal) }
-            return number.isNaN ? .notANumber : .exact(.float(number == 0 ? 0 : number))
+            return Self.floating(number, digits) { .float($0) }
         case .double:
             let number = Double(digits) ?? .nan
             guard !isFinite || number.isFinite else { throw beyondRange(digits, "doubles", literal) }
-            return number.isNaN ? .notANumber : .exact(.double(number == 0 ? 0 : number))
+            return Self.floating(number, digits) { .double($0) }
         case .decimal:
             if digits == "nan" { return .notANumber }
             guard isFinite else { throw notFinite(digits, type, literal) }
@@ -112,12 +127,28 @@ extension Checker {
             .typeMismatch, "the number \(digits.prefix(40)) is beyond the range of \(what)", at: literal.position)
     }
 
-    private func integer(_ digits: String) -> Constant {
+    private static func integer(_ digits: String) -> Constant {
         if let number = Int64(digits) { return .exact(.int(number)) }
-        let number = Double(digits) ?? 0
-        if let exact = Int64(exactly: number) { return .exact(.int(exact)) }
-        if number >= 0x1p63 { return .aboveIntegers }
-        return .between(floor: number < -0x1p63 ? nil : .int(Int64(number.rounded(.down))))
+        return switch ExactNumber(digits)?.integerPlace {
+        case .equal(let number): .exact(.int(number))
+        case .above(let floor): .between(.int(floor), .int(floor + 1))
+        case .belowAll: .belowAll
+        case .aboveAll: .aboveAll
+        case nil: .notANumber
+        }
+    }
+
+    /// The nearest floating-point number for what is written with a point or an exponent; an integer is that integer.
+    private static func floating<Number: BinaryFloatingPoint>(
+        _ number: Number, _ digits: String, _ value: (Number) -> Value
+    ) -> Constant {
+        if number.isNaN { return .notANumber }
+        guard let integer = Int64(digits), Number(exactly: integer) == nil else {
+            return .exact(value(number == 0 ? 0 : number))
+        }
+        // The nearest is within the integers of 128 bits, and whole.
+        return Int128(number) > Int128(integer)
+            ? .between(value(number.nextDown), value(number)) : .between(value(number), value(number.nextUp))
     }
 
     // MARK: Links

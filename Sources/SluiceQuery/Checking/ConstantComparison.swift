@@ -54,7 +54,16 @@ struct ConstantComparison {
                     + (isText ? "; quotes make a string and never the name of a property" : ""),
                 at: syntax.position)
         }
+        if let order = Self.order(leftLiteral, rightLiteral) { (left, right) = (.int(order), .int(0)) }
         return ValueComparison(comparison, ignoresCase: syntax.ignoresCase).holds(left, right)
+    }
+
+    /// Negative, zero or positive for two finite numbers, as exactly as they are written; nil for anything else.
+    private static func order(_ left: LiteralSyntax, _ right: LiteralSyntax) -> Int64? {
+        guard let left = Checker.number(left).flatMap(ExactNumber.init),
+            let right = Checker.number(right).flatMap(ExactNumber.init)
+        else { return nil }
+        return left < right ? -1 : left == right ? 0 : 1
     }
 
     private func value(_ literal: LiteralSyntax) throws(QueryError) -> Value {

@@ -50,8 +50,20 @@ struct OperandSide {
     ) -> Query.Predicate {
         switch constant {
         case .notANumber: return comparison == .notEqual ? always(quantifier) : never(quantifier)
-        case .between(let floor): return leaf(quantifier, comparison, between: floor)
-        case .aboveIntegers:
+        case .between(let floor, _):
+            switch comparison {
+            case .notEqual: return always(quantifier)
+            case .less, .lessOrEqual: return make(quantifier, .lessOrEqual, floor)
+            case .greater, .greaterOrEqual: return make(quantifier, .greater, floor)
+            default: return never(quantifier)
+            }
+        case .belowAll:
+            switch comparison {
+            case .notEqual: return always(quantifier)
+            case .greater, .greaterOrEqual: return notNull(quantifier)
+            default: return never(quantifier)
+            }
+        case .aboveAll:
             switch comparison {
             case .notEqual: return always(quantifier)
             case .less, .lessOrEqual: return notNull(quantifier)
@@ -60,19 +72,6 @@ struct OperandSide {
         case .exact(.null): return nullLeaf(quantifier, comparison)
         case .exact(let value):
             return leaf(quantifier, comparison, ignoresCase ? value.folded : value, ignoresCase: ignoresCase)
-        }
-    }
-
-    /// A comparison with a number between two integers or below all of them, or a date between two microseconds.
-    private func leaf(
-        _ quantifier: Query.Comparison.Quantifier, _ comparison: ComparisonOperator, between floor: Value?
-    ) -> Query.Predicate {
-        switch (comparison, floor) {
-        case (.notEqual, _): always(quantifier)
-        case (.less, let floor?), (.lessOrEqual, let floor?): make(quantifier, .lessOrEqual, floor)
-        case (.greater, let floor?), (.greaterOrEqual, let floor?): make(quantifier, .greater, floor)
-        case (.greater, nil), (.greaterOrEqual, nil): notNull(quantifier)
-        default: never(quantifier)
         }
     }
 

@@ -4,7 +4,7 @@ package import SluiceModel
 /// Gathers values for an aggregate.
 ///
 /// Null is left out, and NaN is neither a minimum nor a maximum. The result does not depend on the order of the values:
-/// sums and averages of floating-point numbers are exact and rounded once, decimals are added in ascending order. A sum of
+/// averages, and sums of floating-point numbers, are exact and rounded once, decimals are added in ascending order. A sum of
 /// integers that 64 bits do not hold is null.
 ///
 /// Nothing is allocated but for sums and averages of decimals, whose own arithmetic allocates. A value of this type is
@@ -28,6 +28,10 @@ package struct Aggregation {
         count += 1
         switch (operation, value) {
         case (.minimum, _), (.maximum, _): compare(value)
+        case (.average, .int(let number)):
+            // Both halves are doubles.
+            doubles.add(Double(number >> 32) * 0x1p32)
+            doubles.add(Double(number & 0xFFFF_FFFF))
         case (_, .int(let number)): total += Int128(number)
         case (_, .float(let number)): doubles.add(Double(number))
         case (_, .double(let number)): doubles.add(number)
@@ -54,7 +58,6 @@ package struct Aggregation {
         case .average:
             guard count > 0 else { return .null }
             switch type {
-            case .int: return .double(Double(total) / Double(count))
             case .decimal: return Arithmetic.apply(.divide, sum, .decimal(Decimal(count)), as: .decimal)
             default: return .double(doubles.divided(by: count))
             }

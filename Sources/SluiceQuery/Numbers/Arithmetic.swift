@@ -82,14 +82,19 @@ package enum Arithmetic {
         }
     }
 
-    /// Floating-point numbers by their shortest text; NaN for what decimals cannot hold.
+    /// Floating-point numbers by their ``FloatingText``; NaN for what decimals cannot hold.
     private static func decimal(_ value: Value) -> Decimal? {
         switch value {
         case .decimal(let number): number
         case .int(let number): Decimal(number)
-        case .float(let number): number.isFinite ? Decimal(string: number.description) ?? .nan : .nan
-        case .double(let number): number.isFinite ? Decimal(string: number.description) ?? .nan : .nan
+        case .float(let number): decimal(FloatingText.of(number), number.description)
+        case .double(let number): decimal(FloatingText.of(number), number.description)
         default: nil
         }
+    }
+
+    /// The decimal of a number's digits, or of its shortest text where those are too many.
+    private static func decimal(_ digits: String, _ shortest: String) -> Decimal {
+        (try? DecimalText.parse(digits)) ?? (try? DecimalText.parse(shortest)) ?? .nan
     }
 }

@@ -12,14 +12,14 @@ package enum DecimalKey {
         number.isNaN ? [4] : encode(digitsOf: number.description)
     }
 
-    /// The bytes of a number of any type, by its shortest decimal text; infinities come before and after all decimals.
+    /// The bytes of a number of any type, of a floating-point number by its ``FloatingText``; infinities come before and after all decimals.
     /// Nil for what is no number.
     package static func encode(_ value: Value) -> [UInt8]? {
         switch value {
         case .decimal(let number): encode(number)
         case .int(let number): encode(digitsOf: number.description)
-        case .float(let number): encode(Double(number), text: number.description)
-        case .double(let number): encode(number, text: number.description)
+        case .float(let number): encode(Double(number), text: FloatingText.of(number))
+        case .double(let number): encode(number, text: FloatingText.of(number))
         default: nil
         }
     }

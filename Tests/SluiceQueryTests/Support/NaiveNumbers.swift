@@ -58,8 +58,9 @@ enum NaiveNumbers {
 
         private init?(_ number: Double, _ text: String) {
             if number.isNaN { return nil }
-            if text == Double(number).description, let whole = Int64(exactly: number) {
-                self = .finite(Decimal(whole))
+            if let whole = Int128(exactly: number) {
+                // A whole number is itself, whatever its shortest text.
+                self = .finite(Decimal(string: whole.description)!)
             } else if number.isFinite, let exact = Decimal(string: text), !exact.isNaN {
                 self = .finite(exact)
             } else {
@@ -128,7 +129,10 @@ enum NaiveNumbers {
         case .int(let number): Decimal(number)
         case .decimal(let number): number
         case .float(let number): number.isFinite ? Decimal(string: number.description) ?? .nan : .nan
-        case .double(let number): number.isFinite ? Decimal(string: number.description) ?? .nan : .nan
+        case .double(let number):
+            // A whole number is itself, whatever its shortest text.
+            Int128(exactly: number).flatMap { Decimal(string: $0.description) }
+                ?? (number.isFinite ? Decimal(string: number.description) : nil) ?? .nan
         default: .nan
         }
     }
@@ -157,7 +161,14 @@ enum NaiveNumbers {
             let total = values.reduce(Int128(0)) { sum, value in
                 if case .int(let number) = value { sum + Int128(number) } else { sum }
             }
-            if isAverage { return .double(Double(total) / Double(values.count)) }
+            if isAverage {
+                // Each integer as two doubles that are exactly it.
+                let halves = values.flatMap { value -> [Double] in
+                    guard case .int(let number) = value else { return [] }
+                    return [Double(number - number % 4_294_967_296), Double(number % 4_294_967_296)]
+                }
+                return .double(NaiveSum.quotient(halves, by: values.count))
+            }
             return Int64(exactly: total).map { .int($0) } ?? .null
         case .scalar(.decimal):
             if numbers.count < values.count { return .decimal(.nan) }

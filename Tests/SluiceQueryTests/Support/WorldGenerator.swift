@@ -90,15 +90,19 @@ struct WorldGenerator {
     private mutating func scalar(_ type: ScalarType) -> Value {
         switch type {
         case .bool: .bool(random.chance(50))
-        case .int: .int(random.pick([-1, 0, 1, 2, 3, .max, .min, 9_007_199_254_740_993]))
-        case .float: .float(random.pick([0, 1, 2.5, -1, 0.1, .nan, .infinity, -0.0]))
-        case .double: .double(random.pick([0, 1, 2.5, -1, 0.1, .nan, .infinity, -.infinity, 9_007_199_254_740_992]))
+        case .int: .int(random.pick([-1, 0, 1, 2, 3, .max, .min, 9_007_199_254_740_993, 16_777_217]))
+        case .float: .float(random.pick([0, 1, 2.5, -1, 0.1, .nan, .infinity, -0.0, 16_777_216]))
+        case .double:
+            .double(
+                random.pick([
+                    0, 1, 2.5, -1, 0.1, .nan, .infinity, -.infinity, 9_007_199_254_740_992, 0x1p62, 0x1p63, -0x1p63,
+                ]))
         case .string: .string(text())
         case .data: .data(random.pick([[], [1], [1, 2], [1, 2, 255], [255], [2]]))
         case .date: .date(Timestamp(microseconds: random.pick([0, 1, -1, 1_000_000, 1_359_626_400_000_000, .min])))
         case .uuid: .uuid(UUID(bytes: [UInt8](repeating: random.pick([0, 7, 255]), count: 16)) ?? UUID())
         case .objectID: .objectID(ObjectID(high: random.pick([0, 1, .max]), low: random.pick([0, .max])))
-        case .decimal: .decimal(random.pick([0, 1, -1, 2.5, -2.5, 100, 0.1, Decimal.nan]))
+        case .decimal: .decimal(random.pick([0, 1, -1, 2.5, -2.5, 100, 0.1, Decimal.nan, Decimal(Int64.max)]))
         }
     }
 
@@ -234,7 +238,28 @@ struct WorldGenerator {
 
     private mutating func constant(_ property: Property, _ schema: Schema) -> Value {
         if random.chance(15) { return .null }
-        return element(PropertyType(property.type.element), schema)
+        guard case .scalar(let type) = property.type.element, random.chance(20) else {
+            return element(PropertyType(property.type.element), schema)
+        }
+        // A number of another type, where both say how they compare.
+        switch type {
+        case .int: return finite(random.pick([.float, .double, .decimal]))
+        case .float, .double: return finite(.int)
+        case .decimal: return finite(random.pick([.int, .double]))
+        default: return scalar(type)
+        }
+    }
+
+    private mutating func finite(_ type: ScalarType) -> Value {
+        while true {
+            let value = scalar(type)
+            switch value {
+            case .float(let number) where !number.isFinite: break
+            case .double(let number) where !number.isFinite: break
+            case .decimal(let number) where number.isNaN: break
+            default: return value
+            }
+        }
     }
 
     private mutating func path(_ schema: Schema, _ classIndex: Int) -> (PathSyntax, Property) {
