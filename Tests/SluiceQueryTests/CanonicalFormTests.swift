@@ -135,7 +135,7 @@ struct CanonicalFormTests {
                 "SUBQUERY(owners, $v1, SUBQUERY($v1.friends, $v2, $v1 == $v2).@count > price).@count > 0"
             ),
             (
-                ["owners.age == owners.friends.age", "ANY owners.friends.age == ANY owners.age"],
+                ["owners.age == ANY owners.friends.age", "ANY owners.friends.age == ANY owners.age"],
                 "ANY owners.age == ANY owners.friends.age"
             ),
             (["NONE owners.age > owners.friends.age"], "ALL owners.age <= ALL owners.friends.age"),

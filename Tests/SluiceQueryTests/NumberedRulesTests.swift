@@ -73,7 +73,7 @@ struct NumberedRulesTests {
     @Test(
         "5: whole lists compare element by element, length and order included; sets without order; anything else is refused",
         arguments: [
-            ("tags < tags", 15, "a collection as a whole ('tags') compares by == and !=")
+            ("scores < scores", 17, "a set as a whole ('scores') compares by == and !=")
         ] as [(String, Int, String)])
     func rule5WholeListsRefused(condition: String, position: Int, message: String) {
         CarWorld.expect(condition, isRefusedAt: position, saying: message)

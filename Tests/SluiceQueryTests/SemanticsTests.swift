@@ -103,7 +103,8 @@ struct SemanticsTests {
             ("element", "tags[7] == NULL", [1, 2, 3, 4]), ("element", "owners[0].friends.@count == 1", [1]),
             ("element", "owners[SIZE] == 2", [1]), ("element", "owners[*].age == 30", [1]),
             // Two collections.
-            ("any", "ANY owners.age > ANY owners.friends.age", []), ("any", "owners.age == owners.friends.age", [1]),
+            ("any", "ANY owners.age > ANY owners.friends.age", []),
+            ("any", "ANY owners.age == owners.friends.age", [1]), ("any", "owners.age == owners.friends.age", [2, 4]),
             ("any", "ALL owners.age <= ANY owners.friends.age", [1, 2, 4]),
             ("any", "ALL owners == ALL owners", [2, 3, 4]),
             ("any", "ANY owners.age >= ALL owners.age", [1, 3]),

@@ -58,7 +58,7 @@ struct TupleMembership {
         for part in parts {
             guard case .comparison(let comparison) = part,
                 comparison.comparison == (isConjunction ? .notEqual : .equal), !comparison.ignoresCase,
-                case .path(let path) = comparison.left, !path.isToMany, !path.isWhole, case .scalar = path.type,
+                case .path(let path) = comparison.left, !path.isToMany, case .scalar = path.type,
                 case .constant(let value) = comparison.right, value.isListable
             else { return nil }
             terms.append((path, value))

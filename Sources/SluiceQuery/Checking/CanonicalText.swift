@@ -20,7 +20,7 @@ enum CanonicalText {
         switch predicate {
         case .constant(let isTrue): isTrue ? "TRUEPREDICATE" : "FALSEPREDICATE"
         case .comparison(let comparison): self.comparison(comparison)
-        case .not(let comparison): "NOT " + self.comparison(comparison)
+        case .not(let comparison): negation(comparison)
         case .or(let operands): operands.map { self.predicate($0) }.joined(separator: " OR ")
         case .and(let operands):
             operands.map { operand in
@@ -30,34 +30,50 @@ enum CanonicalText {
     }
 
     private static func comparison(_ comparison: Query.Comparison) -> String {
-        let modifier = comparison.ignoresCase ? "[c]" : ""
-        let right = operand(comparison.right, comparison.comparison == .isIn ? nil : comparison.rightQuantifier)
-        return operand(comparison.left, comparison.quantifier) + " " + comparison.comparison.rawValue + modifier + " "
-            + right
+        let left = operand(comparison.left, prefix(comparison.quantifier))
+        let right = operand(comparison.right, comparison.comparison == .isIn ? "" : prefix(comparison.rightQuantifier))
+        return left + infix(comparison) + right
     }
 
-    /// - Parameter quantifier: what stands before what has many values; nil for nothing.
-    static func operand(
-        _ operand: Query.Comparison.Operand, _ quantifier: Query.Comparison.Quantifier?
-    ) -> String {
-        let prefix = quantifier.map { $0 == .any ? "ANY " : "ALL " } ?? ""
+    /// That not all values on the left have any on the right is written as ANY … NONE.
+    private static func negation(_ comparison: Query.Comparison) -> String {
+        guard comparison.relation == .each(.all, .any), comparison.right.isToMany else {
+            return "NOT " + self.comparison(comparison)
+        }
+        return operand(comparison.left, "ANY ") + infix(comparison) + operand(comparison.right, "NONE ")
+    }
+
+    private static func infix(_ comparison: Query.Comparison) -> String {
+        " " + comparison.comparison.rawValue + (comparison.ignoresCase ? "[c]" : "") + " "
+    }
+
+    private static func prefix(_ quantifier: Query.Comparison.Quantifier?) -> String {
+        switch quantifier {
+        case .any: "ANY "
+        case .all: "ALL "
+        case nil: ""
+        }
+    }
+
+    /// - Parameter prefix: what stands before each path and list with many values.
+    static func operand(_ operand: Query.Comparison.Operand, _ prefix: String = "") -> String {
         switch operand {
         case .path(let path): return (path.isToMany ? prefix : "") + path.text
         case .constant(.list(let values)), .constant(.set(let values)): return list(values)
         case .constant(let value): return literal(value)
         case .list(let values): return prefix + list(values)
         case .arithmetic(let operation, let left, let right, _):
-            return term(left, of: operation, beside: right, isRight: false, quantifier) + " \(operation.rawValue) "
-                + term(right, of: operation, beside: left, isRight: true, quantifier)
+            return term(left, of: operation, beside: right, isRight: false, prefix) + " \(operation.rawValue) "
+                + term(right, of: operation, beside: left, isRight: true, prefix)
         }
     }
 
     /// In parentheses where the grammar would read it otherwise; a double beside an integer with a point.
     private static func term(
         _ operand: Query.Comparison.Operand, of operation: ArithmeticOperator, beside other: Query.Comparison.Operand,
-        isRight: Bool, _ quantifier: Query.Comparison.Quantifier?
+        isRight: Bool, _ prefix: String
     ) -> String {
-        var text = self.operand(operand, quantifier)
+        var text = self.operand(operand, prefix)
         if case .constant(.double) = operand, other.type == .scalar(.int), text.utf8.allSatisfy(isOfInteger) {
             text += ".0"
         }

@@ -11,13 +11,7 @@ extension Checker {
             return try compare(side, literals, quantifier, syntax, at: position)
         case (.literal(let literal), .side(let side)): return try compareReversed(literal, side, syntax)
         case (.list(let literals, let quantifier, let position), .side(let side)):
-            guard let mirrored = syntax.comparison.mirrored else {
-                throw QueryError(
-                    .syntax, "the operator \(syntax.comparison.rawValue) takes no list on its left", at: position)
-            }
-            var turned = syntax
-            turned.comparison = mirrored
-            return try compare(side, literals, quantifier, turned, at: position)
+            return try compare(literals, quantifier, side, syntax, at: position)
         case (let left, let right): return .constant(try ConstantComparison(left, right, syntax).isTrue())
         }
     }
@@ -76,12 +70,6 @@ extension Checker {
             throw QueryError(
                 .typeMismatch, "cannot compare linklist ('\(path.text)') with NULL", at: literal.position)
         }
-        if case .elements = path.leaf, side.quantifier == nil, path.steps.isEmpty {
-            throw QueryError(
-                .typeMismatch,
-                "cannot compare the collection '\(path.text)' with NULL; ANY compares its elements",
-                at: literal.position)
-        }
     }
 
     private func compareReversed(
@@ -105,16 +93,9 @@ extension Checker {
             throw QueryError(.typeMismatch, "BETWEEN needs a list of two values, as in {1, 5}", at: syntax.position)
         default:
             try checkOperator(syntax, on: side)
-            guard case .exact(let value) = try constant(literal, for: side), !value.isNull else {
-                // Null contains nothing and is like nothing, not even itself.
-                return side.quantified { side.never($0) }
-            }
-            return side.quantified { quantifier in
-                .comparison(
-                    Query.Comparison(
-                        quantifier: .any, left: .constant(syntax.ignoresCase ? value.folded : value),
-                        comparison: syntax.comparison, ignoresCase: syntax.ignoresCase, right: side.operand,
-                        rightQuantifier: quantifier))
+            let constant = try constant(literal, for: side)
+            return side.quantified {
+                side.reversedLeaf(constant, syntax.comparison, $0, ignoresCase: syntax.ignoresCase)
             }
         }
     }
@@ -136,60 +117,23 @@ extension Checker {
         try checkOperator(syntax, on: left)
         try checkOperator(syntax, on: right)
         try checkTypes(left, right, at: syntax.position)
-        if comparison != .isIn, let wholes = try wholes(left, right, syntax) {
-            return .comparison(
-                Query.Comparison(
-                    quantifier: .any, left: .path(wholes.0), comparison: comparison, ignoresCase: false,
-                    right: .path(wholes.1)))
-        }
         if comparison == .isIn { comparison = .equal }
-        if left.isToMany, right.isToMany, right.quantifier == PathSyntax.Quantifier.none {
-            throw QueryError(
-                .typeMismatch, "NONE stands on the left of a comparison of two collections", at: right.position)
+        if left.isToMany, right.isToMany, left.quantifier == nil, right.quantifier == nil {
+            var syntax = syntax
+            syntax.comparison = comparison
+            return try wholes(left, right, syntax)
         }
-        let canTurn = left.isToMany != right.isToMany || left.isAll == right.isAll && left.quantifier != .some(.none)
-        if canTurn, let mirrored = comparison.mirrored {
-            let isTurned =
-                left.isToMany == right.isToMany ? UTF8Order.less(right.text, left.text) : right.isToMany
+        let nesting = Nesting(left.quantifier, right.quantifier)
+        var isTurned = false
+        if left.isToMany != right.isToMany || nesting.commutes, let mirrored = comparison.mirrored {
+            isTurned = left.isToMany == right.isToMany ? UTF8Order.less(right.text, left.text) : right.isToMany
             if isTurned { (left, right, comparison) = (right, left, mirrored) }
         }
-        func make(
-            _ own: Query.Comparison.Quantifier, _ other: Query.Comparison.Quantifier
-        ) -> Query.Predicate {
+        return nesting.predicate { outer, inner in
             .comparison(
                 Query.Comparison(
-                    quantifier: own, left: left.operand, comparison: comparison, ignoresCase: syntax.ignoresCase,
-                    right: right.operand, rightQuantifier: other))
-        }
-        guard left.isToMany else { return right.quantified { make(.any, $0) } }
-        return left.quantified { make($0, right.isAll ? .all : .any) }
-    }
-
-    /// Both sides as whole collections, if that is what is compared; the lesser text first.
-    private func wholes(
-        _ left: OperandSide, _ right: OperandSide, _ syntax: ComparisonSyntax
-    ) throws(QueryError) -> (Query.Path, Query.Path)? {
-        guard let own = left.whole, let other = right.whole else { return nil }
-        let containers = [own, other].map { schema[$0.path.leafClass].properties[$0.property].type.container }
-        guard containers[0] == containers[1], containers[0] != .map else {
-            throw QueryError(
-                .typeMismatch,
-                "lists compare with lists and sets with sets as a whole; found a \(containers[0].rawValue) "
-                    + "('\(left.text)') and a \(containers[1].rawValue) ('\(right.text)'); ANY compares elements",
-                at: syntax.position)
-        }
-        try checkWhole(syntax, left)
-        return UTF8Order.less(right.text, left.text) ? (other.path, own.path) : (own.path, other.path)
-    }
-
-    /// Whole collections are equal or not, and nothing else.
-    func checkWhole(_ syntax: ComparisonSyntax, _ side: OperandSide) throws(QueryError) {
-        guard syntax.comparison == .equal || syntax.comparison == .notEqual, !syntax.ignoresCase else {
-            throw QueryError(
-                .typeMismatch,
-                "a collection as a whole ('\(side.text)') compares by == and != without [c]; ANY and ALL compare its "
-                    + "elements",
-                at: syntax.position)
+                    isTurned ? .each(inner, outer) : .each(outer, inner), left.operand, comparison, right.operand,
+                    ignoresCase: syntax.ignoresCase))
         }
     }
 
@@ -209,7 +153,18 @@ extension Checker {
 }
 
 extension OperandSide {
-    var isAll: Bool { quantifier == .all }
+    /// The comparison by a text search of a constant with the side on its right.
+    func reversedLeaf(
+        _ constant: Constant, _ comparison: ComparisonOperator, _ quantifier: Query.Comparison.Quantifier,
+        ignoresCase: Bool
+    ) -> Query.Predicate {
+        // Null contains nothing and is like nothing, not even itself.
+        guard case .exact(let value) = constant, !value.isNull else { return never(quantifier) }
+        return .comparison(
+            Query.Comparison(
+                .each(.any, quantifier), .constant(ignoresCase ? value.folded : value), comparison, operand,
+                ignoresCase: ignoresCase))
+    }
 }
 
 extension ScalarType {

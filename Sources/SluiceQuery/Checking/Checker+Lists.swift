@@ -1,11 +1,76 @@
 internal import SluiceModel
 
 extension Checker {
-    /// A side and a list of constants.
+    /// A side and a list of constants on its right.
     func compare(
         _ side: OperandSide, _ literals: [LiteralSyntax], _ listQuantifier: PathSyntax.Quantifier?,
         _ syntax: ComparisonSyntax, at position: Int?
     ) throws(QueryError) -> Query.Predicate {
+        let constants = try constants(literals, for: side, syntax, at: position)
+        var comparison = syntax.comparison
+        switch comparison {
+        case .between: return try between(side, constants, at: position)
+        // The constants are those that an element may be.
+        case .isIn: comparison = .equal
+        default:
+            if listQuantifier == nil, side.quantifier == nil, side.isToMany {
+                return try wholes(side, constants, syntax, isListLeft: false)
+            }
+        }
+        let nesting = Nesting(side.quantifier, listQuantifier)
+        if !side.isToMany || nesting.commutes { try checkCount(constants, nesting.inner, comparison, at: position) }
+        return nesting.predicate { outer, inner in
+            side.compare(outer, comparison, constants, inner, ignoresCase: syntax.ignoresCase)
+        }
+    }
+
+    /// A list of constants and a side on its right.
+    func compare(
+        _ literals: [LiteralSyntax], _ listQuantifier: PathSyntax.Quantifier?, _ side: OperandSide,
+        _ syntax: ComparisonSyntax, at position: Int?
+    ) throws(QueryError) -> Query.Predicate {
+        var syntax = syntax
+        switch syntax.comparison {
+        case .between:
+            throw QueryError(.syntax, "the operator BETWEEN takes no list on its left", at: position)
+        case .isIn:
+            guard side.isToMany else {
+                throw QueryError(
+                    .typeMismatch, "the keypath following 'IN' must contain a list; '\(side.text)' has none",
+                    at: side.position)
+            }
+            syntax.comparison = .equal
+        default: break
+        }
+        let constants = try constants(literals, for: side, syntax, at: position)
+        if listQuantifier == nil, side.quantifier == nil, side.isToMany {
+            return try wholes(side, constants, syntax, isListLeft: true)
+        }
+        let nesting = Nesting(listQuantifier, side.quantifier)
+        let ignoresCase = syntax.ignoresCase
+        if let mirrored = syntax.comparison.mirrored, nesting.commutes || !side.isToMany {
+            try checkCount(constants, nesting.outer, mirrored, at: position)
+            return nesting.predicate { outer, inner in
+                side.compare(inner, mirrored, constants, outer, ignoresCase: ignoresCase)
+            }
+        }
+        try checkCount(constants, nil, syntax.comparison, at: position)
+        return nesting.predicate { outer, inner in
+            let leaves = constants.map { constant in
+                if let mirrored = syntax.comparison.mirrored {
+                    side.leaf(inner, mirrored, constant, ignoresCase: ignoresCase)
+                } else {
+                    side.reversedLeaf(constant, syntax.comparison, inner, ignoresCase: ignoresCase)
+                }
+            }
+            return outer == .all ? .conjunction(leaves) : .disjunction(leaves)
+        }
+    }
+
+    /// The constants of a list in the type of the side that it is compared with.
+    private func constants(
+        _ literals: [LiteralSyntax], for side: OperandSide, _ syntax: ComparisonSyntax, at position: Int?
+    ) throws(QueryError) -> [Constant] {
         guard literals.count <= QueryLimits.listCountMax else {
             throw QueryError(
                 .limitExceeded, "a list has more than \(QueryLimits.listCountMax) elements", at: position)
@@ -14,59 +79,26 @@ extension Checker {
         var constants: [Constant] = []
         constants.reserveCapacity(literals.count)
         for literal in literals { constants.append(try constant(literal, for: side)) }
-        let ignoresCase = syntax.ignoresCase
-        switch (syntax.comparison, listQuantifier) {
-        case (.between, _): return try between(side, constants, at: position)
-        case (_, nil) where syntax.comparison != .isIn && side.whole != nil:
-            return try compareWhole(side, constants, syntax)
-        case (.isIn, .all?), (.isIn, PathSyntax.Quantifier.none?):
-            throw QueryError(.typeMismatch, "IN takes a list without ALL or NONE", at: position)
+        return constants
+    }
+
+    /// Refuses a list that becomes more conditions than a query may have.
+    ///
+    /// - Parameter quantifier: of the list; nil where each constant becomes a condition whatever the operator.
+    private func checkCount(
+        _ constants: [Constant], _ quantifier: Query.Comparison.Quantifier?, _ comparison: ComparisonOperator,
+        at position: Int?
+    ) throws(QueryError) {
+        switch (comparison, quantifier) {
+        case (.equal, .any), (.notEqual, .all): return
         default: break
         }
-        switch (syntax.comparison, listQuantifier ?? .any) {
-        case (.isIn, _), (.equal, .any): return membership(side, constants, ignoresCase: ignoresCase)
-        case (.equal, .none): return membership(side, constants, ignoresCase: ignoresCase).negated()
-        case (let comparison, let quantifier):
-            let isAll = quantifier == .all
-            if constants.count > 1, side.isToMany, (side.quantifier == .all) != isAll {
-                // For every value some constant, or for some value every constant, is no AND or OR of comparisons.
-                let result = side.quantified {
-                    side.compare($0, comparison, constants, isAll: isAll, ignoresCase: ignoresCase)
-                }
-                return quantifier == .none ? result.negated() : result
-            }
-            guard constants.count <= QueryLimits.nodeCountMax else {
-                throw QueryError(
-                    .limitExceeded,
-                    "the operator \(comparison.rawValue) takes at most \(QueryLimits.nodeCountMax) elements of a list",
-                    at: position)
-            }
-            let result = side.quantified { own in
-                if constants.isEmpty { return isAll ? side.always(own) : side.never(own) }
-                let leaves = constants.map { side.leaf(own, comparison, $0, ignoresCase: ignoresCase) }
-                if !side.isToMany, !isAll, comparison == .notEqual, differs(constants, ignoresCase) {
-                    return .constant(true)
-                }
-                return isAll ? .conjunction(leaves) : .disjunction(leaves)
-            }
-            return quantifier == .none ? result.negated() : result
+        guard constants.count <= QueryLimits.nodeCountMax else {
+            throw QueryError(
+                .limitExceeded,
+                "the operator \(comparison.rawValue) takes at most \(QueryLimits.nodeCountMax) elements of a list",
+                at: position)
         }
-    }
-
-    /// Whether every value differs from one of the constants: two of them are not equal.
-    private func differs(_ constants: [Constant], _ ignoresCase: Bool) -> Bool {
-        let values = constants.map { constant in
-            if case .exact(let value) = constant { ignoresCase ? value.folded : value } else { Value.null }
-        }
-        return values.dropFirst().contains { $0 != values[0] }
-    }
-
-    private func membership(_ side: OperandSide, _ constants: [Constant], ignoresCase: Bool) -> Query.Predicate {
-        let values = constants.compactMap { constant -> Value? in
-            guard case .exact(let value) = constant, !value.isNull || side.canBeNull else { return nil }
-            return ignoresCase ? value.folded : value
-        }
-        return side.quantified { .membership($0, side.operand, values, ignoresCase: ignoresCase) }
     }
 
     private func between(
@@ -97,36 +129,53 @@ extension Checker {
             ])
         }
     }
-
-    private func compareWhole(
-        _ side: OperandSide, _ constants: [Constant], _ syntax: ComparisonSyntax
-    ) throws(QueryError) -> Query.Predicate {
-        guard let whole = side.whole else { return .constant(false) }
-        let container = schema[whole.path.leafClass].properties[whole.property].type.container
-        guard container != .map else {
-            throw QueryError(
-                .typeMismatch, "a map ('\(side.text)') does not compare as a whole; ANY and ALL compare its values",
-                at: syntax.position)
-        }
-        try checkWhole(syntax, side)
-        var values: [Value] = []
-        for constant in constants {
-            // What no element can equal makes the lists differ.
-            guard case .exact(let value) = constant else { return .constant(syntax.comparison == .notEqual) }
-            values.append(value)
-        }
-        return .comparison(
-            Query.Comparison(
-                quantifier: .any, left: .path(whole.path), comparison: syntax.comparison, ignoresCase: false,
-                right: .constant(container == .set ? .set(of: values) : .list(values))))
-    }
 }
 
 extension OperandSide {
-    /// The comparison of many values with several constants: with every one, or with at least one.
-    fileprivate func compare(
+    /// Whether so many values relate to so many of the constants.
+    func compare(
         _ quantifier: Query.Comparison.Quantifier, _ comparison: ComparisonOperator, _ constants: [Constant],
-        isAll: Bool, ignoresCase: Bool
+        _ inner: Query.Comparison.Quantifier, ignoresCase: Bool
+    ) -> Query.Predicate {
+        switch (comparison, inner) {
+        case (.equal, .any): return membership(quantifier, constants, ignoresCase: ignoresCase)
+        case (.notEqual, .all):
+            return membership(quantifier.complement, constants, ignoresCase: ignoresCase).negated()
+        default: break
+        }
+        guard !isToMany || quantifier == inner || constants.count <= 1 else {
+            return nested(quantifier, comparison, constants, inner, ignoresCase: ignoresCase)
+        }
+        if constants.isEmpty { return inner == .all ? always(quantifier) : never(quantifier) }
+        if !isToMany, inner == .any, comparison == .notEqual, Self.differs(constants, ignoresCase) {
+            return .constant(true)
+        }
+        let leaves = constants.map { leaf(quantifier, comparison, $0, ignoresCase: ignoresCase) }
+        return inner == .all ? .conjunction(leaves) : .disjunction(leaves)
+    }
+
+    /// Whether every value differs from one of the constants: two of them are not equal.
+    private static func differs(_ constants: [Constant], _ ignoresCase: Bool) -> Bool {
+        let values = constants.map { constant in
+            if case .exact(let value) = constant { ignoresCase ? value.folded : value } else { Value.null }
+        }
+        return values.dropFirst().contains { $0 != values[0] }
+    }
+
+    private func membership(
+        _ quantifier: Query.Comparison.Quantifier, _ constants: [Constant], ignoresCase: Bool
+    ) -> Query.Predicate {
+        let values = constants.compactMap { constant -> Value? in
+            guard case .exact(let value) = constant, !value.isNull || canBeNull else { return nil }
+            return ignoresCase ? value.folded : value
+        }
+        return .membership(quantifier, operand, values, ignoresCase: ignoresCase)
+    }
+
+    /// For every value some constant, or for some value every constant: no AND or OR of comparisons.
+    private func nested(
+        _ quantifier: Query.Comparison.Quantifier, _ comparison: ComparisonOperator, _ constants: [Constant],
+        _ inner: Query.Comparison.Quantifier, ignoresCase: Bool
     ) -> Query.Predicate {
         var values: [Value] = []
         var single: Constant?
@@ -145,24 +194,17 @@ extension OperandSide {
             } else {
                 // Everything differs from NaN and from what no value equals, and nothing else is true of it.
                 let isTrue = comparison == .notEqual
-                guard isTrue != isAll else { continue }
+                guard isTrue != (inner == .all) else { continue }
                 return isTrue ? always(quantifier) : never(quantifier)
             }
         }
-        guard let single else { return isAll ? always(quantifier) : never(quantifier) }
-        if isAll, comparison == .notEqual, !canBeNull { values.removeAll(where: \.isNull) }
+        guard let single else { return inner == .all ? always(quantifier) : never(quantifier) }
         if values.allSatisfy({ $0 == values[0] }) {
             return leaf(quantifier, comparison, single, ignoresCase: ignoresCase)
-        }
-        if isAll, comparison == .notEqual {
-            let membership = Query.Predicate.membership(
-                quantifier == .any ? .all : .any, operand, values, ignoresCase: ignoresCase)
-            return membership.negated()
         }
         guard case .set(let distinct) = Value.set(of: values) else { return .constant(false) }
         return .comparison(
             Query.Comparison(
-                quantifier: quantifier, left: operand, comparison: comparison, ignoresCase: ignoresCase,
-                right: .list(distinct), rightQuantifier: isAll ? .all : .any))
+                .each(quantifier, inner), operand, comparison, .list(distinct), ignoresCase: ignoresCase))
     }
 }

@@ -69,6 +69,18 @@ extension Checker {
             }
             return .side(
                 try make(left.operand, syntax, right.operand, type, left.quantifier ?? right.quantifier))
+        case (.list(let literals, let quantifier, let position), .literal(let right)):
+            var results: [LiteralSyntax] = []
+            for left in literals {
+                results.append(try ConstantArithmetic.fold(syntax.operation, left, right, at: syntax.position))
+            }
+            return .list(results, quantifier, position: position)
+        case (.literal(let left), .list(let literals, let quantifier, let position)):
+            var results: [LiteralSyntax] = []
+            for right in literals {
+                results.append(try ConstantArithmetic.fold(syntax.operation, left, right, at: syntax.position))
+            }
+            return .list(results, quantifier, position: position)
         case (.list(_, _, let position), _), (_, .list(_, _, let position)):
             throw QueryError(
                 .typeMismatch, "'\(syntax.operation.rawValue)' works on numbers; found a list", at: position)
@@ -93,7 +105,7 @@ extension Checker {
             let isRightNested = right.needsParentheses(in: syntax.operation, isRight: true)
             let isTurned =
                 isLeftNested == isRightNested
-                ? UTF8Order.less(CanonicalText.operand(right, nil), CanonicalText.operand(left, nil)) : isRightNested
+                ? UTF8Order.less(CanonicalText.operand(right), CanonicalText.operand(left)) : isRightNested
             if isTurned { (left, right) = (right, left) }
         }
         let operand = Query.Comparison.Operand.arithmetic(syntax.operation, left, right, type)
@@ -107,7 +119,7 @@ extension Checker {
                 at: syntax.position)
         }
         return OperandSide(
-            operand: operand, type: .scalar(type), quantifier: quantifier, name: CanonicalText.operand(operand, nil),
+            operand: operand, type: .scalar(type), quantifier: quantifier, name: CanonicalText.operand(operand),
             position: syntax.left.position ?? syntax.position)
     }
 

@@ -50,7 +50,7 @@ struct MembershipMerger {
     }
 
     private mutating func add(_ values: [Value], to comparison: Query.Comparison) {
-        let text = Array((CanonicalText.operand(comparison.left, .any) + (comparison.ignoresCase ? " [c]" : "")).utf8)
+        let text = Array((CanonicalText.operand(comparison.left, "ANY ") + (comparison.ignoresCase ? " [c]" : "")).utf8)
         if let position = positions[text] {
             groups[position].values += values
         } else {
@@ -82,8 +82,8 @@ extension Query.Predicate {
         let isSingle = distinct.count == 1
         return .comparison(
             Query.Comparison(
-                quantifier: quantifier, left: operand, comparison: isSingle ? .equal : .isIn,
-                ignoresCase: ignoresCase && !distinct.allSatisfy(\.isNull),
-                right: isSingle ? .constant(distinct[0]) : .list(distinct)))
+                .each(quantifier, .any), operand, isSingle ? .equal : .isIn,
+                isSingle ? .constant(distinct[0]) : .list(distinct),
+                ignoresCase: ignoresCase && !distinct.allSatisfy(\.isNull)))
     }
 }

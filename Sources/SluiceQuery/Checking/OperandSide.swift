@@ -14,24 +14,13 @@ struct OperandSide {
     var isToMany: Bool { operand.isToMany }
 
     /// The side in the grammar, without a quantifier.
-    var text: String { CanonicalText.operand(operand, nil) }
+    var text: String { CanonicalText.operand(operand) }
 
     var typeName: String {
         switch type {
         case .scalar(let type): type.rawValue
         case .link: "link"
         }
-    }
-
-    /// The path of a whole collection, if the side can be compared as one: nothing on the way has many values.
-    var whole: (path: Query.Path, property: Int)? {
-        guard case .path(let path) = operand, case .elements(let property) = path.leaf, quantifier == nil,
-            !path.steps.contains(where: \.isToMany)
-        else { return nil }
-        let whole = Query.Path(
-            scope: path.scope, steps: path.steps, leafClass: path.leafClass, leaf: .whole(property), type: path.type,
-            canBeNull: false, text: path.text)
-        return (whole, property)
     }
 
     /// Makes a predicate under the side's quantifier: ANY unless written, NONE as the negation of ANY.
@@ -133,8 +122,7 @@ struct OperandSide {
     ) -> Query.Predicate {
         .comparison(
             Query.Comparison(
-                quantifier: quantifier, left: operand, comparison: comparison,
-                ignoresCase: ignoresCase, right: .constant(value)
+                .each(quantifier, .any), operand, comparison, .constant(value), ignoresCase: ignoresCase
             ).canonicalBool)
     }
 

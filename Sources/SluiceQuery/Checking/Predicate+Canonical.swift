@@ -68,13 +68,19 @@ extension Query.Predicate {
 extension Query.Comparison {
     /// The comparison that is true exactly when this one is false; nil if there is none.
     var complement: Query.Comparison? {
-        guard let complement = comparison.complement,
-            comparison == .equal || comparison == .notEqual || left.isTotallyOrdered && right.isTotallyOrdered
-        else { return nil }
-        return Query.Comparison(
-            quantifier: quantifier == .any ? .all : .any, left: left, comparison: complement, ignoresCase: ignoresCase,
-            right: right, rightQuantifier: rightQuantifier == .any ? .all : .any
-        ).canonicalBool
+        guard let complement = comparison.complement else { return nil }
+        let isEquality = comparison == .equal || comparison == .notEqual
+        switch relation {
+        case .each(let own, let other):
+            guard isEquality || left.isTotallyOrdered && right.isTotallyOrdered else { return nil }
+            return Query.Comparison(
+                .each(own.complement, other.complement), left, complement, right, ignoresCase: ignoresCase
+            ).canonicalBool
+        case .inOrder, .asSets:
+            // Lists of different lengths are not less, equal nor greater.
+            guard isEquality else { return nil }
+            return Query.Comparison(relation, left, complement, right, ignoresCase: ignoresCase)
+        }
     }
 
     /// For a bool that cannot be null, `!= true` is `== false`.
@@ -82,8 +88,7 @@ extension Query.Comparison {
         guard comparison == .notEqual, case .path(let path) = left, !path.canBeNull,
             case .constant(.bool(let value)) = right
         else { return self }
-        return Query.Comparison(
-            quantifier: quantifier, left: left, comparison: .equal, ignoresCase: false, right: .constant(.bool(!value)))
+        return Query.Comparison(relation, left, .equal, .constant(.bool(!value)), ignoresCase: false)
     }
 }
 

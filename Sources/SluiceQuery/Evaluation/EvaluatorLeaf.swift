@@ -5,9 +5,8 @@ final class EvaluatorLeaf: Sendable {
     private let left: OperandReader
     private let right: OperandReader
     private let comparison: ValueComparison
+    private let relation: Query.Comparison.Relation
     private let isMembership: Bool
-    private let isAll: Bool
-    private let isAllOnRight: Bool
     private let isNegated: Bool
     /// Whether both sides have one value.
     private let isSingle: Bool
@@ -20,8 +19,7 @@ final class EvaluatorLeaf: Sendable {
         right = OperandReader(source.right, schema: schema)
         comparison = ValueComparison(source.comparison, ignoresCase: source.ignoresCase)
         isMembership = source.comparison == .isIn
-        isAll = source.quantifier == .all
-        isAllOnRight = source.rightQuantifier == .all
+        relation = source.relation
         isSingle = !source.left.isToMany && !source.right.isToMany
         cost = source.paths.reduce(4) { $0 + $1.cost }
     }
@@ -31,6 +29,15 @@ final class EvaluatorLeaf: Sendable {
     }
 
     private func holds(_ context: EvaluationContext, _ source: any ObjectSource) throws -> Bool {
+        let (isAll, isAllOnRight): (Bool, Bool)
+        switch relation {
+        case .inOrder, .asSets:
+            let (own, other) = (try left.whole(context, source), try right.whole(context, source))
+            let (count, otherCount) = (own.elementCount, other.elementCount)
+            try source.spend(relation == .asSets ? count * otherCount : max(count, otherCount))
+            return comparison.holds(wholes: own, other)
+        case .each(let own, let other): (isAll, isAllOnRight) = (own == .all, other == .all)
+        }
         if isSingle {
             return try holds(try left.value(context, source), try right.value(context, source), source)
         }
@@ -114,6 +121,17 @@ indirect enum OperandReader: Sendable {
         case .arithmetic(let operation, let left, let right, let type, _):
             Arithmetic.apply(operation, try left.value(context, source), try right.value(context, source), as: type)
         }
+    }
+
+    /// A side with many values as a list or a set.
+    func whole(_ context: EvaluationContext, _ source: any ObjectSource) throws -> Value {
+        guard isToMany else { return try value(context, source) }
+        var values: [Value] = []
+        _ = try anyValue(context, source) { value in
+            values.append(value)
+            return false
+        }
+        return .list(values)
     }
 
     /// Whether at least one value passes a test.

@@ -181,7 +181,7 @@ final class LeafReader: Sendable {
 
 extension Value {
     /// The number of elements; 0 for what is no collection.
-    fileprivate var elementCount: Int {
+    var elementCount: Int {
         switch self {
         case .list(let elements), .set(let elements): elements.count
         case .map(let map): map.entries.count

@@ -19,7 +19,6 @@ struct ValueComparison {
         if ignoresCase, case .string(let text) = left, case .string(let other) = right {
             return (CaseFolding.compare(text, other) == 0) == (comparison == .equal)
         }
-        if let isEqual = Self.isEqual(wholes: left, right) { return isEqual == (comparison == .equal) }
         guard let order = Self.order(left, right) else { return comparison == .notEqual }
         return switch comparison {
         case .equal: order == 0
@@ -67,6 +66,27 @@ struct ValueComparison {
         }
     }
 
+    // MARK: Wholes
+
+    /// Of two lists, whether they are as long and the operator holds at each place; of two sets, whether they have the same
+    /// elements. What differs is what is not equal.
+    func holds(wholes left: Value, _ right: Value) -> Bool {
+        guard comparison != .notEqual else {
+            return !ValueComparison(.equal, ignoresCase: ignoresCase).holds(wholes: left, right)
+        }
+        switch (left, right) {
+        case (.list(let left), .list(let right)):
+            return left.count == right.count && zip(left, right).allSatisfy { holds($0, $1) }
+        case (.set(let left), .set(let right)):
+            return left.count == right.count
+                && left.allSatisfy { element in right.contains { holds(element, $0) } }
+        // A broken path to a set yields an empty list.
+        case (.set(let elements), .list(let none)), (.list(let none), .set(let elements)):
+            return elements.isEmpty && none.isEmpty
+        default: return false
+        }
+    }
+
     // MARK: Order
 
     /// Negative, zero or positive; nil if one is NaN. Numbers compare by their exact values, whatever their types.
@@ -87,22 +107,6 @@ struct ValueComparison {
             (.double, .decimal):
             DecimalKey.compare(left, right)
         default: Value.compare(left, right)
-        }
-    }
-
-    /// Whether two lists have equal elements in one order, or two sets the same elements; nil for other values.
-    private static func isEqual(wholes left: Value, _ right: Value) -> Bool? {
-        let equal = ValueComparison(.equal, ignoresCase: false)
-        switch (left, right) {
-        case (.list(let left), .list(let right)):
-            return left.count == right.count && zip(left, right).allSatisfy { equal.holds($0, $1) }
-        case (.set(let left), .set(let right)):
-            return left.count == right.count
-                && left.allSatisfy { element in right.contains { equal.holds(element, $0) } }
-        // A broken path to a set yields an empty list.
-        case (.set(let elements), .list(let none)), (.list(let none), .set(let elements)):
-            return elements.isEmpty && none.isEmpty
-        default: return nil
         }
     }
 

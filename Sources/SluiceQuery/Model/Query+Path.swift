@@ -30,11 +30,6 @@ extension Query {
             }
         }
 
-        /// Whether the value is a collection as a whole.
-        package var isWhole: Bool {
-            if case .whole = leaf { true } else { false }
-        }
-
         /// The property that the leaf reads; nil if it reads none of its object.
         package var leafProperty: Int? {
             switch leaf {

@@ -13,19 +13,32 @@ extension Query {
         case or([Predicate])
     }
 
-    /// A checked comparison: of each value that the left side yields with each that the right side yields.
+    /// A checked comparison of the values of two sides, either of which may have one or many.
     package struct Comparison: Sendable {
+        /// How many values of a side must pass.
         package enum Quantifier: Hashable, Sendable {
-            /// Of the values that a side yields at least one; also stands where a side has one value.
+            /// At least one; also stands where a side has one value.
             case any
             /// All of them; true if there is none.
             case all
         }
 
+        /// How two sides with many values meet.
+        package enum Relation: Hashable, Sendable {
+            /// Quantifiers within each other, the left side's outside: for so many values on the left it holds that for so many
+            /// values on the right the operator holds.
+            case each(Quantifier, Quantifier)
+            /// Both sides as one: as many values on both, and the operator holds between those at the same place. `!=` is the
+            /// negation of `==`.
+            case inOrder
+            /// Both sides as sets, by `==` or `!=`.
+            case asSets
+        }
+
         package indirect enum Operand: Sendable {
             case path(Path)
             /// Of the type of the other side, or null. Text is folded if the comparison ignores case. A list or a set
-            /// beside a path to a whole collection.
+            /// where whole sides are compared.
             case constant(Value)
             /// On the right side alone. Of `isIn` sorted and distinct; of other operators what the quantifier speaks of.
             case list([Value])
@@ -33,30 +46,44 @@ extension Query {
             case arithmetic(ArithmeticOperator, Operand, Operand, ScalarType)
         }
 
-        package let quantifier: Quantifier
+        package let relation: Relation
         /// A path or arithmetic, but in text searches possibly a constant.
         package let left: Operand
         /// Never `between`, which is two comparisons.
         package let comparison: ComparisonOperator
         package let ignoresCase: Bool
         package let right: Operand
-        package let rightQuantifier: Quantifier
 
         package init(
-            quantifier: Quantifier, left: Operand, comparison: ComparisonOperator, ignoresCase: Bool, right: Operand,
-            rightQuantifier: Quantifier = .any
+            _ relation: Relation, _ left: Operand, _ comparison: ComparisonOperator, _ right: Operand, ignoresCase: Bool
         ) {
-            self.quantifier = left.isToMany ? quantifier : .any
+            if case .each(let own, let other) = relation {
+                self.relation = .each(left.isToMany ? own : .any, right.isToMany ? other : .any)
+            } else {
+                self.relation = relation
+            }
             self.left = left
             self.comparison = comparison
             self.ignoresCase = ignoresCase
             self.right = right
-            self.rightQuantifier = right.isToMany ? rightQuantifier : .any
+        }
+
+        /// The quantifier of the left side; nil where sides are compared as wholes.
+        package var quantifier: Quantifier? { if case .each(let quantifier, _) = relation { quantifier } else { nil } }
+
+        /// The quantifier of the right side; nil where sides are compared as wholes.
+        package var rightQuantifier: Quantifier? {
+            if case .each(_, let quantifier) = relation { quantifier } else { nil }
         }
 
         /// The paths of both sides.
         package var paths: [Path] { left.paths + right.paths }
     }
+}
+
+extension Query.Comparison.Quantifier {
+    /// The quantifier of the negation: not all is any that is not.
+    package var complement: Query.Comparison.Quantifier { self == .any ? .all : .any }
 }
 
 extension Query.Comparison.Operand {

@@ -74,9 +74,10 @@ struct SQLConditionBuilder {
     }
 
     private mutating func condition(_ comparison: Query.Comparison, isNegated: Bool) -> SQLStatement {
-        if case .path(let path) = comparison.left, path.isWhole {
-            let isEqual = wholeEquality(path, comparison.right)
-            return (comparison.comparison == .equal) != isNegated ? isEqual : "(\(isEqual)) IS NOT TRUE"
+        if comparison.quantifier == nil {
+            let isDifferent = comparison.comparison == .notEqual
+            let condition = wholes(comparison, isDifferent ? .equal : comparison.comparison)
+            return isDifferent == isNegated ? condition : "(\(condition)) IS NOT TRUE"
         }
         guard let (path, quantifier, test) = subject(of: comparison) else {
             let condition = quantified(comparison)
@@ -93,7 +94,7 @@ struct SQLConditionBuilder {
     /// have many values, or the tested one is arithmetic.
     private mutating func subject(
         of comparison: Query.Comparison
-    ) -> (Query.Path, Query.Comparison.Quantifier, SQLTest)? {
+    ) -> (Query.Path, Query.Comparison.Quantifier?, SQLTest)? {
         let ignoresCase = comparison.ignoresCase
         func test(_ operand: SQLTest.Operand) -> SQLTest {
             SQLTest(comparison.comparison, operand, ignoresCase: ignoresCase)
@@ -159,6 +160,10 @@ struct SQLConditionBuilder {
 
     func collection(_ property: Int, _ classIndex: Int) -> String {
         layout.table(schema[classIndex].name, collection: schema[classIndex].properties[property].name)
+    }
+
+    func isList(_ property: Int, _ classIndex: Int) -> Bool {
+        schema[classIndex].properties[property].type.container == .list
     }
 
     func isCollection(_ property: Int, _ classIndex: Int) -> Bool {

@@ -4,6 +4,8 @@ internal import SluiceModel
 struct SQLRows {
     var tables: [SQLStatement] = []
     var conditions: [SQLStatement] = []
+    /// What orders the values of lists within each other; empty where something on the way is no list.
+    var order: [SQLStatement] = []
     var value: SQLStatement
 
     /// Whether a condition holds for at least one value, or for all.
@@ -35,6 +37,7 @@ extension SQLConditionBuilder {
                 let rows = rows(of: term)
                 joined.tables += rows.tables
                 joined.conditions += rows.conditions
+                joined.order += rows.order
                 values.append(rows.value)
             }
             joined.value = arithmetic(operand, values)
@@ -60,6 +63,7 @@ extension SQLConditionBuilder {
             let element = nextAlias()
             rows.tables.append("\(sql: collection(property, path.leafClass)) \(sql: element)")
             rows.conditions.append("\(sql: element).owner = \(sql: alias)._row")
+            if isList(property, path.leafClass) { rows.order.append("\(sql: element).position") }
             if case .keys = path.leaf {
                 rows.value = "\(sql: element).key"
             } else {
@@ -83,6 +87,7 @@ extension SQLConditionBuilder {
             let element = nextAlias()
             rows.tables.append("\(sql: collection(step.property, step.classIndex)) \(sql: element)")
             rows.conditions.append("\(sql: element).owner = \(sql: alias)._row")
+            if isList(step.property, step.classIndex) { rows.order.append("\(sql: element).position") }
             link = "\(sql: next)._row = \(sql: element).value"
         } else {
             link = "\(sql: next)._row = \(linkValue(step, alias))"

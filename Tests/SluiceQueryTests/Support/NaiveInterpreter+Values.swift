@@ -145,7 +145,7 @@ extension NaiveInterpreter {
         }
     }
 
-    private func isCount(_ component: PathSyntax.Component?) -> Bool {
+    func isCount(_ component: PathSyntax.Component?) -> Bool {
         switch component?.kind {
         case .operation("count"), .operation("size"), .named("SIZE"): true
         default: false

@@ -83,49 +83,36 @@ struct NaiveInterpreter {
         }
     }
 
+    /// By the table of lists and quantifiers in `docs/query-language.md`, line by line.
     private func holds(_ syntax: ComparisonSyntax, _ scope: [Binding]) -> Bool {
-        if let whole = wholes(syntax, scope) { return whole }
-        let left = values(of: syntax.left, scope)
-        let right = values(of: syntax.right, scope)
-        var leftQuantifier = quantifier(syntax.left)
-        var rightQuantifier = quantifier(syntax.right)
-        let ignoresCase = syntax.ignoresCase
-        switch syntax.comparison {
-        case .between:
-            let isAll = leftQuantifier == .all
-            let test = { (value: Value) in
+        let (left, right) = (values(of: syntax.left, scope), values(of: syntax.right, scope))
+        let (own, other) = (quantifier(syntax.left), quantifier(syntax.right))
+        let comparison = syntax.comparison == .isIn ? .equal : syntax.comparison
+        // Constants that contain, begin or end with nothing: null ones on the left.
+        let isConstant = constants(syntax.left) != nil
+        func passes(_ left: Value, _ right: Value) -> Bool {
+            if isConstant, left.isNull, comparison.isTextSearch { return false }
+            return compare(left, comparison, right, syntax.ignoresCase)
+        }
+        if syntax.comparison == .between {
+            let isBetween = { (value: Value) in
                 compare(value, .greaterOrEqual, right[0], false) && compare(value, .lessOrEqual, right[1], false)
             }
-            return isAll ? left.allSatisfy(test) : left.contains(where: test)
-        case .isIn:
-            if rightQuantifier == nil { rightQuantifier = .any }
-        default: break
+            return own == .all ? left.allSatisfy(isBetween) : left.contains(where: isBetween)
         }
-        var isNeverTrue = false
-        if syntax.comparison.isTextSearch, case .literal(let literal) = syntax.left {
-            isNeverTrue = value(literal).isNull
+        let isAmong = syntax.comparison == .isIn && !isConstant && constants(syntax.right) != nil
+        if own == nil, other == nil, !isAmong, isMany(syntax.left, scope), isMany(syntax.right, scope) {
+            return wholes(syntax, comparison, scope, passes)
         }
-        let comparison = syntax.comparison == .isIn ? .equal : syntax.comparison
-        if leftQuantifier == nil { leftQuantifier = .any }
-        if rightQuantifier == nil { rightQuantifier = .any }
-        // NONE of a side negates all there is.
-        let isNegated =
-            (leftQuantifier == PathSyntax.Quantifier.none) != (rightQuantifier == PathSyntax.Quantifier.none)
-        if case .list = syntax.left {
-            // What reads something comes first, constants after it.
-            let answer = every(right, rightQuantifier == .all) { right in
-                every(left, leftQuantifier == .all) { compare($0, comparison, right, ignoresCase) }
-            }
-            return answer != isNegated
-        }
-        let answer = every(left, leftQuantifier == .all) { left in
-            every(right, rightQuantifier == .all) { !isNeverTrue && compare(left, comparison, $0, ignoresCase) }
-        }
-        return answer != isNegated
+        return every(left, own) { left in every(right, other) { passes(left, $0) } }
     }
 
-    private func every(_ values: [Value], _ isAll: Bool, _ test: (Value) -> Bool) -> Bool {
-        isAll ? values.allSatisfy(test) : values.contains(where: test)
+    private func every(_ values: [Value], _ quantifier: PathSyntax.Quantifier?, _ test: (Value) -> Bool) -> Bool {
+        switch quantifier {
+        case .any, nil: values.contains { test($0) }
+        case .all: values.allSatisfy { test($0) }
+        case PathSyntax.Quantifier.none?: !values.contains { test($0) }
+        }
     }
 
     private func quantifier(_ syntax: ExpressionSyntax) -> PathSyntax.Quantifier? {
@@ -137,27 +124,55 @@ struct NaiveInterpreter {
         }
     }
 
+    /// The elements of a list of constants, or of arithmetic with one; nil for anything else.
+    private func constants(_ syntax: ExpressionSyntax) -> [LiteralSyntax]? {
+        switch syntax {
+        case .list(let literals, _, _): literals
+        case .literal(let literal): [literal]
+        case .arithmetic(let arithmetic):
+            constants(arithmetic.left).flatMap { left in constants(arithmetic.right).map { left + $0 } }
+        case .path, .subquery: nil
+        }
+    }
+
+    /// Whether a side may have any number of values.
+    private func isMany(_ syntax: ExpressionSyntax, _ scope: [Binding]) -> Bool {
+        switch syntax {
+        case .list: return true
+        case .literal, .subquery: return false
+        case .arithmetic(let arithmetic): return isMany(arithmetic.left, scope) || isMany(arithmetic.right, scope)
+        case .path(let path):
+            var (components, binding) = start(path, scope)
+            let aggregate = components.firstIndex { component in
+                guard case .operation(let name) = component.kind else { return false }
+                return ["min", "max", "sum", "avg"].contains(name)
+            }
+            if let aggregate { components.remove(at: aggregate) }
+            let plan = PathPlan(components, from: binding.classIndex, schema)
+            // A collection of backlinks that is counted is one number.
+            let isCounted = isCount(components.last) && plan.lastCollection == components.count - 2
+            if isCounted { return plan.hasEarlierCollection }
+            // The last collection is what is aggregated.
+            return aggregate == nil ? plan.lastCollection != nil : plan.hasEarlierCollection
+        }
+    }
+
     // MARK: Whole collections
 
-    private func wholes(_ syntax: ComparisonSyntax, _ scope: [Binding]) -> Bool? {
-        guard syntax.comparison == .equal || syntax.comparison == .notEqual else { return nil }
-        guard let left = whole(syntax.left, scope), let right = whole(syntax.right, scope),
-            left.container != nil || right.container != nil
-        else { return nil }
-        let isSet = (left.container ?? right.container) == .set
-        var isEqual: Bool
-        if isSet {
-            let own = distinct(left.values, left.container == nil)
-            let other = distinct(right.values, right.container == nil)
-            isEqual =
-                own.count == other.count
-                && own.allSatisfy { value in other.contains { compare(value, .equal, $0, false) } }
-        } else {
-            isEqual =
-                left.values.count == right.values.count
-                && zip(left.values, right.values).allSatisfy { compare($0, .equal, $1, false) }
+    private func wholes(
+        _ syntax: ComparisonSyntax, _ comparison: ComparisonOperator, _ scope: [Binding],
+        _ passes: (Value, Value) -> Bool
+    ) -> Bool {
+        if comparison == .notEqual {
+            return !wholes(syntax, .equal, scope) { compare($0, .equal, $1, syntax.ignoresCase) }
         }
-        return isEqual == (syntax.comparison == .equal)
+        let (left, right) = (whole(syntax.left, scope), whole(syntax.right, scope))
+        guard left.isSet || right.isSet else {
+            return left.values.count == right.values.count && zip(left.values, right.values).allSatisfy(passes)
+        }
+        let own = distinct(left.values, !left.isSet)
+        let other = distinct(right.values, !right.isSet)
+        return own.count == other.count && own.allSatisfy { value in other.contains { passes(value, $0) } }
     }
 
     private func distinct(_ values: [Value], _ isLiteral: Bool) -> [Value] {
@@ -167,28 +182,21 @@ struct NaiveInterpreter {
         return result
     }
 
-    /// The elements of a collection or of a list of constants; nil for anything else. Constants have no container.
-    private func whole(
-        _ syntax: ExpressionSyntax, _ scope: [Binding]
-    ) -> (values: [Value], container: PropertyType.Container?)? {
-        switch syntax {
-        case .list(let literals, nil, _): return (literals.map(value), nil)
-        case .path(let path) where path.quantifier == nil:
-            let (components, binding) = start(path, scope)
-            let plan = PathPlan(components, from: binding.classIndex, schema)
-            guard let last = components.last, case .property = last.kind, plan.lastCollection == components.count - 1,
-                !plan.hasEarlierCollection, let declared = plan.lastProperty, declared.type.isCollection
-            else { return nil }
-            var object: ObjectRef? = binding.object
-            var classIndex = binding.classIndex
-            for component in plan.links { (object, classIndex) = follow(component, object, classIndex) }
-            guard let object, let property = schema[classIndex].index(of: declared.name) else {
-                return ([], declared.type.container)
-            }
-            let values = elements(world.rows[object]!.values[property])
-            return (values.map { present($0, declared) }, declared.type.container)
-        default: return nil
-        }
+    /// The values of a side in order; of a collection that one object has also null for what is not here.
+    private func whole(_ syntax: ExpressionSyntax, _ scope: [Binding]) -> (values: [Value], isSet: Bool) {
+        guard case .path(let path) = syntax else { return (values(of: syntax, scope), false) }
+        let (components, binding) = start(path, scope)
+        let plan = PathPlan(components, from: binding.classIndex, schema)
+        guard let last = components.last, case .property = last.kind, plan.lastCollection == components.count - 1,
+            !plan.hasEarlierCollection, let declared = plan.lastProperty, declared.type.isCollection
+        else { return (values(of: syntax, scope), false) }
+        var object: ObjectRef? = binding.object
+        var classIndex = binding.classIndex
+        for component in plan.links { (object, classIndex) = follow(component, object, classIndex) }
+        let isSet = declared.type.container == .set
+        guard let object, let property = schema[classIndex].index(of: declared.name) else { return ([], isSet) }
+        let values = elements(world.rows[object]!.values[property])
+        return (values.map { present($0, declared) }, isSet)
     }
 
     private func follow(

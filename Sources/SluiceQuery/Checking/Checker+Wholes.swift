@@ -1,0 +1,128 @@
+internal import SluiceModel
+
+/// Comparisons of two sides with many values as wholes: what it means when neither has a quantifier.
+extension Checker {
+    /// Two paths as wholes; the lesser text first where the operator can turn.
+    func wholes(
+        _ left: OperandSide, _ right: OperandSide, _ syntax: ComparisonSyntax
+    ) throws(QueryError) -> Query.Predicate {
+        let (own, other) = (try whole(left, syntax), try whole(right, syntax))
+        guard own.isSet == other.isSet else {
+            let (list, set) = own.isSet ? (right, left) : (left, right)
+            throw QueryError(
+                .typeMismatch,
+                "lists compare with lists and sets with sets as a whole; found a list ('\(list.text)') and a set "
+                    + "('\(set.text)'); ANY compares elements",
+                at: syntax.position)
+        }
+        if own.isSet { try checkSet(syntax, left) }
+        var (operands, comparison) = ((own.operand, other.operand), syntax.comparison)
+        if let mirrored = comparison.mirrored, UTF8Order.less(right.text, left.text) {
+            (operands, comparison) = ((other.operand, own.operand), mirrored)
+        }
+        return .comparison(
+            Query.Comparison(
+                own.isSet ? .asSets : .inOrder, operands.0, comparison, operands.1, ignoresCase: syntax.ignoresCase))
+    }
+
+    /// A path and constants as wholes.
+    ///
+    /// - Parameter isListLeft: whether the constants are written on the left; `syntax` is then as written.
+    func wholes(
+        _ side: OperandSide, _ constants: [Constant], _ syntax: ComparisonSyntax, isListLeft: Bool
+    ) throws(QueryError) -> Query.Predicate {
+        let whole = try whole(side, syntax)
+        if whole.isSet { try checkSet(syntax, side) }
+        let mirrored = isListLeft ? syntax.comparison.mirrored : syntax.comparison
+        let comparison = mirrored ?? syntax.comparison
+        let isTurned = mirrored == nil
+        var values: [Value] = []
+        for constant in constants {
+            var value = constant.value(under: comparison)
+            switch constant {
+            case .exact where syntax.ignoresCase: value = value?.folded
+            case .belowAll where comparison.isOrdering: value = .double(-1e19)
+            case .aboveAll where comparison.isOrdering: value = .double(1e19)
+            default: break
+            }
+            // What nothing at its place can equal or be compared with makes the wholes differ.
+            guard let value else { return .constant(comparison == .notEqual) }
+            // A null text contains nothing and is like nothing, not even itself.
+            guard !isTurned || !value.isNull else { return .constant(false) }
+            values.append(value)
+        }
+        let list = Query.Comparison.Operand.constant(whole.isSet ? .set(of: values) : .list(values))
+        return .comparison(
+            Query.Comparison(
+                whole.isSet ? .asSets : .inOrder, isTurned ? list : whole.operand, comparison,
+                isTurned ? whole.operand : list, ignoresCase: syntax.ignoresCase))
+    }
+
+    /// A side with many values as a whole.
+    private func whole(
+        _ side: OperandSide, _ syntax: ComparisonSyntax
+    ) throws(QueryError) -> (operand: Query.Comparison.Operand, isSet: Bool) {
+        if let property = ownCollection(side) {
+            guard property.container != .map else {
+                throw QueryError(
+                    .typeMismatch,
+                    "a map ('\(side.text)') does not compare as a whole; ANY and ALL compare its values",
+                    at: syntax.position)
+            }
+            return (.path(property.path), property.container == .set)
+        }
+        guard hasOrder(side.operand) else {
+            throw QueryError(
+                .typeMismatch,
+                "the values of '\(side.text)' have no order to be compared in as a whole; write ANY, ALL or NONE before "
+                    + "one side",
+                at: side.position ?? syntax.position)
+        }
+        return (side.operand, false)
+    }
+
+    /// A collection that one object has, elements that are not here included.
+    private func ownCollection(
+        _ side: OperandSide
+    ) -> (path: Query.Path, container: PropertyType.Container)? {
+        guard case .path(let path) = side.operand, case .elements(let property) = path.leaf,
+            !path.steps.contains(where: \.isToMany)
+        else { return nil }
+        let whole = Query.Path(
+            scope: path.scope, steps: path.steps, leafClass: path.leafClass, leaf: .whole(property), type: path.type,
+            canBeNull: false, text: path.text)
+        return (whole, schema[path.leafClass].properties[property].type.container)
+    }
+
+    /// Whether all values come from lists, one within the other.
+    private func hasOrder(_ operand: Query.Comparison.Operand) -> Bool {
+        switch operand {
+        case .constant, .list: return true
+        case .arithmetic(_, let left, let right, _):
+            // Each value with each has no order of its own.
+            return left.isToMany != right.isToMany && hasOrder(left.isToMany ? left : right)
+        case .path(let path):
+            let isOrdered = path.steps.allSatisfy { step in
+                !step.isToMany || !step.isBacklink && isList(step.property, ofClass: step.classIndex)
+            }
+            switch path.leaf {
+            case .elements(let property): return isOrdered && isList(property, ofClass: path.leafClass)
+            case .keys: return false
+            default: return isOrdered
+            }
+        }
+    }
+
+    private func isList(_ property: Int, ofClass classIndex: Int) -> Bool {
+        schema[classIndex].properties[property].type.container == .list
+    }
+
+    private func checkSet(_ syntax: ComparisonSyntax, _ side: OperandSide) throws(QueryError) {
+        guard [.equal, .notEqual].contains(syntax.comparison), !syntax.ignoresCase else {
+            throw QueryError(
+                .typeMismatch,
+                "a set as a whole ('\(side.text)') compares by == and != without [c]; ANY and ALL compare its elements",
+                at: syntax.position)
+        }
+    }
+}
