@@ -59,4 +59,41 @@ struct FoldedComparisonTests {
         for text in ["", "b", "l"] { #expect(!comparison.isMember(.string(text), of: members)) }
         #expect(comparison.isMember(.null, of: members))
     }
+
+    @Test func everyScalarFoldsAsUnicodesSimpleCaseFoldingSays() {
+        for scalar in (0..<0x11_0000 as Range<UInt32>).lazy.compactMap(Unicode.Scalar.init) {
+            let folded = CaseFolding.fold(scalar)
+            let number = String(scalar.value, radix: 16)
+            if CaseFolding.fold(folded) != folded { Issue.record("U+\(number) folds twice") }
+            let properties = scalar.properties
+            // Strings that are canonically equal are one case, U+1FBE and ι.
+            if String(folded) != String(scalar), !properties.changesWhenCaseFolded {
+                Issue.record("U+\(number) folds and has no case")
+            }
+            let (upper, lower) = (properties.uppercaseMapping, properties.lowercaseMapping)
+            let isLong = upper.unicodeScalars.count > 1 || lower.unicodeScalars.count > 1
+            if folded == scalar, properties.changesWhenCaseFolded, !isLong {
+                Issue.record("U+\(number) does not fold")
+            }
+            // Both cases of a scalar fold alike, but for the dotless i, whose upper case is that of i.
+            guard !isLong, scalar != "\u{131}" else { continue }
+            if CaseFolding.fold(upper) != String(folded) || CaseFolding.fold(lower) != String(folded) {
+                Issue.record("U+\(number) and its cases fold apart")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("ΟΔΟΣ", "οδος", true), ("οδοσ", "οδος", true), ("STRASSE", "straße", false), ("STRAẞE", "straße", true),
+        ("İ", "i", false), ("İ", "ı", false), ("İ", "i\u{307}", false), ("I", "ı", false), ("ı", "ı", true),
+        ("K", "\u{212A}", true), ("µ", "μ", true), ("ſ", "S", true), ("ﬁ", "fi", false), ("ǅ", "Ǆ", true),
+        ("\u{13A0}", "\u{AB70}", true), ("\u{1FD3}", "\u{390}", true), ("\u{FB05}", "\u{FB06}", true),
+        ("e\u{301}", "\u{E9}", false),
+    ])
+    func textsAreEqualThroughSimpleCaseFolding(left: String, right: String, isEqual: Bool) {
+        #expect((CaseFolding.compare(left, right) == 0) == isEqual)
+        #expect((Array(CaseFolding.fold(left).utf8) == Array(CaseFolding.fold(right).utf8)) == isEqual)
+        #expect(LikePattern.matches(left, right, ignoresCase: true) == isEqual)
+        #expect(CaseFolding.contains(left, right) == isEqual)
+    }
 }

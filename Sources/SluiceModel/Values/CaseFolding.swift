@@ -1,8 +1,7 @@
-/// The one folding behind `[c]`: every Unicode scalar through its simple lower-case mapping.
+/// The folding behind `[c]`: Unicode's simple case folding, statuses C and S of CaseFolding.txt, in no language.
 ///
-/// Evaluator and SQL fold alike, so case-insensitive comparisons agree everywhere. A scalar whose lower-case form is longer
-/// than one scalar (such as U+0130) keeps its first scalar only, so folding never changes lengths in scalars. Folding what
-/// is folded changes nothing.
+/// Each scalar becomes one scalar, so that folding changes no lengths in scalars: ς and Σ fold to σ, ẞ to ß; ß is not ss, and
+/// İ and ı are themselves. Evaluator and SQL fold alike. Folding what is folded changes nothing.
 package enum CaseFolding {
     /// The folded form of `string`.
     package static func fold(_ string: String) -> String {
@@ -15,7 +14,26 @@ package enum CaseFolding {
     /// The folded form of one scalar.
     package static func fold(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
         if scalar.value < 0x80 { return fold(ascii: UInt8(truncatingIfNeeded: scalar.value)) }
-        return scalar.properties.lowercaseMapping.unicodeScalars.first ?? scalar
+        switch scalar.value {
+        // Folded in CaseFolding.txt alone; the case mappings say otherwise.
+        case 0x131: return scalar
+        case 0x1FD3: return "\u{390}"
+        case 0x1FE3: return "\u{3B0}"
+        case 0xFB05: return "\u{FB06}"
+        // Cherokee folds to its upper case, which is older.
+        case 0x13A0...0x13FF, 0xAB70...0xABBF: return only(scalar.properties.uppercaseMapping) ?? scalar
+        default:
+            // By way of the upper case, which is one for ς and σ.
+            let upper = only(scalar.properties.uppercaseMapping) ?? scalar
+            return only(upper.properties.lowercaseMapping) ?? scalar
+        }
+    }
+
+    /// The scalar of a text that is one.
+    private static func only(_ text: String) -> Unicode.Scalar? {
+        let scalars = text.unicodeScalars
+        guard let first = scalars.first else { return nil }
+        return scalars.index(after: scalars.startIndex) == scalars.endIndex ? first : nil
     }
 
     static func fold(ascii byte: UInt8) -> Unicode.Scalar {
