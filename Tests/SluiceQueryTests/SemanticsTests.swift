@@ -66,6 +66,7 @@ struct SemanticsTests {
             ("SUBQUERY(owners, $x, $x.age > 35).@count > 0", [1, 3]),
             ("SUBQUERY(owners, $x, $x.age > 35).@count == 0", [2, 4]),
             ("owners.@links.@count == 0", []), ("owners.@avg.age > 30", [1, 3]), ("weight >= owners.@sum.age", [4]),
+            ("isNew", [1]), ("NOT isNew", [2, 3, 4]), ("isNew OR price > 30", [1, 4]),
             ("isNew == true OR price > 30", [1, 4]), ("NOT (isNew == true OR price > 30)", [2, 3]),
         ] as [(String, [Int64])])
     func rule(condition: String, expected: [Int64]) throws {

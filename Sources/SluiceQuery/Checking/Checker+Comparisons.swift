@@ -4,7 +4,15 @@ extension Checker {
     /// A comparison in canonical form: what reads something on the left, constants in its type.
     func comparison(_ syntax: ComparisonSyntax) throws(QueryError) -> Query.Predicate {
         if let predicate = try typeComparison(syntax) { return predicate }
-        switch (try operand(syntax.left), try operand(syntax.right)) {
+        let (left, right) = (try operand(syntax.left), try operand(syntax.right))
+        if syntax.isTruth, case .side(let side) = left, side.type != .scalar(.bool) {
+            throw QueryError(
+                .typeMismatch,
+                "\(side.name) is \(side.typeName), expected a comparison operator after it; only a Boolean property is a "
+                    + "condition by itself",
+                at: syntax.position)
+        }
+        switch (left, right) {
         case (.side(let left), .side(let right)): return try compare(left, right, syntax)
         case (.side(let side), .literal(let literal)): return try compare(side, literal, syntax)
         case (.side(let side), .list(let literals, let quantifier, let position)):

@@ -35,7 +35,7 @@ extension Checker {
                 at: syntax.position)
         }
         var name = path.text
-        if let property = path.leafProperty {
+        if let property = path.leafProperty, path.leaf.isOfPropertysType {
             name = "\(schema[path.leafClass].name).\(schema[path.leafClass].properties[property].name)"
         }
         return OperandSide(

@@ -154,6 +154,16 @@ extension Query.Path {
     }
 }
 
+extension Query.Path.Leaf {
+    /// Whether this reads values that the property holds, and not how many or how long they are, or their keys.
+    var isOfPropertysType: Bool {
+        switch self {
+        case .value, .link, .elements, .entry, .element, .whole: true
+        case .keys, .object, .count, .size, .presence, .backlinkCount, .aggregate, .subquery: false
+        }
+    }
+}
+
 extension Query {
     /// How many objects of a collection meet a condition.
     package struct Subquery: Sendable {

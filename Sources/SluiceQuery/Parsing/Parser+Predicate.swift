@@ -12,9 +12,24 @@ extension Parser {
         return try condition(parsed)
     }
 
-    private func condition(_ parsed: Parsed) throws(QueryError) -> PredicateSyntax {
-        guard case .predicate(let predicate) = parsed else { throw missingOperator(parsed) }
-        return predicate
+    /// A condition; a path that stands alone is one by itself if the checker finds a Boolean property at its end.
+    private mutating func condition(_ parsed: Parsed) throws(QueryError) -> PredicateSyntax {
+        switch parsed {
+        case .predicate(let predicate): return predicate
+        case .operand(.path(let path)) where endsCondition:
+            try countNode()
+            return .comparison(ComparisonSyntax(truthOf: path, position: token.position))
+        case .operand: throw missingOperator(parsed)
+        }
+    }
+
+    /// Whether what stands here can follow a whole condition.
+    private var endsCondition: Bool {
+        switch token.kind {
+        case .end: true
+        case .symbol(let symbol): symbol == ")" || symbol == "&&" || symbol == "||"
+        default: token.keyword == "AND" || token.keyword == "OR" || isAtClause
+        }
     }
 
     /// The error of finding something else where a comparison needs its operator.

@@ -56,7 +56,8 @@ extension Parser {
         return id
     }
 
-    private var isAtClause: Bool {
+    /// Whether SORT, DISTINCT, LIMIT or EXCLUDE begins here.
+    var isAtClause: Bool {
         guard let keyword = token.keyword, peek().isSymbol("(") else { return false }
         return Self.clauses.contains(keyword)
     }

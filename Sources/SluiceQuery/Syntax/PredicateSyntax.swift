@@ -43,6 +43,17 @@ package struct ComparisonSyntax: Sendable {
         self.right = right
         self.position = position
     }
+
+    /// Whether this is a path that stands alone as a condition, which must be a Boolean property.
+    package private(set) var isTruth = false
+
+    /// That a Boolean property is true: `isNew`.
+    ///
+    /// - Parameter position: where the text has no operator, in UTF-8 bytes.
+    package init(truthOf path: PathSyntax, position: Int? = nil) {
+        self.init(.path(path), .equal, .value(.bool(true)), position: position)
+        isTruth = true
+    }
 }
 
 /// One side of a comparison.
