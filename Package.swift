@@ -85,7 +85,7 @@ let package = Package(
                 "SluiceStorage",
             ]),
         // A library, since test targets cannot depend on executables in a package that also tests its macros.
-        library("SluiceCLI", ["Sluice", "SluiceServer", "SluiceModel", "SluiceStorage", "SluiceViews"]),
+        library("SluiceCLI", ["Sluice", "SluiceServer", "SluiceModel", "SluiceQuery", "SluiceStorage", "SluiceViews"]),
         .executableTarget(name: "SluiceCommand", dependencies: ["SluiceCLI"], swiftSettings: settings),
 
         .executableTarget(

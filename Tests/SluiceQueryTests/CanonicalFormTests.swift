@@ -218,6 +218,23 @@ struct CanonicalFormTests {
         #expect(try Fixtures.canonical("cost == $0", [.double(0.1)]) == "cost == 0.1")
     }
 
+    @Test(arguments: [
+        ("price < $0", ["9000"], "price < 9000"), ("price == $0", ["9007199254740993.0"], "price == 9007199254740993"),
+        ("name == $0", ["it's"], "name == \"it's\""), ("weight < $0", ["INF"], "weight < inf"),
+        ("isNew == $0", ["true"], "isNew == true"), ("bought < $0", ["T0:1"], "bought <= 1970-01-01T00:00:00Z"),
+        ("data == $0", ["AQI="], "data == B64\"AQI=\""), ("owner == $0", ["12"], "owner == \"12\""),
+        ("garage == $0", ["00000000000000070000000000000001"], "garage == oid(00000000000000070000000000000001)"),
+        ("cost == $0", [".10"], "cost == 0.1"), ("price * $0 > $1", ["2", "3"], "2 * price > 3"),
+        ("tags IN {$0, $1}", ["b", "a"], "ANY tags IN {\"a\", \"b\"}"), ("$0 IN tags", ["1"], "ANY tags == \"1\""),
+        ("tags[$0] == $1", ["0", "1"], "tags[0] == \"1\""), ("name LIKE $0", ["a*"], "name BEGINSWITH \"a\""),
+    ])
+    func textArgumentsTakeTheTypeOfWhatTheyAreComparedWith(
+        condition: String, arguments: [String], canonical: String
+    ) throws {
+        let syntax = try QuerySyntax.parse("Car WHERE " + condition, textArguments: arguments)
+        #expect(try Query(syntax, schema: Fixtures.schema).canonicalText == "Car WHERE " + canonical)
+    }
+
     @Test func queriesBuiltInSwiftMeetTheSameChecks() throws {
         let predicate: PredicateSyntax =
             !.comparison(ComparisonSyntax(.path(PathSyntax("owner", "age")), .less, .value(.int(5))))

@@ -4,11 +4,12 @@ internal import Sluice
 struct ExplainCommand: Command {
     static let description = CommandDescription(
         "explain", "Print what a query means to the server and costs there: SQL, indexes, the live view, writes.",
-        arguments: [ServerAccess.argument, QueryCommand.queryArgument],
+        arguments: [ServerAccess.argument, QueryText.argument],
         options: [
             .choice(
                 "format", Format.allCases.map(\.rawValue),
-                "how to print; text on a terminal and JSON elsewhere unless given")
+                "how to print; text on a terminal and JSON elsewhere unless given"),
+            QueryText.option,
         ] + ServerAccess.options,
         notes: [
             "The query is neither run nor subscribed to. The JSON is one line: {\"query\":…,\"hash\":…,\"plan\":{\"sql\":…,\"parameters\":[…],\"steps\":[…],\"indexes\":[…]},\"view\":{…},\"wantedIndexes\":[…],\"wantedIndexRemark\":…,\"writes\":[{\"className\":…,\"property\":…,\"effects\":[…]}]}. OBJECT(ID) has no plan."
@@ -23,24 +24,19 @@ struct ExplainCommand: Command {
     }
 
     private let access: ServerAccess
-    private let text: String
+    private let query: QueryText
     private let format: Format
 
     init(_ arguments: ParsedArguments) throws(CommandError) {
         access = try ServerAccess(arguments)
-        text = arguments.positionals[1]
+        query = try QueryText(arguments)
         format = try arguments.choice("format", as: Format.self) ?? (Terminal.isOutput ? .text : .json)
-        do throws(QueryError) {
-            _ = try QuerySyntax.parse(text)
-        } catch {
-            throw .usage(error.description)
-        }
     }
 
     func run() async throws {
         Signals.exitQuietly()
         let store = try await access.open()
-        let explanation = try await store.records(text).explainOnServer(timeout: access.timeout)
+        let explanation = try await store.records(query.text(in: store.schema)).explainOnServer(timeout: access.timeout)
         switch format {
         case .text: StandardOutput.shared.write(line: explanation.description)
         case .json: StandardOutput.shared.write(line: try explanation.json)

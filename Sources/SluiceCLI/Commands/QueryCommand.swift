@@ -5,11 +5,11 @@ internal import SluiceViews
 struct QueryCommand: Command {
     static let description = CommandDescription(
         "query", "Print the objects that a query asks for, once or as they change.",
-        arguments: [ServerAccess.argument, queryArgument],
+        arguments: [ServerAccess.argument, QueryText.argument],
         options: [
             .flag("once", "print the results when they are complete, and end; what happens unless told otherwise"),
             .flag("watch", "print every change until stopped"), OutputFormat.option,
-            .value("expand", "a,b.c", "print the targets of these links instead of their keys"),
+            QueryText.option, .value("expand", "a,b.c", "print the targets of these links instead of their keys"),
         ] + ServerAccess.options,
         notes: [
             "JSON lines hold one object each, in result order: \"@id\" first, then the properties in the order of the schema. Links print their target's key. Excluded properties are left out. NaN and infinite numbers are the strings \"NaN\", \"Infinity\" and \"-Infinity\"; data is base64; dates are ISO 8601.",
@@ -19,13 +19,11 @@ struct QueryCommand: Command {
             "sluice query ws://127.0.0.1:9080/nyc \"Flight WHERE origin.faa == 'JFK' SORT(dep_delay DESC) LIMIT(5)\"",
             "sluice query ws://127.0.0.1:9080/nyc \"Flight LIMIT(3)\" --expand=tailnum,dest --format=jsonl",
             "sluice query ws://127.0.0.1:9080/cars \"Car WHERE price < 9000\" --watch",
+            "sluice query ws://127.0.0.1:9080/cars 'Car WHERE price < $0 AND name == $1' --arg=9000 --arg=Toyota",
         ])
 
-    static let queryArgument = ArgumentDescription(
-        "QUERY", "CLASS [WHERE …] [SORT(…)] [LIMIT(…)] [EXCLUDE(…)], or OBJECT(ID)")
-
     private let access: ServerAccess
-    private let text: String
+    private let query: QueryText
     private let isWatching: Bool
     private let format: OutputFormat
     private let expansionPaths: String?
@@ -35,17 +33,11 @@ struct QueryCommand: Command {
             throw .usage("--once and --watch exclude each other")
         }
         access = try ServerAccess(arguments)
-        text = arguments.positionals[1]
         isWatching = arguments.flag("watch")
         format = try OutputFormat.chosen(arguments)
         expansionPaths = arguments.value("expand")
-        let syntax: QuerySyntax
-        do throws(QueryError) {
-            syntax = try QuerySyntax.parse(text)
-        } catch {
-            throw .usage(error.description)
-        }
-        if let expansionPaths, let path = Expansion.paths(expansionPaths, excludedBy: syntax).first {
+        query = try QueryText(arguments)
+        if let expansionPaths, let path = Expansion.paths(expansionPaths, excludedBy: query.syntax).first {
             throw .usage("--expand=\(path): the query excludes it, so that there is nothing to print")
         }
     }
@@ -54,7 +46,7 @@ struct QueryCommand: Command {
         Signals.exitQuietly()
         if isWatching { StandardOutput.shared.exitWhenReaderLeaves() }
         let store = try await access.open()
-        let results = try store.records(text)
+        let results = try store.records(query.text(in: store.schema))
         let renderer = RecordRenderer(expansion: try expansion(of: results, in: store.schema), resolve: store.resolver)
         if isWatching {
             try await ConnectionReporter().observe(store)

@@ -30,6 +30,7 @@ extension Checker {
     /// Turns a literal into the type of a side.
     func constant(_ literal: LiteralSyntax, for side: OperandSide) throws(QueryError) -> Constant {
         if case .value(.null) = literal.kind { return .exact(.null) }
+        if case .untyped(let text) = literal.kind { return try constant(typed(text, literal, for: side), for: side) }
         let name = side.name
         switch side.type {
         case .link(let target): return .exact(.link(try key(literal, ofClass: target, named: name)))
@@ -61,6 +62,7 @@ extension Checker {
         case .value(let value): value.kindName
         case .number(let digits): digits.utf8.allSatisfy { Lexer.isDigit($0) || $0 == 0x2D } ? "int" : "double"
         case .instant: "date"
+        case .untyped: "text"
         case .object: "link"
         }
     }
@@ -75,6 +77,7 @@ extension Checker {
         case .value(.float(let value)): FloatingText.of(value)
         case .value(.double(let value)): FloatingText.of(value)
         case .value(.decimal(let value)): value.description.lowercased()
+        case .untyped(let text): UntypedText(text).number
         default: nil
         }
     }
@@ -164,7 +167,7 @@ extension Checker {
         case .value(.objectID(let id)): key = .id(id)
         case .value(let value): key = ObjectKey(primaryKey: value)
         case .number(let digits): key = Int64(digits).map { .int($0) }
-        case .instant: key = nil
+        case .instant, .untyped: key = nil
         case .object(let className, let value):
             guard className == declared.name else {
                 throw QueryError(

@@ -72,6 +72,10 @@ struct ConstantComparison {
         case .value(let value): return value
         case .number(let digits): return Int64(digits).map { .int($0) } ?? .double(Double(digits) ?? .nan)
         case .instant(let date, _): return .date(date)
+        case .untyped:
+            throw QueryError(
+                .typeMismatch, "an argument needs a property on the other side, whose type it takes",
+                at: literal.position)
         case .object:
             throw QueryError(.typeMismatch, "an object compares with links only", at: literal.position)
         }

@@ -93,19 +93,20 @@ extension Parser {
         quantifier: PathSyntax.Quantifier?, position: Int
     ) throws(QueryError) -> ExpressionSyntax {
         switch try takeArgument() {
-        case .list(let values), .set(let values):
+        case .value(.list(let values)), .value(.set(let values)):
             guard values.count <= QueryLimits.listCountMax else { throw tooManyElements(at: position) }
             for _ in values { try countConstant() }
             let literals = values.map { LiteralSyntax(.value($0), position: position) }
             return .list(literals, quantifier: quantifier, position: position)
-        case let value:
+        case let kind:
             guard quantifier == nil else {
                 throw QueryError(
-                    .typeMismatch, "the argument after a quantifier must be a list; it is \(value.kindName)",
+                    .typeMismatch,
+                    "the argument after a quantifier must be a list; it is \(Checker.typeName(of: LiteralSyntax(kind)))",
                     at: position)
             }
             try countConstant()
-            return .literal(LiteralSyntax(.value(value), position: position))
+            return .literal(LiteralSyntax(kind, position: position))
         }
     }
 
@@ -129,7 +130,7 @@ extension Parser {
         case .argument, .nextArgument:
             let position = token.position
             try countConstant()
-            return LiteralSyntax(.value(try takeArgument()), position: position)
+            return LiteralSyntax(try takeArgument(), position: position)
         default:
             guard isLiteral else { throw unexpected("a value; lists hold constants only") }
             return try literal()
@@ -250,7 +251,7 @@ extension Parser {
         switch try literalKind(isNegative: sign()) {
         case .value(let value): key = value
         case .number(let digits): key = Int64(digits).map { .int($0) }
-        case .object, .instant: key = nil
+        case .object, .instant, .untyped: key = nil
         }
         guard let key else { throw QueryError(.typeMismatch, "an object's key is no fraction or object", at: start) }
         try expect(")", "to close obj(…)")

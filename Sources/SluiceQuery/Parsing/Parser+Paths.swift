@@ -30,8 +30,10 @@ extension Parser {
             advance()
             components.append(.init(.variable(name), position: position))
         case .pathArgument, .nextPathArgument:
-            guard case .string(let path) = try takeArgument() else {
-                throw QueryError(.typeMismatch, "the argument of a path must be a string", at: position)
+            let path: String
+            switch try takeArgument() {
+            case .value(.string(let text)), .untyped(let text): path = text
+            default: throw QueryError(.typeMismatch, "the argument of a path must be a string", at: position)
             }
             guard !path.isEmpty else {
                 throw QueryError(.typeMismatch, "the argument of a path must not be empty", at: position)
@@ -94,8 +96,9 @@ extension Parser {
         case .argument, .nextArgument:
             let start = token.position
             switch try takeArgument() {
-            case .int(let number): kind = .index(Int(number))
-            case .string(let key): kind = .key(key)
+            case .value(.int(let number)): kind = .index(Int(number))
+            case .value(.string(let key)): kind = .key(key)
+            case .untyped(let text): kind = Int(text).map { .index($0) } ?? .key(text)
             default: throw QueryError(.typeMismatch, "the argument in '[…]' must be a number or a string", at: start)
             }
         default:

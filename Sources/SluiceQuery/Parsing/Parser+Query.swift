@@ -112,7 +112,13 @@ extension Parser {
             return limit
         case .argument, .nextArgument:
             let position = token.position
-            guard case .int(let value) = try takeArgument(), let limit = Int(exactly: value), limit >= 0 else {
+            let limit: Int? =
+                switch try takeArgument() {
+                case .value(.int(let value)): Int(exactly: value)
+                case .untyped(let text): Int(text)
+                default: nil
+                }
+            guard let limit, limit >= 0 else {
                 throw QueryError(.typeMismatch, "the argument of LIMIT is not a whole number from 0", at: position)
             }
             return limit

@@ -5,15 +5,38 @@ struct Parser {
     private let text: [UInt8]
     private let tokens: [Token]
     private var index = 0
-    private let arguments: [Value]
+    private let arguments: Arguments
     private var argumentsTaken = 0
+    /// The numbers of the arguments that the text names.
+    private var argumentsUsed: Set<Int> = []
     /// The variables of the subqueries around the current token, the innermost last.
     var variables: [String] = []
     private var depth = 0
     private var nodeCount = 0
     private var constantCount = 0
 
-    init(_ text: String, arguments: [Value]) throws(QueryError) {
+    /// What stands for `$0`, `$1` …
+    enum Arguments {
+        case values([Value])
+        /// Texts that take the types of what they are compared with; all must be used.
+        case texts([String])
+
+        var count: Int {
+            switch self {
+            case .values(let values): values.count
+            case .texts(let texts): texts.count
+            }
+        }
+
+        subscript(number: Int) -> LiteralSyntax.Kind {
+            switch self {
+            case .values(let values): .value(values[number])
+            case .texts(let texts): .untyped(texts[number])
+            }
+        }
+    }
+
+    init(_ text: String, arguments: Arguments) throws(QueryError) {
         self.text = Array(text.utf8)
         self.arguments = arguments
         tokens = try Lexer.tokens(of: text)
@@ -84,8 +107,8 @@ struct Parser {
 
     // MARK: Arguments
 
-    /// The value of the argument token that stands here.
-    mutating func takeArgument() throws(QueryError) -> Value {
+    /// The argument that stands here.
+    mutating func takeArgument() throws(QueryError) -> LiteralSyntax.Kind {
         let position = token.position
         let number: Int
         switch token.kind {
@@ -99,7 +122,17 @@ struct Parser {
             throw QueryError(.missingArgument, "argument $\(number) is missing: \(given)", at: position)
         }
         advance()
+        argumentsUsed.insert(number)
         return arguments[number]
+    }
+
+    /// Refuses a text argument that the query does not use.
+    func checkArgumentsAreUsed() throws(QueryError) {
+        guard case .texts(let texts) = arguments else { return }
+        if let unused = texts.indices.first(where: { !argumentsUsed.contains($0) }) {
+            let given = texts.count == 1 ? "1 argument is given" : "\(texts.count) arguments are given"
+            throw QueryError(.missingArgument, "\(given), and the query does not use $\(unused)", at: text.count)
+        }
     }
 }
 
@@ -108,7 +141,17 @@ extension QuerySyntax {
     package static func parse(
         _ text: String, className: String? = nil, arguments: [Value] = []
     ) throws(QueryError) -> QuerySyntax {
-        var parser = try Parser(text, arguments: arguments)
+        var parser = try Parser(text, arguments: .values(arguments))
         return try parser.query(className: className)
+    }
+
+    /// Parses a query whose arguments are texts, which take the types of what they are compared with.
+    ///
+    /// - Throws: `missingArgument` for an argument too few or too many.
+    package static func parse(_ text: String, textArguments: [String]) throws(QueryError) -> QuerySyntax {
+        var parser = try Parser(text, arguments: .texts(textArguments))
+        let syntax = try parser.query(className: nil)
+        try parser.checkArgumentsAreUsed()
+        return syntax
     }
 }

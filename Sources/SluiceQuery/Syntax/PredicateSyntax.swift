@@ -94,6 +94,8 @@ package struct LiteralSyntax: Sendable {
         case number(String)
         /// A date that no property holds: so many nanoseconds, 1 to 999, after a microsecond.
         case instant(Timestamp, nanoseconds: Int)
+        /// A constant as text that has yet to take the type of what it is compared with, as on a command line.
+        case untyped(String)
         /// `obj('Class', key)`: an object by its class and key.
         case object(className: String, key: Value)
     }

@@ -32,6 +32,7 @@ extension NaiveInterpreter {
         case .number(let digits): Int64(digits).map { .int($0) } ?? .double(Double(digits)!)
         // Half a microsecond stands for any part of one.
         case .instant(let date, _): .double(Double(date.microseconds) + 0.5)
+        case .untyped(let text): .string(text)
         case .object(_, let key): .link(ObjectKey(primaryKey: key)!)
         }
     }

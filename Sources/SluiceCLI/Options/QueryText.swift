@@ -1,0 +1,36 @@
+internal import Sluice
+internal import SluiceQuery
+
+/// The query of a command line, and the arguments that stand for `$0`, `$1` … in it.
+struct QueryText: Sendable {
+    static let argument = ArgumentDescription(
+        "QUERY", "CLASS [WHERE …] [SORT(…)] [LIMIT(…)] [EXCLUDE(…)], or OBJECT(ID)")
+
+    static let option = OptionDescription.value(
+        "arg", "VALUE", "what $0 stands for in the query, then $1 …; takes the type that the query expects",
+        isRepeatable: true)
+
+    let syntax: QuerySyntax
+    private let text: String
+    private let hasArguments: Bool
+
+    /// - Throws: ``CommandError`` of kind `usage` when the query does not parse, or an argument lacks or is left over.
+    init(_ arguments: ParsedArguments) throws(CommandError) {
+        text = arguments.positionals[1]
+        let values = arguments.values("arg")
+        hasArguments = !values.isEmpty
+        do throws(QueryError) {
+            syntax = try QuerySyntax.parse(text, textArguments: values)
+        } catch {
+            let hint = error.code == .missingArgument && values.isEmpty ? "; give it as --arg=VALUE" : ""
+            throw .usage(error.description + hint)
+        }
+    }
+
+    /// The query with its arguments in their places.
+    ///
+    /// - Throws: `QueryError` when an argument is not of the type that the query expects.
+    func text(in schema: Schema) throws -> String {
+        hasArguments ? try Query(syntax, schema: schema).canonicalText : text
+    }
+}
