@@ -25,6 +25,28 @@ struct ErrorTests {
             ("Car WHERE sizes.@keys == 5", .typeMismatch, 25, "type 'string' (sizes.@keys) and type 'int'"),
             ("Car WHERE (price < 5", .syntax, 20, "expected ')' to close a parenthesis"),
             ("Car WHERE price < 5)", .syntax, 19, "found ')', expected AND, OR, SORT, DISTINCT"),
+            ("Car WHERE name = JFK", .unknownProperty, 17, "if it is text, write it in quotes: 'JFK'"),
+            ("Car WHERE owner == ann", .unknownProperty, 19, "if it is text, write it in quotes: 'ann'"),
+            ("Car WHERE name IN {JFK}", .syntax, 19, "lists hold constants only, and text stands in quotes"),
+            ("Car WHERE name = “JFK”", .syntax, 17, "found the typographic quote “; strings stand in straight quotes"),
+            ("Car WHERE name = ‘a b’", .syntax, 17, "found the typographic quote ‘; strings stand in straight quotes"),
+            ("Car WHERE name IN {«a»}", .syntax, 19, "found the typographic quote «"),
+            ("Car WHERE price IN (1, 2)", .syntax, 19, "found '(', expected a list in braces, as in {1, 2}"),
+            (
+                "Car WHERE price IN [1, 2]", .syntax, 19,
+                "found '[', expected the modifier [c], or a list in braces, as in {1, 2}"
+            ),
+            ("Car WHERE price BETWEEN (1, 3)", .syntax, 24, "found '(', expected a list in braces, as in {1, 5}"),
+            (
+                "Car WHERE price BETWEEN [1, 3]", .syntax, 24,
+                "found '[', expected the modifier [c], or a list in braces, as in {1, 5}"
+            ),
+            ("Car WHERE price == (1, 2)", .syntax, 19, "found '(', expected a list in braces"),
+            ("Car WHERE bought > '2013-01-31'", .typeMismatch, 19, "write a date without quotes, as in 2013-01-31T10:00"),
+            ("Car WHERE price == '5'", .typeMismatch, 19, "write a number without quotes"),
+            ("Car WHERE serial == 'a'", .typeMismatch, 20, "write uuid(6ba7b810-9dad-11d1-80b4-00c04fd430c8)"),
+            ("Car WHERE price % 2 == 0", .syntax, 16, "the operators are + - * /, and a - a / b * b is the remainder"),
+            ("Car WHERE %x == 0", .syntax, 10, "an argument is '%@', '%K' or '$0'"),
             ("Car WHERE price < 'a'", .typeMismatch, 18, "type 'int' (Car.price) and type 'string'"),
             ("Car WHERE name == 5", .typeMismatch, 18, "type 'string' (Car.name) and type 'int'"),
             ("Car WHERE name == inf", .typeMismatch, 18, "Infinity not supported for string"),

@@ -4,7 +4,8 @@ extension Checker {
     /// A comparison in canonical form: what reads something on the left, constants in its type.
     func comparison(_ syntax: ComparisonSyntax) throws(QueryError) -> Query.Predicate {
         if let predicate = try typeComparison(syntax) { return predicate }
-        let (left, right) = (try operand(syntax.left), try operand(syntax.right))
+        let left = try operand(syntax.left)
+        let right = try operand(syntax.right, beside: left)
         if syntax.isTruth, case .side(let side) = left, side.type != .scalar(.bool) {
             throw QueryError(
                 .typeMismatch,
@@ -21,6 +22,30 @@ extension Checker {
         case (.list(let literals, let quantifier, let position), .side(let side)):
             return try compare(literals, quantifier, side, syntax, at: position)
         case (let left, let right): return .constant(try ConstantComparison(left, right, syntax).isTrue())
+        }
+    }
+
+    /// The right side; a word that is no property may be text without its quotes.
+    private func operand(
+        _ syntax: ExpressionSyntax, beside left: CheckedOperand
+    ) throws(QueryError) -> CheckedOperand {
+        do throws(QueryError) {
+            return try operand(syntax)
+        } catch {
+            guard error.code == .unknownProperty, case .side(let side) = left, isText(side),
+                case .path(let path) = syntax, path.components.count == 1,
+                case .property(let word) = path.components[0].kind
+            else { throw error }
+            let hint = "; if it is text, write it in quotes: '\(Self.short(word))'"
+            throw QueryError(error.code, error.message + hint, at: error.position)
+        }
+    }
+
+    /// Whether constants beside a side are strings.
+    private func isText(_ side: OperandSide) -> Bool {
+        switch side.type {
+        case .scalar(let type): type == .string
+        case .link(let target): schema[target].keyType == .string
         }
     }
 

@@ -53,8 +53,23 @@ extension Checker {
     private func mismatch(_ literal: LiteralSyntax, _ type: ScalarType, _ name: String) -> QueryError {
         QueryError(
             .typeMismatch,
-            "unsupported comparison between type '\(type.rawValue)' (\(name)) and type '\(Self.typeName(of: literal))'",
+            "unsupported comparison between type '\(type.rawValue)' (\(name)) and type '\(Self.typeName(of: literal))'"
+                + Self.hint(for: literal, as: type),
             at: literal.position)
+    }
+
+    /// How a constant of a type is written, where a string stands in its place.
+    private static func hint(for literal: LiteralSyntax, as type: ScalarType) -> String {
+        guard case .value(.string) = literal.kind else { return "" }
+        return switch type {
+        case .date: "; write a date without quotes, as in 2013-01-31T10:00:00Z or 2013-01-31@10:00:00"
+        case .uuid: "; write uuid(6ba7b810-9dad-11d1-80b4-00c04fd430c8)"
+        case .objectID: "; write oid(0123456789abcdef0123456789abcdef)"
+        case .data: "; write B64\"AQI=\" or binary('text')"
+        case .int, .float, .double, .decimal: "; write a number without quotes"
+        case .bool: "; write true or false without quotes"
+        case .string: ""
+        }
     }
 
     static func typeName(of literal: LiteralSyntax) -> String {

@@ -72,6 +72,11 @@ struct Lexer {
         }
     }
 
+    private static let typographicQuotes: Set<Unicode.Scalar> = [
+        "\u{2018}", "\u{2019}", "\u{201A}", "\u{201B}", "\u{201C}", "\u{201D}", "\u{201E}", "\u{201F}", "\u{AB}", "\u{BB}",
+        "\u{2039}", "\u{203A}", "\u{FF02}", "\u{FF07}",
+    ]
+
     private mutating func identifier() throws(QueryError) -> Token.Kind {
         let start = position
         var name: [UInt8] = []
@@ -96,6 +101,11 @@ struct Lexer {
             let number = String(blank.value, radix: 16, uppercase: true)
             throw QueryError(
                 .syntax, "found the character U+\(number) in a name; only space, tab and line breaks separate",
+                at: start)
+        }
+        if let quote = identifier.unicodeScalars.first, Self.typographicQuotes.contains(quote), !isEscaped {
+            throw QueryError(
+                .syntax, "found the typographic quote \(quote); strings stand in straight quotes, as in 'text' or \"text\"",
                 at: start)
         }
         if !isEscaped, let call = try call(identifier.uppercased()) { return call }
@@ -131,7 +141,14 @@ struct Lexer {
             switch byte(-1) {
             case UInt8(ascii: "@"): return .nextArgument
             case UInt8(ascii: "K"): return .nextPathArgument
-            default: throw QueryError(.syntax, "found '%'; an argument is '%@', '%K' or '$0'", at: start)
+            default:
+                let begins = byte(-1).map { Self.isIdentifierStart($0) } ?? false
+                throw QueryError(
+                    .syntax,
+                    begins
+                        ? "found '%'; an argument is '%@', '%K' or '$0'"
+                        : "found '%'; the operators are + - * /, and a - a / b * b is the remainder of integers",
+                    at: start)
             }
         }
         position += 1

@@ -132,7 +132,10 @@ extension Parser {
             try countConstant()
             return LiteralSyntax(try takeArgument(), position: position)
         default:
-            guard isLiteral else { throw unexpected("a value; lists hold constants only") }
+            guard isLiteral else {
+                let isWord = if case .identifier = token.kind { true } else { false }
+                throw unexpected("a value; lists hold constants only\(isWord ? ", and text stands in quotes" : "")")
+            }
             return try literal()
         }
     }

@@ -103,6 +103,7 @@ extension Parser {
         try countNode()
         let ignoresCase = try caseModifier(of: comparison)
         let start = token.position
+        try checkBraces(of: comparison)
         guard case .operand(let right) = try sum() else {
             throw QueryError(.syntax, "found a condition, expected a value or a property to compare with", at: start)
         }
@@ -111,6 +112,33 @@ extension Parser {
         }
         return .predicate(
             .comparison(ComparisonSyntax(left, comparison, right, ignoresCase: ignoresCase, position: position)))
+    }
+
+    /// Refuses a list in parentheses; one in brackets looks like a modifier.
+    private func checkBraces(of comparison: ComparisonOperator) throws(QueryError) {
+        guard token.isSymbol("("), holdsComma else { return }
+        throw unexpected(Self.list(after: comparison))
+    }
+
+    private static func list(after comparison: ComparisonOperator) -> String {
+        "a list in braces, as in \(comparison == .between ? "{1, 5}" : "{1, 2}")"
+    }
+
+    /// Whether the parenthesis that opens here has a comma in it that belongs to no other.
+    private var holdsComma: Bool {
+        var depth = 0
+        var offset = 0
+        while true {
+            let token = peek(offset)
+            switch token.kind {
+            case .symbol("("), .symbol("{"): depth += 1
+            case .symbol(")"), .symbol("}"): depth -= 1
+            case .symbol(",") where depth == 1: return true
+            default: break
+            }
+            if depth == 0 || token.isEnd { return false }
+            offset += 1
+        }
     }
 
     private mutating func parenthesised() throws(QueryError) -> Parsed {
@@ -202,8 +230,7 @@ extension Parser {
         guard token.isSymbol("[") else { return false }
         let position = token.position
         guard case .identifier(let modifier, _) = peek().kind, peek(2).isSymbol("]") else {
-            advance()
-            throw unexpected("the modifier 'c' after '['")
+            throw unexpected("the modifier [c], or \(Self.list(after: comparison))")
         }
         guard modifier == "c" else {
             throw QueryError(
