@@ -36,7 +36,7 @@ extension Checker {
                 case .path(let path) = syntax, path.components.count == 1,
                 case .property(let word) = path.components[0].kind
             else { throw error }
-            let hint = "; if it is text, write it in quotes: '\(Self.short(word))'"
+            let hint = "; if it is text, write it in quotes: '\(word.shortened)'"
             throw QueryError(error.code, error.message + hint, at: error.position)
         }
     }
@@ -78,7 +78,7 @@ extension Checker {
         switch syntax.comparison {
         case .isIn:
             throw QueryError(
-                .typeMismatch, "the keypath following 'IN' must contain a list; found \(Self.typeName(of: literal))",
+                .typeMismatch, "the keypath following 'IN' must contain a list; found \(literal.typeName)",
                 at: literal.position)
         case .between:
             throw QueryError(.typeMismatch, "BETWEEN needs a list of two values, as in {1, 5}", at: literal.position)

@@ -151,7 +151,7 @@ extension Checker {
         guard let digits = Self.number(literal) else {
             throw QueryError(
                 .typeMismatch,
-                "operator '\(syntax.operation.rawValue)' not supported for type '\(Self.typeName(of: literal))'",
+                "operator '\(syntax.operation.rawValue)' not supported for type '\(literal.typeName)'",
                 at: literal.position)
         }
         if type == .int {
@@ -186,7 +186,7 @@ private enum ConstantArithmetic {
             let wrong = Checker.number(left) == nil ? left : right
             throw QueryError(
                 .typeMismatch,
-                "operator '\(operation.rawValue)' not supported for type '\(Checker.typeName(of: wrong))'",
+                "operator '\(operation.rawValue)' not supported for type '\(wrong.typeName)'",
                 at: wrong.position)
         }
         if let leftNumber = Int64(leftDigits), let rightNumber = Int64(rightDigits) {

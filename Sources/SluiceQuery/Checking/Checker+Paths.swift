@@ -235,10 +235,10 @@ extension Checker {
         let known: Set<String> = ["count", "size", "min", "max", "sum", "avg", "type", "keys", "values", "links"]
         switch component.kind {
         case .property(let name), .variable(let name):
-            return QueryError(.syntax, "found '\(short(name))' where a path cannot go on", at: component.position)
+            return QueryError(.syntax, "found '\(name.shortened)' where a path cannot go on", at: component.position)
         case .operation(let name) where !known.contains(name):
             let nearest = NearestName.find(name, among: known.sorted()).map { "; did you mean '@\($0)'?" } ?? ""
-            return QueryError(.syntax, "there is no operation '@\(short(name))'\(nearest)", at: component.position)
+            return QueryError(.syntax, "there is no operation '@\(name.shortened)'\(nearest)", at: component.position)
         case .operation("type"):
             return QueryError(
                 .typeMismatch, "@type must appear at the end of a keypath that is compared with the name of a type",

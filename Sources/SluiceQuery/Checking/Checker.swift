@@ -33,7 +33,7 @@ struct Checker {
         let names = Self.list(schema.classes.map(\.name))
         let hint =
             nearest.map { "did you mean '\($0)'?" } ?? (names.isEmpty ? "there are no classes" : "there are \(names)")
-        throw QueryError(.unknownClass, "there is no class '\(Self.short(name))'; \(hint)", at: position)
+        throw QueryError(.unknownClass, "there is no class '\(name.shortened)'; \(hint)", at: position)
     }
 
     /// The property of that name.
@@ -47,16 +47,13 @@ struct Checker {
             (constant ?? nearest).map { "did you mean '\($0)'?" }
             ?? (names.isEmpty ? "it has none" : "it has \(names)")
         throw QueryError(
-            .unknownProperty, "\(owner.name) has no property '\(Self.short(name))'; \(hint)", at: position)
+            .unknownProperty, "\(owner.name) has no property '\(name.shortened)'; \(hint)", at: position)
     }
 
     /// Names with commas between them, of many the first.
     private static func list(_ names: [String]) -> String {
         names.prefix(32).joined(separator: ", ") + (names.count > 32 ? ", …" : "")
     }
-
-    /// A name as messages have it: of a long one the beginning.
-    static func short(_ name: String) -> String { name.utf8.count > 64 ? name.prefix(32) + "…" : name }
 
     /// A condition on the objects of the scopes, in canonical form.
     func predicate(

@@ -53,7 +53,7 @@ extension Checker {
     private func mismatch(_ literal: LiteralSyntax, _ type: ScalarType, _ name: String) -> QueryError {
         QueryError(
             .typeMismatch,
-            "unsupported comparison between type '\(type.rawValue)' (\(name)) and type '\(Self.typeName(of: literal))'"
+            "unsupported comparison between type '\(type.rawValue)' (\(name)) and type '\(literal.typeName)'"
                 + Self.hint(for: literal, as: type),
             at: literal.position)
     }
@@ -69,16 +69,6 @@ extension Checker {
         case .int, .float, .double, .decimal: "; write a number without quotes"
         case .bool: "; write true or false without quotes"
         case .string: ""
-        }
-    }
-
-    static func typeName(of literal: LiteralSyntax) -> String {
-        switch literal.kind {
-        case .value(let value): value.kindName
-        case .number(let digits): digits.utf8.allSatisfy { Lexer.isDigit($0) || $0 == 0x2D } ? "int" : "double"
-        case .instant: "date"
-        case .untyped: "text"
-        case .object: "link"
         }
     }
 
@@ -197,7 +187,7 @@ extension Checker {
             throw QueryError(
                 .typeMismatch,
                 "\(name) links to \(declared.name), which is compared with \(expected); found "
-                    + "\(Self.typeName(of: literal))",
+                    + "\(literal.typeName)",
                 at: literal.position)
         }
         return key

@@ -73,7 +73,8 @@ struct Lexer {
     }
 
     private static let typographicQuotes: Set<Unicode.Scalar> = [
-        "\u{2018}", "\u{2019}", "\u{201A}", "\u{201B}", "\u{201C}", "\u{201D}", "\u{201E}", "\u{201F}", "\u{AB}", "\u{BB}",
+        "\u{AB}", "\u{BB}", "\u{2018}", "\u{2019}", "\u{201A}", "\u{201B}", "\u{201C}", "\u{201D}", "\u{201E}",
+        "\u{201F}",
         "\u{2039}", "\u{203A}", "\u{FF02}", "\u{FF07}",
     ]
 
@@ -105,7 +106,8 @@ struct Lexer {
         }
         if let quote = identifier.unicodeScalars.first, Self.typographicQuotes.contains(quote), !isEscaped {
             throw QueryError(
-                .syntax, "found the typographic quote \(quote); strings stand in straight quotes, as in 'text' or \"text\"",
+                .syntax,
+                "found the typographic quote \(quote); strings stand in straight quotes, as in 'text' or \"text\"",
                 at: start)
         }
         if !isEscaped, let call = try call(identifier.uppercased()) { return call }

@@ -102,7 +102,7 @@ extension Parser {
             guard quantifier == nil else {
                 throw QueryError(
                     .typeMismatch,
-                    "the argument after a quantifier must be a list; it is \(Checker.typeName(of: LiteralSyntax(kind)))",
+                    "the argument after a quantifier must be a list; it is \(LiteralSyntax(kind).typeName)",
                     at: position)
             }
             try countConstant()

@@ -25,7 +25,7 @@ extension Parser {
                 let nearest = hint(among: ["WHERE"] + Self.clauses)
                 throw unexpected(
                     "WHERE, SORT, DISTINCT, LIMIT, EXCLUDE or the end of the query after the class "
-                        + "'\(Checker.short(name))'\(nearest)")
+                        + "'\(name.shortened)'\(nearest)")
             }
         }
         while isAtClause { syntax.clauses.append(try clause()) }
