@@ -7,7 +7,7 @@ struct Program: Sendable {
     /// All commands of the tool.
     static let sluice = Program([
         ServeCommand.self, ImportCommand.self, ExportCommand.self, QueryCommand.self, WriteCommand.self,
-        SubscriptionsCommand.self, StatusCommand.self, ExplainCommand.self, CompletionCommand.self,
+        SubscriptionsCommand.self, StatusCommand.self, SchemaCommand.self, ExplainCommand.self, CompletionCommand.self,
     ])
 
     private let commands: [any Command.Type]

@@ -18,7 +18,13 @@ extension SampleGenerator {
             }
             return try? ClassSchema(name, primaryKey: bool() ? "key" : nil, properties: properties)
         }
-        return (try? Schema(classes)) ?? Schema()
+        guard var schema = try? Schema(classes) else { return Schema() }
+        for index in schema.classes.indices where below(4) == 0 {
+            let property = below(schema[index].properties.count)
+            if property != schema[index].primaryKeyIndex { schema.retire(property: property, ofClass: index) }
+            if below(4) == 0, schema.backlinks(to: index).isEmpty { schema.retire(class: index) }
+        }
+        return schema
     }
 
     mutating func identity() -> ClientIdentity {
@@ -45,7 +51,7 @@ extension SampleGenerator {
 
     mutating func clientMessage() -> ClientMessage {
         let session = number()
-        switch below(11) {
+        switch below(12) {
         case 0:
             return .hello(
                 .init(versionMin: number(), versionMax: number(), features: Features(rawValue: number()), agent: text())
@@ -74,6 +80,9 @@ extension SampleGenerator {
         case 9:
             return .members(
                 .init(session: session, subscription: number(), isContinued: bool(), content: block()))
+        case 10:
+            return .remove(
+                .init(session: session, request: number(), className: text(), property: maybe { $0.text() }))
         default: return .close(session: session)
         }
     }

@@ -4,7 +4,7 @@ internal import SluiceWire
 
 /// How a session begins, and what it keeps to because of that.
 extension ClientEngine {
-    private static let features: Features = [.resume, .reports]
+    private static let features: Features = [.resume, .reports, .removal]
 
     /// Greets the server and asks it to open the session.
     func greet() {
@@ -20,7 +20,7 @@ extension ClientEngine {
                 .init(
                     session: SyncSession.number, path: name, credentials: options.credentials, identity: identity,
                     version: state?.version ?? 0, acknowledged: storage.lastSequence - UInt64(storage.outboxCount),
-                    options: openOptions, schema: options.isReadOnly ? Schema() : schema)),
+                    options: openOptions, schema: options.isReadOnly ? Schema() : declarations.standing)),
         ])
     }
 

@@ -8,7 +8,9 @@ extension ClientEngine {
     ///
     /// - Parameter written: what was put into the outbox last; it need not be read again if it is what comes next.
     func pumpUploads(with written: Changeset? = nil) {
-        guard session.isActive, !options.isReadOnly, let map = session.map, schemaIsAgreed else { return }
+        guard session.isActive, !options.isReadOnly, let map = session.map, !session.awaitsSchema,
+            schemaIsAgreed
+        else { return }
         let byteCountMax = uploadByteCountMax
         var batch = UploadBatch(travelling: session.underWay.size)
         func add(_ changeset: Changeset) -> Bool {
@@ -17,6 +19,8 @@ extension ClientEngine {
             else { return false }
             var translated = changeset
             translated.operations = changeset.operations.compactMap(map.toServer)
+            let isComplete = translated.operations.count == changeset.operations.count
+            guard !declareNeeded(for: changeset, areComplete: isComplete) else { return false }
             let size = UploadSize(translated.operations)
             // No frame may outgrow what servers take.
             if batch.size.byteCount + size.byteCount > byteCountMax { sendUploads(of: &batch) }
@@ -34,6 +38,21 @@ extension ClientEngine {
             }
         }
         sendUploads(of: &batch)
+    }
+
+    /// Tells the server of classes and properties that it lacks and needs for a changeset.
+    ///
+    /// - Returns: whether there are any, so that the changeset has to wait for the server's answer.
+    private func declareNeeded(for changeset: Changeset, areComplete: Bool) -> Bool {
+        var needed: Schema?
+        recording("what an upload needs could not be declared") {
+            needed = try declarations.needed(
+                for: changeset.operations, areComplete: areComplete, store: schema, server: session.serverSchema)
+        }
+        guard let needed else { return false }
+        session.awaitsSchema = true
+        send([.declare(session: SyncSession.number, schema: needed)])
+        return true
     }
 
     private func sendUploads(of batch: inout UploadBatch) {
@@ -262,6 +281,22 @@ extension ClientEngine {
         guard !uploadWaiters.isEmpty else { return }
         let isDone = storage.outboxCount == 0
         for (id, waiter) in uploadWaiters where waiter(.success(isDone)) { uploadWaiters[id] = nil }
+    }
+
+    /// Asks the server to remove a class, or a property, from its schema.
+    package func requestRemoval(
+        ofClass className: String, property: String?, reply: @escaping (Result<[UInt8], SyncError>) -> Void
+    ) {
+        guard session.isActive else { return reply(.failure(SyncError(.unreachable, "there is no open session"))) }
+        guard session.features.contains(.removal) else {
+            return reply(.failure(SyncError(.server, "the server removes nothing from its schema")))
+        }
+        let request = nextNumber()
+        reportWaiters[request] = reply
+        send([
+            .remove(
+                .init(session: SyncSession.number, request: request, className: className, property: property))
+        ])
     }
 
     /// Asks the server for a report.

@@ -168,6 +168,8 @@ extension ClientEngine {
     /// Takes in the server's schema, inside a transaction.
     private func adopt(_ schema: Schema) throws {
         try merge(schema, from: "the server")
+        declarations.note(server: schema)
+        session.awaitsSchema = false
         session.serverSchema = schema
         session.map = SchemaMap(server: schema, store: storage.schema)
     }
@@ -183,25 +185,24 @@ extension ClientEngine {
     }
 
     /// Extends the schema of this store, and of the server as soon as it is reached.
-    package func declare(_ classes: [ClassSchema]) throws {
-        let additions = try Self.closedSchema(of: classes, within: schema)
+    ///
+    /// - Parameter isDeferred: whether the server is told with the first upload of objects of these classes, so that it
+    ///   keeps nothing if none comes about.
+    package func declare(_ classes: [ClassSchema], isDeferred: Bool = false) throws {
+        let additions = try schema.closure(of: classes)
         try transaction(.local) { _ in try merge(additions, from: "the declaration") }
-        if session.isActive && !options.isReadOnly {
-            send([.declare(session: SyncSession.number, schema: storage.schema)])
+        if session.map != nil { session.map = SchemaMap(server: session.serverSchema, store: schema) }
+        try declarations.add(additions, isDeferred: isDeferred)
+        if !isDeferred, session.isActive && !options.isReadOnly {
+            send([.declare(session: SyncSession.number, schema: declarations.standing)])
         }
     }
 
-    /// A schema of the given classes and of those of the store that they link to.
-    private static func closedSchema(of classes: [ClassSchema], within schema: Schema) throws -> Schema {
-        let names = Set(classes.map(\.name))
-        return try Schema(classes + schema.classes.filter { !names.contains($0.name) })
-    }
-
-    /// Whether the server knows every class and property of this store.
+    /// Whether the server knows every class and property that this store declares.
     package var schemaIsAgreed: Bool {
         guard session.isActive else { return false }
         var server = session.serverSchema
-        return (try? server.merge(schema).isEmpty) ?? false
+        return (try? server.merge(declarations.standing).isEmpty) ?? false
     }
 
     /// The server's history is another one than this store builds on: what came from it is void, the outbox is kept.

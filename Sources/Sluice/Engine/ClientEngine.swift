@@ -50,6 +50,8 @@ package final class ClientEngine {
     var backoff: ReconnectBackoff
 
     var session = SyncSession()
+    /// What the server is asked to take into its schema.
+    var declarations: Declarations
     /// Why the last session or attempt ended, until the server says something of objects again.
     package internal(set) var lastProblem: String?
     let interests = InterestTable()
@@ -81,10 +83,12 @@ package final class ClientEngine {
 
     /// - Parameters:
     ///   - storage: opened, with the application's schema merged in.
+    ///   - declared: the application's schema, which the server is to have too; nil for all that the store has.
     ///   - now: the wall clock.
     ///   - random: for the jitter of reconnecting.
     package init(
-        storage: any ClientStorage, options: Options = Options(), now: @escaping () -> Timestamp,
+        storage: any ClientStorage, declared: Schema? = nil, options: Options = Options(),
+        now: @escaping () -> Timestamp,
         random: @escaping () -> UInt64, log: LogSink? = nil
     ) throws {
         self.storage = storage
@@ -93,6 +97,7 @@ package final class ClientEngine {
         self.random = random
         self.log = log
         pendingEffects = PendingEffects(storage, changesetCountMin: options.backlogChangesetCountMin)
+        declarations = Declarations(declared ?? storage.schema)
         clock = HybridClock(last: storage.clock)
         backoff = ReconnectBackoff(initial: options.reconnectDelay, maximum: options.reconnectDelayMax)
         try sleepAllSubscriptions()

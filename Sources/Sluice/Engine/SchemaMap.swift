@@ -8,11 +8,14 @@ struct SchemaMap {
         var isIdentity: Bool
     }
 
+    private let store: Schema
     private let fromServer: [ClassMap]
     private let toServer: [ClassMap?]
 
-    /// - Precondition: the store has merged the server's schema, so that nothing of it is unknown here.
+    /// - Precondition: the store has merged the server's schema, so that nothing of it is unknown here but the places of
+    ///   what the server has removed.
     init(server: Schema, store: Schema) {
+        self.store = store
         fromServer = server.classes.map {
             Self.map($0, to: store) ?? ClassMap(index: -1, properties: [], isIdentity: false)
         }
@@ -55,21 +58,26 @@ struct SchemaMap {
         classIndex(fromServer: object.classIndex).map { ObjectRef($0, object.key) }
     }
 
-    /// An operation as the server numbers it; nil if the server lacks the class or a property.
+    /// An operation as the server numbers it; nil if the server lacks the class or a property. A new object's default
+    /// for a property that the server lacks says nothing, and is left out.
     func toServer(_ operation: ObjectOperation) -> ObjectOperation? {
         guard let map = toServer[operation.object.classIndex] else { return nil }
         let object = ObjectRef(map.index, operation.object.key)
-        func mapped(_ fields: [FieldOperation]) -> [FieldOperation]? {
+        func mapped(_ fields: [FieldOperation], isNew: Bool = false) -> [FieldOperation]? {
             if map.isIdentity { return fields }
             var result: [FieldOperation] = []
             for field in fields {
-                guard let property = map.properties[field.property] else { return nil }
+                guard let property = map.properties[field.property] else {
+                    let own = store[operation.object.classIndex].properties[field.property]
+                    if isNew, field.change == .set(own.defaultValue) { continue }
+                    return nil
+                }
                 result.append(FieldOperation(property, field.change))
             }
             return result
         }
         switch operation.action {
-        case .create(let fields): return mapped(fields).map { ObjectOperation(object, .create($0)) }
+        case .create(let fields): return mapped(fields, isNew: true).map { ObjectOperation(object, .create($0)) }
         case .update(let fields): return mapped(fields).map { ObjectOperation(object, .update($0)) }
         case .delete: return ObjectOperation(object, .delete)
         }

@@ -26,6 +26,8 @@ struct SyncSession {
     var serverSchema = Schema()
     /// Whether the server has said hello.
     var isGreeted = false
+    /// Whether the server was told of classes that waiting uploads need, and has not answered.
+    var awaitsSchema = false
     /// What both sides can.
     var features: Features = []
     /// What the server takes; what every server takes before it has said so.

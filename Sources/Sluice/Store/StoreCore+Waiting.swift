@@ -130,10 +130,26 @@ extension StoreCore {
 
     /// Asks the server for a report.
     package func report(_ topic: ReportTopic, timeout: Duration?) async throws -> String {
+        try await answer(timeout: timeout) { $0.requestReport(topic.wire, argument: topic.argument, reply: $1) }
+    }
+
+    /// Removes an empty class, or a property without values, from the server's schema.
+    ///
+    /// - Returns: the report on the schema that is left.
+    package func removeFromSchema(class className: String, property: String?, timeout: Duration?) async throws -> String
+    {
+        try await answer(timeout: timeout) { $0.requestRemoval(ofClass: className, property: property, reply: $1) }
+    }
+
+    private typealias Reply = (Result<[UInt8], SyncError>) -> Void
+
+    private func answer(
+        timeout: Duration?, to request: @escaping @Sendable (ClientEngine, @escaping Reply) -> Void
+    ) async throws -> String {
         try requireServer()
         let arrival = Arrival<String>()
         try await perform { engine in
-            engine.requestReport(topic.wire, argument: topic.argument) { result in
+            request(engine) { result in
                 arrival.finish(result.map { String(decoding: $0, as: UTF8.self) }.mapError { $0 as any Error })
             }
         }

@@ -53,7 +53,8 @@ package final class StoreCore: Sendable {
         }
         confined = Confined(
             engine: try ClientEngine(
-                storage: storage, options: options, now: environment.now, random: environment.random,
+                storage: storage, declared: try configuration.wholeSchema(), options: options, now: environment.now,
+                random: environment.random,
                 log: configuration.log))
         published = Mutex(storage.schema)
         confined.engine.onSchemaGrowth = { [weak self] schema in self?.published.withLock { $0 = schema } }

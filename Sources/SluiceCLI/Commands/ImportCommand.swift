@@ -78,8 +78,8 @@ struct ImportCommand: Command {
         if let warning = try file.warning() { Diagnostics.report("warning: \(warning)") }
         for note in plan.notes { Diagnostics.report("note: \(note)") }
         if plan.needsDeclaration {
-            try await store.declare([plan.classSchema])
-            try await store.connected(timeout: access.timeout)
+            // The class comes with the first rows that are kept: an import that fails before leaves nothing behind.
+            try await store.core.perform { try $0.declare([plan.classSchema], isDeferred: true) }
         }
         let rows = try file.rows(plan)
         let progress = ProgressBar("importing")

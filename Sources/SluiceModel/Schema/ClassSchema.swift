@@ -8,7 +8,21 @@ public struct ClassSchema: Hashable, Sendable {
     public let primaryKey: String?
     /// The position of the primary key in `properties`.
     public let primaryKeyIndex: Int?
+    /// Whether this is only the place of a class that was removed: it has no name, no properties and no objects.
+    package let isRetired: Bool
+    /// The places of properties that were removed.
+    package private(set) var retiredProperties: PropertySet = []
     private var indexByName: [String: Int]
+
+    /// What keeps the place of a class that was removed, named by the position that no other class gets.
+    package init(retiredAt position: Int) {
+        name = String(position)
+        properties = []
+        primaryKey = nil
+        primaryKeyIndex = nil
+        isRetired = true
+        indexByName = [:]
+    }
 
     /// - Throws: ``SchemaError`` when a name is malformed or repeated, a default does not fit its type, or the primary
     ///   key is missing, optional or of a type that cannot be a key (`int`, `string` and `uuid` can).
@@ -16,6 +30,7 @@ public struct ClassSchema: Hashable, Sendable {
         try Self.check(name: name, of: "class")
         self.name = name
         self.primaryKey = primaryKey
+        self.isRetired = false
         self.properties = []
         self.indexByName = [:]
         self.primaryKeyIndex = properties.firstIndex { $0.name == primaryKey }
@@ -35,6 +50,9 @@ public struct ClassSchema: Hashable, Sendable {
 
     /// The position of a property; nil if there is none of that name.
     public func index(of property: String) -> Int? { indexByName[property] }
+
+    /// The names of the properties, in the order of declaration.
+    package var propertyNames: [String] { properties.lazy.filter { !$0.isRetired }.map(\.name) }
 
     /// The property of that name.
     public func property(named name: String) -> Property? { indexByName[name].map { properties[$0] } }
@@ -62,7 +80,21 @@ public struct ClassSchema: Hashable, Sendable {
         return values
     }
 
+    /// Leaves nothing of a property but its place, so that the positions of others stay.
+    ///
+    /// - Precondition: it is not the primary key.
+    package mutating func retire(_ position: Int) {
+        precondition(position != primaryKeyIndex)
+        indexByName[properties[position].name] = nil
+        properties[position] = .retired(at: position)
+        retiredProperties.insert(position)
+    }
+
     mutating func append(_ property: Property) throws(SchemaError) {
+        if property.isRetired {
+            retiredProperties.insert(properties.count)
+            return properties.append(.retired(at: properties.count))
+        }
         try Self.check(name: property.name, of: "property")
         guard indexByName[property.name] == nil else {
             throw SchemaError(.duplicateName, "\(name) declares the property '\(property.name)' twice")

@@ -10,6 +10,8 @@ public struct Property: Hashable, Sendable {
     public var defaultValue: Value
     /// Whether queries by this property should find an index. Primary keys and links always do.
     public var isIndexed: Bool
+    /// Whether this is only the place of a property that was removed: it has no name and its values are null.
+    package private(set) var isRetired = false
 
     /// - Parameters:
     ///   - name: letters, digits and `_`, not starting with a digit.
@@ -21,6 +23,13 @@ public struct Property: Hashable, Sendable {
         self.type = type
         self.defaultValue = defaultValue ?? type.zero
         self.isIndexed = isIndexed
+    }
+
+    /// What keeps the place of a property that was removed, named by the position that no other property gets.
+    package static func retired(at position: Int) -> Property {
+        var property = Property(String(position), .scalar(.bool, isOptional: true))
+        property.isRetired = true
+        return property
     }
 }
 

@@ -29,14 +29,14 @@ extension Schema {
     ) throws(SchemaError) -> SchemaAdditions {
         var merged = self
         var additions = SchemaAdditions()
-        for declared in other.classes {
+        for declared in other.classes where !declared.isRetired {
             guard let index = merged.index(of: declared.name) else {
                 additions.classes.append(merged.classes.count)
-                merged.add(declared)
+                merged.add(try declared.withoutRetired())
                 continue
             }
             try Self.checkIdentity(merged[index], declared, sides: sides)
-            for property in declared.properties {
+            for property in declared.properties where !property.isRetired {
                 guard let position = merged[index].index(of: property.name) else {
                     additions.properties.append(
                         .init(classIndex: index, property: merged[index].properties.count))
@@ -72,5 +72,13 @@ extension Schema {
             .incompatible,
             "\(own.name) has \(identity(own)) in \(sides.own) and \(identity(other)) in \(sides.other); "
                 + "how objects are identified cannot change: use a class of another name")
+    }
+}
+
+extension ClassSchema {
+    /// The same class with no places of removed properties.
+    fileprivate func withoutRetired() throws(SchemaError) -> ClassSchema {
+        if retiredProperties.isEmpty { return self }
+        return try ClassSchema(name, primaryKey: primaryKey, properties: properties.filter { !$0.isRetired })
     }
 }

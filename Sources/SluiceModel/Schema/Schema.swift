@@ -1,6 +1,7 @@
 /// The classes of a store or database, as data.
 ///
-/// Classes and properties are only ever appended, so a position, once given, keeps its meaning for the life of a store.
+/// Classes and properties are only ever appended, and one that is removed leaves its place behind. So a position, once
+/// given, is never used for anything else in the life of a store.
 public struct Schema: Hashable, Sendable {
     /// The most classes a schema may have.
     public static let classCountMax = 1_000
@@ -20,6 +21,10 @@ public struct Schema: Hashable, Sendable {
     public init(_ classes: [ClassSchema]) throws(SchemaError) {
         self.init()
         for declared in classes {
+            if declared.isRetired {
+                self.classes.append(ClassSchema(retiredAt: self.classes.count))
+                continue
+            }
             guard indexByName[declared.name] == nil else {
                 throw SchemaError(.duplicateName, "the class '\(declared.name)' is declared twice")
             }
@@ -34,10 +39,26 @@ public struct Schema: Hashable, Sendable {
     /// The class of that name.
     public func classSchema(named name: String) -> ClassSchema? { indexByName[name].map { classes[$0] } }
 
+    /// The names of the classes, in the order of declaration.
+    package var classNames: [String] { classes.lazy.filter { !$0.isRetired }.map(\.name) }
+
     /// The class at a position, in the order of declaration.
     ///
     /// - Precondition: there is one.
     public subscript(index: Int) -> ClassSchema { classes[index] }
+
+    /// Leaves nothing of a class but its place, so that the positions of others stay.
+    ///
+    /// - Precondition: no property links to it.
+    package mutating func retire(class index: Int) {
+        indexByName[classes[index].name] = nil
+        classes[index] = ClassSchema(retiredAt: index)
+    }
+
+    /// Leaves nothing of a property but its place, so that the positions of others stay.
+    ///
+    /// - Precondition: it is not the primary key.
+    package mutating func retire(property: Int, ofClass index: Int) { classes[index].retire(property) }
 
     mutating func add(_ declared: ClassSchema) {
         indexByName[declared.name] = classes.count

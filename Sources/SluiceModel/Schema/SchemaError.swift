@@ -14,10 +14,14 @@ public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let invalidDefault = Code(description: "invalidDefault")
         /// A link to a class that the schema does not have.
         public static let unknownClass = Code(description: "unknownClass")
+        /// A property that a class does not have.
+        public static let unknownProperty = Code(description: "unknownProperty")
         /// Two sides that declare the same name differently.
         public static let incompatible = Code(description: "incompatible")
         /// More classes or properties than the limits allow.
         public static let limitExceeded = Code(description: "limitExceeded")
+        /// A class or property that cannot be removed, since something is in it or leads to it.
+        public static let inUse = Code(description: "inUse")
         /// A change that this user or server does not allow.
         public static let notAllowed = Code(description: "notAllowed")
     }

@@ -29,8 +29,8 @@ struct Checker {
     /// The class of that name.
     func classIndex(_ name: String, at position: Int?) throws(QueryError) -> Int {
         if let index = schema.index(of: name) { return index }
-        let nearest = NearestName.find(name, among: schema.classes.map(\.name))
-        let names = Self.list(schema.classes.map(\.name))
+        let nearest = NearestName.find(name, among: schema.classNames)
+        let names = Self.list(schema.classNames)
         let hint =
             nearest.map { "did you mean '\($0)'?" } ?? (names.isEmpty ? "there are no classes" : "there are \(names)")
         throw QueryError(.unknownClass, "there is no class '\(name.shortened)'; \(hint)", at: position)
@@ -40,8 +40,8 @@ struct Checker {
     func property(_ name: String, ofClass classIndex: Int, at position: Int?) throws(QueryError) -> Int {
         let owner = schema[classIndex]
         if let index = owner.index(of: name) { return index }
-        let nearest = NearestName.find(name, among: owner.properties.map(\.name) + inverses.names(on: owner.name))
-        let names = Self.list(owner.properties.map(\.name))
+        let nearest = NearestName.find(name, among: owner.propertyNames + inverses.names(on: owner.name))
+        let names = Self.list(owner.propertyNames)
         let constant = ["true", "false"].first { $0 == name.lowercased() }
         let hint =
             (constant ?? nearest).map { "did you mean '\($0)'?" }

@@ -12,6 +12,9 @@ package struct OperationCheck: Sendable {
             return "there is no class \(operation.object.classIndex); the schema has \(schema.classes.count)"
         }
         let classSchema = schema[operation.object.classIndex]
+        guard !classSchema.isRetired else {
+            return "the class at position \(operation.object.classIndex) was removed from the schema"
+        }
         guard classSchema.accepts(operation.object.key) else {
             return
                 "\(classSchema.name) names its objects by \(classSchema.keyType.rawValue), not by the kind of key given"
@@ -27,6 +30,9 @@ package struct OperationCheck: Sendable {
             return "\(classSchema.name) has no property \(field.property); it has \(classSchema.properties.count)"
         }
         let property = classSchema.properties[field.property]
+        guard !property.isRetired else {
+            return "the property of \(classSchema.name) at position \(field.property) was removed from the schema"
+        }
         let place = "\(classSchema.name).\(property.name)"
         switch field.change {
         case .set(let value):

@@ -94,7 +94,8 @@ package struct ConnectionProtocol: Sendable {
         }
         isGreeted = true
         let reply = ServerMessage.HelloReply(
-            version: version, features: hello.features.intersection([.resume, .reports]), time: now, limits: limits,
+            version: version, features: hello.features.intersection([.resume, .reports, .removal]), time: now,
+            limits: limits,
             agent: "sluice")
         return [.send(Frame.encode(ServerMessage.hello(reply)))]
     }

@@ -299,6 +299,8 @@ package final class DatabaseEngine {
                 close(id)
             case .declare(_, let schema):
                 declare(schema, session: session)
+            case .remove(let removal):
+                remove(removal, session: session)
             case .hello, .open, .authenticate, .upload:
                 end(session, .protocolViolation, "this message does not belong in an open session", action: .stop)
             }

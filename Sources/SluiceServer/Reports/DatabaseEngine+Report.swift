@@ -12,6 +12,7 @@ extension DatabaseEngine {
             switch request.topic {
             case .status: json = try status()
             case .subscriptions: json = subscriptionList()
+            case .schema: json = try schemaReport()
             case .explain: return try explain(request, to: session)
             default:
                 let failure = ServerMessage.ReportError(
@@ -34,7 +35,7 @@ extension DatabaseEngine {
             (
                 "classes",
                 .array(
-                    try storage.schema.classes.indices.map { index in
+                    try storage.schema.classes.indices.filter { !storage.schema[$0].isRetired }.map { index in
                         .object([
                             ("name", .string(storage.schema[index].name)),
                             ("count", .number(UInt64(try storage.count(ofClass: index)))),

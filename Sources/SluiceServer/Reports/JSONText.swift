@@ -4,6 +4,7 @@ internal import SluiceModel
 indirect enum JSONText {
     case string(String)
     case number(UInt64)
+    case bool(Bool)
     case array([JSONText])
     case object([(String, JSONText)])
 
@@ -11,6 +12,7 @@ indirect enum JSONText {
         switch self {
         case .string(let value): Self.quote(value)
         case .number(let value): String(value)
+        case .bool(let value): value ? "true" : "false"
         case .array(let elements): "[" + elements.map(\.text).joined(separator: ",") + "]"
         case .object(let members): "{" + members.map { Self.quote($0.0) + ":" + $0.1.text }.joined(separator: ",") + "}"
         }

@@ -46,7 +46,7 @@ final class ClassTable {
         name = layout.table(declared.name)
         var singles: [Column] = []
         var collections: [Column] = []
-        for (position, property) in declared.properties.enumerated() {
+        for (position, property) in declared.properties.enumerated() where !property.isRetired {
             let codec = ColumnCodec(property.type.element, schema: schema)
             if property.type.isCollection {
                 let name = layout.table(declared.name, collection: property.name)

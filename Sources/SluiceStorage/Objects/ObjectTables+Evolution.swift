@@ -30,7 +30,7 @@ extension ObjectTables {
         for declared in schema.classes {
             var columns: Set<String> = []
             var names = [layout.table(declared.name)]
-            for property in declared.properties {
+            for property in declared.properties where !property.isRetired {
                 if property.type.isCollection {
                     names.append(layout.table(declared.name, collection: property.name))
                 } else if !columns.insert(property.name.lowercased()).inserted {
@@ -49,7 +49,7 @@ extension ObjectTables {
         }
     }
 
-    private func makeTable(of declared: ClassSchema, in schema: Schema) throws {
+    func makeTable(of declared: ClassSchema, in schema: Schema) throws {
         let layout = TableLayout()
         var columns = ["\(TableLayout.row) INTEGER PRIMARY KEY"]
         if declared.primaryKey == nil {
@@ -59,14 +59,14 @@ extension ObjectTables {
             "\(TableLayout.state) INTEGER NOT NULL", "\(TableLayout.version) INTEGER NOT NULL", "\(TableLayout.absent)",
             "_incarnation INTEGER NOT NULL DEFAULT 0",
         ]
-        for property in declared.properties where !property.type.isCollection {
+        for property in declared.properties where !property.type.isCollection && !property.isRetired {
             let isKey = property.name == declared.primaryKey
             let type = TableLayout.columnType(property.type.element)
             columns.append("\(layout.column(property.name)) \(type)\(isKey ? " NOT NULL UNIQUE" : "")")
         }
         if declared.primaryKey == nil { columns.append("UNIQUE(\(TableLayout.high), \(TableLayout.low))") }
         try connection.execute("CREATE TABLE \(layout.table(declared.name)) (\(columns.joined(separator: ", ")))")
-        for property in declared.properties {
+        for property in declared.properties where !property.isRetired {
             if property.type.isCollection {
                 try makeCollection(property, of: declared)
             } else if property.type.element.isLink || property.isIndexed {
@@ -142,7 +142,7 @@ extension ObjectTables {
     }
 
     /// A constant as SQL. Text goes through bytes, so that no character is special.
-    private static func literal(_ binding: SQLBinding) -> String {
+    static func literal(_ binding: SQLBinding) -> String {
         switch binding {
         case .null: "NULL"
         case .integer(let value): String(value)

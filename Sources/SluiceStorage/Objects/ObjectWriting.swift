@@ -20,6 +20,16 @@ package protocol ObjectWriting: ObjectReading {
     /// - Throws: `SchemaError` when the two contradict each other; nothing is then changed.
     func merge(_ other: Schema, sides: (own: String, other: String)) throws -> SchemaAdditions
 
+    /// Removes a class that has no objects and that no property links to. Its position is not used again.
+    ///
+    /// - Throws: `SchemaError` that says what is in the way; nothing is changed then.
+    func removeClass(_ classIndex: Int) throws
+
+    /// Removes a property that no object has another value for than its default. Its position is not used again.
+    ///
+    /// - Throws: `SchemaError` that says what is in the way; nothing is changed then.
+    func removeProperty(_ property: Int, ofClass classIndex: Int) throws
+
     /// Stores a new object. A ghost or deleted object of that key becomes present in place.
     ///
     /// - Throws: ``StorageError/Code/constraint`` if the object is present.

@@ -64,6 +64,9 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
     /// After a commit that succeeded.
     func didCommit() {}
 
+    /// After the schema changed within the open transaction.
+    func didChangeSchema() {}
+
     /// After the transaction was undone, whatever the reason.
     func didRollBack() {}
 
@@ -113,8 +116,25 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
     package func merge(_ other: Schema, sides: (own: String, other: String)) throws -> SchemaAdditions {
         try requireTransaction()
         let additions = try tables.merge(other, sides: sides)
-        if !additions.isEmpty { try meta.set("schema", tables.schema.wireBytes()) }
+        if !additions.isEmpty { try storeSchema() }
         return additions
+    }
+
+    package func removeClass(_ classIndex: Int) throws {
+        try requireTransaction()
+        try tables.removeClass(classIndex)
+        try storeSchema()
+    }
+
+    package func removeProperty(_ property: Int, ofClass classIndex: Int) throws {
+        try requireTransaction()
+        try tables.removeProperty(property, ofClass: classIndex)
+        try storeSchema()
+    }
+
+    private func storeSchema() throws {
+        try meta.set("schema", tables.schema.wireBytes())
+        didChangeSchema()
     }
 
     package func insert(_ row: Row, ofClass classIndex: Int) throws {

@@ -52,7 +52,8 @@ extension SQLiteServerStorage {
             version: UInt64(statement.int(0)), clientID: UInt64(bitPattern: statement.int(1)),
             userID: statement.isNull(2) ? nil : statement.string(2),
             timestamp: HybridTimestamp(microseconds: statement.int(3)),
-            acceptedAt: Timestamp(microseconds: statement.int(4)), changes: changes)
+            acceptedAt: Timestamp(microseconds: statement.int(4)),
+            changes: changes.compactMap { $0.fitting(schema) })
     }
 
     package func history(of object: ObjectRef, since version: UInt64) throws -> ObjectHistory {

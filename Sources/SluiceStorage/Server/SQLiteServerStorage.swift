@@ -90,6 +90,9 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         if let writeIndex, writeIndex.isTooLarge { self.writeIndex = nil }
     }
 
+    /// What is remembered of the log may hold values of what was removed.
+    override func didChangeSchema() { writeIndex = nil }
+
     override func didRollBack() {
         log = committedLog
         versionClock.rollBack(to: log.version)

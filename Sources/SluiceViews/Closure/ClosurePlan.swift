@@ -50,7 +50,8 @@ package struct ClosurePlan: Sendable {
         func state(_ classIndex: Int, at position: Int, isRoot: Bool) -> Int {
             if !isRoot, let known = linked[[classIndex, position]] { return known }
             let included = exclusions.presentProperties(
-                propertyCount: schema[classIndex].properties.count, at: position)
+                propertyCount: schema[classIndex].properties.count, at: position
+            ).subtracting(schema[classIndex].retiredProperties)
             states.append(State(classIndex: classIndex, isRoot: isRoot, included: included))
             positions.append(position)
             let index = states.count - 1

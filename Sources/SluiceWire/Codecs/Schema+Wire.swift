@@ -6,7 +6,11 @@ extension Schema: WireCodable {
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
-        let classes = try reader.array(minimumSize: 3) { reader throws(WireError) in try ClassSchema(from: &reader) }
+        var count = 0
+        let classes = try reader.array(minimumSize: 3) { reader throws(WireError) in
+            defer { count += 1 }
+            return try ClassSchema(from: &reader, at: count)
+        }
         do throws(SchemaError) {
             try self.init(classes)
         } catch {
@@ -15,18 +19,28 @@ extension Schema: WireCodable {
     }
 }
 
-extension ClassSchema: WireCodable {
-    /// The name, the primary key's position plus one (0: keyless), then the properties.
-    package func encode(into writer: inout ByteWriter) {
+extension ClassSchema {
+    /// The name, the primary key's position plus one (0: keyless), then the properties. A name of digits is that of a
+    /// class that was removed.
+    func encode(into writer: inout ByteWriter) {
         writer.string(name)
         writer.varint(primaryKeyIndex.map { $0 + 1 } ?? 0)
         writer.array(properties) { $1.encode(into: &$0) }
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    /// - Parameter position: where the class stands in its schema.
+    init(from reader: inout ByteReader, at position: Int) throws(WireError) {
         let name = try reader.string()
         let primaryKey = try reader.position()
-        let properties = try reader.array(minimumSize: 4) { reader throws(WireError) in try Property(from: &reader) }
+        var count = 0
+        let properties = try reader.array(minimumSize: 4) { reader throws(WireError) in
+            defer { count += 1 }
+            return try Property(from: &reader, at: count)
+        }
+        if name == String(position), primaryKey == 0, properties.isEmpty {
+            self.init(retiredAt: position)
+            return
+        }
         guard primaryKey <= properties.count else {
             throw reader.malformed("a primary key at position \(primaryKey - 1) of \(properties.count) properties")
         }
@@ -39,7 +53,7 @@ extension ClassSchema: WireCodable {
     }
 }
 
-extension Property: WireCodable {
+extension Property {
     private enum Flag {
         static let optional: UInt8 = 1
         static let indexed: UInt8 = 2
@@ -48,7 +62,8 @@ extension Property: WireCodable {
     }
 
     /// Name, element (a scalar's code, or 32 and the target's name), container, flags, then the default where flagged.
-    package func encode(into writer: inout ByteWriter) {
+    /// A name of digits is that of a property that was removed.
+    func encode(into writer: inout ByteWriter) {
         let hasDefault = defaultValue != type.zero
         writer.string(name)
         switch type.element {
@@ -63,7 +78,8 @@ extension Property: WireCodable {
         if hasDefault { defaultValue.encode(into: &writer) }
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    /// - Parameter position: where the property stands in its class.
+    init(from reader: inout ByteReader, at position: Int) throws(WireError) {
         let name = try reader.string()
         let element: PropertyType.Element
         switch try reader.byte() {
@@ -84,6 +100,7 @@ extension Property: WireCodable {
             name, PropertyType(element, container: container, isOptional: flags & Flag.optional != 0),
             default: flags & Flag.hasDefault != 0 ? try Value(from: &reader) : nil,
             isIndexed: flags & Flag.indexed != 0)
+        if self == Property(String(position), .scalar(.bool, isOptional: true)) { self = .retired(at: position) }
     }
 }
 

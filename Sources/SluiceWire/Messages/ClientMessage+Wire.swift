@@ -13,6 +13,7 @@ extension ClientMessage: WireMessage {
         static let close: UInt8 = 0x09
         static let declare: UInt8 = 0x0A
         static let members: UInt8 = 0x0B
+        static let remove: UInt8 = 0x0C
     }
 
     package var type: UInt8 {
@@ -28,6 +29,7 @@ extension ClientMessage: WireMessage {
         case .close: Code.close
         case .declare: Code.declare
         case .members: Code.members
+        case .remove: Code.remove
         }
     }
 
@@ -38,6 +40,7 @@ extension ClientMessage: WireMessage {
         case .subscribe(let subscribe): subscribe.session
         case .reportRequest(let request): request.session
         case .members(let members): members.session
+        case .remove(let removal): removal.session
         case .authenticate(let session, _), .unsubscribe(let session, _), .upload(let session, _),
             .credit(let session, _), .close(let session), .declare(let session, _):
             session
@@ -63,6 +66,10 @@ extension ClientMessage: WireMessage {
             writer.varint(members.subscription)
             writer.bool(members.isContinued)
             members.content.encode(into: &writer)
+        case .remove(let removal):
+            writer.varint(removal.request)
+            writer.string(removal.className)
+            writer.optional(removal.property) { $0.string($1) }
         }
     }
 
@@ -99,6 +106,11 @@ extension ClientMessage: WireMessage {
                 Members(
                     session: session, subscription: try reader.varint(), isContinued: try reader.bool(),
                     content: try ObjectBlock(from: &reader)))
+        case Code.remove:
+            .remove(
+                Removal(
+                    session: session, request: try reader.varint(), className: try reader.string(),
+                    property: try reader.optional { reader throws(WireError) in try reader.string() }))
         default: nil
         }
     }

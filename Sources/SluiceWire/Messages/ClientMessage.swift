@@ -22,6 +22,8 @@ package enum ClientMessage: Hashable, Sendable {
     case reportRequest(ReportRequest)
     /// Adds classes and properties to the schema, in an open session; the server answers ``ServerMessage/schema(session:schema:)``.
     case declare(session: UInt64, schema: Schema)
+    /// Removes an empty class, or a property without values, from the schema; the server answers as a report request.
+    case remove(Removal)
     /// Ends a session. Its id is not used again on this connection.
     case close(session: UInt64)
 }
@@ -168,6 +170,22 @@ extension ClientMessage {
         }
     }
 
+    package struct Removal: Hashable, Sendable {
+        package var session: UInt64
+        /// Chosen by the client, among its report requests; the reply repeats it.
+        package var request: UInt64
+        package var className: String
+        /// The property to remove; nil for the class.
+        package var property: String?
+
+        package init(session: UInt64, request: UInt64, className: String, property: String?) {
+            self.session = session
+            self.request = request
+            self.className = className
+            self.property = property
+        }
+    }
+
     /// What a report is about. More may come; a server answers ``ServerMessage/reportError(_:)`` to those it does not know.
     package struct ReportTopic: RawRepresentable, Hashable, Sendable {
         package let rawValue: UInt64
@@ -177,5 +195,6 @@ extension ClientMessage {
         package static let status = ReportTopic(rawValue: 0)
         package static let subscriptions = ReportTopic(rawValue: 1)
         package static let explain = ReportTopic(rawValue: 2)
+        package static let schema = ReportTopic(rawValue: 3)
     }
 }

@@ -19,11 +19,17 @@ package struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConv
     package static let overloaded = ErrorCode(rawValue: "overloaded")
     package static let shuttingDown = ErrorCode(rawValue: "shuttingDown")
     package static let internalError = ErrorCode(rawValue: "internalError")
+    /// The server's schema has changed in a way that sessions begin anew with.
+    package static let schemaChanged = ErrorCode(rawValue: "schemaChanged")
 
     // About a subscription.
     package static let invalidQuery = ErrorCode(rawValue: "invalidQuery")
     /// The query names a class or property that the server does not have.
     package static let unknownName = ErrorCode(rawValue: "unknownName")
+
+    // About a removal.
+    /// What is to be removed from the schema holds something, or something leads to it.
+    package static let inUse = ErrorCode(rawValue: "inUse")
 
     // About a report.
     /// The request's topic is none that the server knows.

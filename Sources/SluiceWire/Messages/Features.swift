@@ -8,6 +8,8 @@ package struct Features: OptionSet, Hashable, Sendable {
     package static let resume = Features(rawValue: 1 << 0)
     /// The server answers ``ClientMessage/reportRequest(_:)``.
     package static let reports = Features(rawValue: 1 << 1)
+    /// The server takes ``ClientMessage/remove(_:)``.
+    package static let removal = Features(rawValue: 1 << 2)
 }
 
 /// Versions of the protocol.

@@ -69,6 +69,10 @@ import Testing
         #expect(try sent([String(decoding: encoded, as: UTF8.self)]) == documented("subscriptions"))
     }
 
+    @Test func theSchemaHasTheDocumentedMembers() async throws {
+        #expect(try sent([try await store.core.report(.schema, timeout: nil)]) == documented("schema"))
+    }
+
     @Test func anExplanationHasTheDocumentedMembers() async throws {
         var reports: [String] = []
         for query in [

@@ -1,0 +1,44 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceViews
+
+extension DatabaseEngine {
+    /// The classes with how many objects they have, and their properties.
+    func schemaReport() throws -> JSONText {
+        let schema = storage.schema
+        let indexes = try storage.indexes()
+        let positions = schema.classes.indices.filter { !schema[$0].isRetired }
+        return .object([
+            (
+                "classes",
+                .array(
+                    try positions.map { index in
+                        .object([
+                            ("name", .string(schema[index].name)),
+                            ("key", .string(schema[index].primaryKey ?? "@id")),
+                            ("count", .number(UInt64(try storage.count(ofClass: index)))),
+                        ])
+                    })
+            ),
+            (
+                "properties",
+                .array(
+                    positions.flatMap { index in
+                        schema[index].properties.lazy.filter { !$0.isRetired }.map { property in
+                            let own = indexes.first {
+                                $0.className == schema[index].name && $0.properties == [property.name]
+                            }
+                            let isKey = property.name == schema[index].primaryKey
+                            return .object([
+                                ("class", .string(schema[index].name)),
+                                ("name", .string(property.name)),
+                                ("type", .string(property.type.description)),
+                                ("optional", .bool(property.type.isOptional)),
+                                ("index", .string(isKey ? "key" : own?.origin.rawValue ?? "")),
+                            ])
+                        }
+                    })
+            ),
+        ])
+    }
+}
