@@ -92,6 +92,9 @@ let package = Package(
             name: "DepartureBoard", dependencies: ["Sluice", "SluiceServer"], path: "Playground/DepartureBoard",
             resources: [.copy("Data")], swiftSettings: playgroundSettings),
         .executableTarget(
+            name: "DelayAlerts", dependencies: ["Sluice"], path: "Playground/DelayAlerts",
+            swiftSettings: playgroundSettings),
+        .executableTarget(
             name: "UsedCars", dependencies: ["Sluice", "SluiceServer"], path: "Playground/UsedCars",
             swiftSettings: playgroundSettings),
 

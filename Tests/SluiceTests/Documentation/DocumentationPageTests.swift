@@ -63,4 +63,46 @@ import Testing
         try #require(named.count > 15)
         #expect(named.filter { !functions.contains($0) }.isEmpty)
     }
+
+    /// The Swift examples of a page, each line without its indentation.
+    private func examples(_ page: String) -> [[Substring]] {
+        var examples: [[Substring]] = []
+        var isInside = false
+        for line in page.split(separator: "\n", omittingEmptySubsequences: true) {
+            if line.hasPrefix("```") {
+                isInside = line == "```swift"
+                if isInside { examples.append([]) }
+            } else if isInside {
+                examples[examples.count - 1].append(trimmed(line))
+            }
+        }
+        return examples
+    }
+
+    private func trimmed(_ line: Substring) -> Substring { line.drop { $0 == " " } }
+
+    /// What a page shows stands in a file that is compiled, line by line: in the tests of the documentation, which run it,
+    /// or in the playground.
+    @Test func everyExampleOfTheGuidesIsCompiled() throws {
+        let folders = ["Tests/SluiceTests/Documentation", "Tests/MainActorTests", "Playground"]
+        let sources = try folders.flatMap { folder in
+            try (FileManager.default.subpaths(atPath: "\(root)/\(folder)") ?? []).filter { $0.hasSuffix(".swift") }
+                .map { file in
+                    try String(contentsOfFile: "\(root)/\(folder)/\(file)", encoding: .utf8)
+                        .split(separator: "\n", omittingEmptySubsequences: true).map(trimmed)
+                        .filter { !$0.isEmpty }.joined(separator: "\n")
+                }
+        }
+        let pages = try FileManager.default.contentsOfDirectory(atPath: "\(root)/docs").filter { $0.hasSuffix(".md") }
+        var count = 0
+        for page in pages where page != "query-language.md" {
+            let text = try String(contentsOfFile: "\(root)/docs/\(page)", encoding: .utf8)
+            for example in examples(text) {
+                let lines = example.joined(separator: "\n")
+                #expect(sources.contains { $0.contains(lines) }, "\(page):\n\(lines)")
+                count += 1
+            }
+        }
+        #expect(count >= 12)
+    }
 }

@@ -1,0 +1,15 @@
+import Foundation
+import Sluice
+
+@Model struct Departure {
+    @PrimaryKey var id: String
+    var flight = ""
+    var delay: Int?
+}
+
+@Model struct Alert {
+    /// The departure's: a departure has one alert, however often the service starts.
+    @PrimaryKey var departure: String
+    var text = ""
+    var raisedAt = Date.distantPast
+}

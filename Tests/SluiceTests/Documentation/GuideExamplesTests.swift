@@ -1,0 +1,88 @@
+#if SLUICE_MACROS
+    import Foundation
+    import Sluice
+    import SluiceTesting
+    import Testing
+
+    @Model struct Item {
+        @PrimaryKey var name: String
+        var price = 0.0
+        var stock = 0
+    }
+
+    /// What the guides in docs/ show, run.
+    @Suite(.timeLimit(.minutes(10))) struct GuideExamplesTests {
+        private let server: TestServer
+        private let store: Store
+
+        init() async throws {
+            server = try TestServer()
+            store = try await server.open([Item.self])
+        }
+
+        private var cheap: Results<Item> { store.objects(Item.self).where { $0.price < 10 } }
+
+        @Test func eventsAreToldAsTheGuideSays() async throws {
+            let token = try cheap.observe { change in
+                for removal in change.removals { print("gone:", removal.identity, "because of", removal.reason) }
+                for index in change.insertions { print("new:", try! change.results[index].name) }
+                for index in change.modifications { print("changed:", try! change.results[index].name) }
+                switch change.remote {
+                case let remote?: print("the server accepted it at", remote.acceptedAt)
+                case nil: print("made here, or only the state is new:", change.state)
+                }
+            }
+            try await store.write { try $0.insert(Item(name: "nut", price: 1)) }
+            #expect(try await completeCount() == 1)
+            token.stop(stopSyncing: true, purgeLocal: false)
+            #expect(try cheap.count() == 1)
+        }
+
+        private func completeCount() async throws -> Int {
+            for try await change in cheap.changes {
+                if change.state == .complete { return change.results.count }
+            }
+            return -1
+        }
+
+        @Test func offlineWritesAreUploadedAsTheGuideSays() async throws {
+            let item = Item(name: "nut", price: 1, stock: 9)
+            try await store.write { try $0.insert(item) }
+            let rejections = store.onWriteRejected { rejection in
+                print("rejected:", rejection.object.map(String.init(describing:)) ?? "a transaction", rejection.reason)
+            }
+            try await store.write { transaction in
+                try transaction.update(item) { $0.price = 12.5 }
+                try transaction.increment(item, \.stock, by: -1)
+            }
+            try await store.uploaded(timeout: .seconds(30))
+            let other = try await server.open([Item.self])
+            let items = try await other.objects(Item.self).synced()
+            #expect(items.map(\.price) == [12.5] && items.map(\.stock) == [8])
+            _ = rejections
+        }
+
+        @Test func batchJobsReadAndWriteAsTheGuideSays() async throws {
+            let items = (0..<2_500).map { Item(name: "item \($0)", price: Double($0)) }
+            for batch in stride(from: 0, to: items.count, by: 1_000) {
+                let part = items[batch..<min(batch + 1_000, items.count)]
+                try await store.write { transaction in
+                    for item in part { try transaction.upsert(item) }
+                }
+            }
+            try await store.uploaded(timeout: .seconds(60))
+            let dear = try await store.records("Item WHERE price > 60 SORT(price DESC) LIMIT(20)")
+                .synced(timeout: .seconds(30))
+            for item in dear { print(try item["name"], try item["price"]) }
+            #expect(dear.count == 20)
+        }
+
+        /// Compiled only: it needs a server with sockets.
+        private func openReadOnly(_ url: String) async throws -> Store {
+            var sync = SyncConfiguration(url: url)
+            sync.access = .readOnly
+            let store = try await Store.open(StoreConfiguration(models: [Item.self], sync: sync))
+            return store
+        }
+    }
+#endif
