@@ -15,8 +15,7 @@ import Sluice
                 path: path, models: [Departure.self, Alert.self], sync: SyncConfiguration(url: url)))
         let service = Task { try await AlertService(store: store).run() }
         let signals = [SIGTERM, SIGINT].map { number in onSignal(number) { service.cancel() } }
-        print("watching")
-        fflush(stdout)
+        FileHandle.standardOutput.write(Data("watching\n".utf8))
 
         let result = await service.result
         signals.forEach { $0.cancel() }

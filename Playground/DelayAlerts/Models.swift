@@ -11,5 +11,5 @@ import Sluice
     /// The departure's: a departure has one alert, however often the service starts.
     @PrimaryKey var departure: String
     var text = ""
-    var raisedAt = Date.distantPast
+    var raisedAt: Date = .distantPast
 }

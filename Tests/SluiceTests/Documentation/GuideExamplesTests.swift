@@ -73,7 +73,7 @@
             try await store.uploaded(timeout: .seconds(60))
             let dear = try await store.records("Item WHERE price > 60 SORT(price DESC) LIMIT(20)")
                 .synced(timeout: .seconds(30))
-            for item in dear { print(try item["name"], try item["price"]) }
+            for item in dear { print(item) }
             #expect(dear.count == 20)
         }
 
