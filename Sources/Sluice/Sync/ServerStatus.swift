@@ -57,6 +57,8 @@ public struct ServerStatus: Sendable, Hashable, Codable {
     public let indexes: [Index]
     /// The clients that are connected now.
     public let sessions: UInt64
+    /// The clients that the server remembers, connected or not.
+    public let clients: UInt64
     /// The live queries now; equal ones of several clients are one.
     public let views: UInt64
     /// The subscriptions now.
@@ -71,6 +73,8 @@ public struct ServerStatus: Sendable, Hashable, Codable {
     public let supersededOperations: UInt64
     /// Transactions that were rejected.
     public let rejectedTransactions: UInt64
+    /// Digests that were sent to running sessions.
+    public let digestsSent: UInt64
     /// Pages that were sent to begin subscriptions.
     public let pagesSent: UInt64
     /// Subscriptions by how they began.

@@ -4,9 +4,10 @@ import Testing
 struct CaseFoldingTests {
     @Test(arguments: [
         ("", ""), ("abc 12_", "abc 12_"), ("ABC", "abc"), ("\u{C9}\u{C4}", "\u{E9}\u{E4}"),
-        ("\u{3A3}", "\u{3C3}"), ("\u{DF}", "\u{DF}"), ("\u{130}", "i"), ("\u{212A}", "k"), ("E\u{301}", "e\u{301}"),
+        ("\u{3A3}", "\u{3C3}"), ("\u{DF}", "\u{DF}"), ("\u{130}", "\u{130}"), ("\u{212A}", "k"),
+        ("E\u{301}", "e\u{301}"),
     ])
-    func `each scalar folds to its simple lower case`(text: String, folded: String) {
+    func `each scalar folds as Unicode's simple case folding says`(text: String, folded: String) {
         #expect(Array(CaseFolding.fold(text).utf8) == Array(folded.utf8))
     }
 
