@@ -164,7 +164,8 @@ if hasMacros {
     package.targets += [
         .macro(name: "SluiceMacros", swiftSettings: settings + syntaxSettings, linkerSettings: syntaxLinking),
         .testTarget(
-            name: "SluiceMacrosTests", dependencies: ["SluiceMacros"], swiftSettings: settings + syntaxSettings,
+            name: "SluiceMacrosTests", dependencies: ["SluiceMacros", "SluiceModel"],
+            swiftSettings: settings + syntaxSettings,
             linkerSettings: syntaxLinking),
         // Models in a module as Xcode and new packages make them: everything on the main actor unless it says otherwise.
         .testTarget(

@@ -61,11 +61,9 @@ struct DeclaredProperty {
         isIndexed = variable.attribute(named: "Indexed") != nil
         isIgnored = variable.attribute(named: "Ignored") != nil
 
-        let rename = variable.attribute(named: "Property")?.firstArgument
-        if let rename, rename.as(StringLiteralExprSyntax.self)?.representedLiteralValue == nil {
-            reporter.report(.error("computedName", "the property's name must be a plain string literal", at: rename))
-        }
-        storedName = rename?.as(StringLiteralExprSyntax.self)?.representedLiteralValue ?? plainName
+        let given = Self.name(in: variable, reportingTo: &reporter)
+        storedName = given?.text ?? plainName
+        if !isIgnored { NameRule.check(storedName, of: .property, at: given?.node ?? Syntax(pattern), &reporter) }
 
         isOptional = declaredType?.isOptional ?? false
         if isIgnored {
@@ -84,6 +82,18 @@ struct DeclaredProperty {
         }
         checkLet(variable, binding, reportingTo: &reporter)
         checkPrimaryKey(declaredType, variable, reportingTo: &reporter)
+    }
+
+    /// The name that `@Property` gives.
+    private static func name(
+        in variable: VariableDeclSyntax, reportingTo reporter: inout Reporter
+    ) -> (text: String, node: Syntax)? {
+        guard let argument = variable.attribute(named: "Property")?.firstArgument else { return nil }
+        guard let name = argument.as(StringLiteralExprSyntax.self)?.representedLiteralValue else {
+            reporter.report(.error("computedName", "the property's name must be a plain string literal", at: argument))
+            return nil
+        }
+        return (name, Syntax(argument))
     }
 
     private func checkIgnored(_ variable: VariableDeclSyntax, reportingTo reporter: inout Reporter) {

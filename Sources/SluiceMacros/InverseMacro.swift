@@ -32,6 +32,7 @@ struct InverseMacro: AccessorMacro {
 
 /// One inverse relationship of a model, as its source declares it.
 struct DeclaredInverse {
+    let syntax: Syntax
     let name: String
     /// The property's name in queries.
     let queryName: String
@@ -43,6 +44,7 @@ struct DeclaredInverse {
         guard let path = variable.attribute(named: "Inverse")?.firstArgument, path.is(KeyPathExprSyntax.self),
             let pattern = variable.bindings.first?.pattern.as(IdentifierPatternSyntax.self)
         else { return nil }
+        syntax = Syntax(pattern)
         name = pattern.identifier.trimmedDescription
         queryName = pattern.identifier.identifier?.name ?? name
         self.path = path.trimmedDescription

@@ -29,7 +29,9 @@ struct ModelDeclaration {
             reporter.report(.error("generic", "a model cannot be generic: a store has one class a name", at: generics))
         }
         typeName = structure.name.trimmedDescription
-        className = Self.name(in: attribute, reportingTo: &reporter) ?? structure.name.text
+        let givenName = Self.name(in: attribute, reportingTo: &reporter)
+        className = givenName?.text ?? structure.name.identifier?.name ?? structure.name.text
+        NameRule.check(className, of: .class, at: givenName?.node ?? Syntax(structure.name), &reporter)
         access = AccessLevel(structure.modifiers)
         properties = structure.memberBlock.members.flatMap { member in
             member.decl.as(VariableDeclSyntax.self).map { DeclaredProperty.all(in: $0, reportingTo: &reporter) } ?? []
@@ -40,6 +42,7 @@ struct ModelDeclaration {
         hasOwnInitializer = structure.memberBlock.members.contains { $0.decl.is(InitializerDeclSyntax.self) }
         checkPrimaryKeys(reportingTo: &reporter)
         checkNames(reportingTo: &reporter)
+        Self.checkMembers(of: structure, reportingTo: &reporter)
         if reporter.hasErrors { return nil }
     }
 
@@ -51,16 +54,6 @@ struct ModelDeclaration {
                 .error(
                     "secondPrimaryKey",
                     "\(className) already has the primary key '\(keys[0].name)'; a class has one at most", at: mark))
-        }
-    }
-
-    private func checkNames(reportingTo reporter: inout Reporter) {
-        var seen: Set<String> = []
-        for property in properties where !property.isIgnored && !seen.insert(property.storedName).inserted {
-            reporter.report(
-                .error(
-                    "duplicateName", "\(className) stores two properties as '\(property.storedName)'",
-                    at: property.syntax))
         }
     }
 
@@ -77,14 +70,16 @@ struct ModelDeclaration {
             at: attribute, fixIts: fixIts)
     }
 
-    private static func name(in attribute: AttributeSyntax, reportingTo reporter: inout Reporter) -> String? {
+    private static func name(
+        in attribute: AttributeSyntax, reportingTo reporter: inout Reporter
+    ) -> (text: String, node: Syntax)? {
         guard let argument = attribute.firstArgument else { return nil }
         guard let literal = argument.as(StringLiteralExprSyntax.self), let name = literal.representedLiteralValue
         else {
             reporter.report(.error("computedName", "the class's name must be a plain string literal", at: argument))
             return nil
         }
-        return name
+        return (name, Syntax(argument))
     }
 }
 

@@ -44,7 +44,7 @@ import Testing
             message: "3:5 Car already has the primary key 'vin'; a class has one at most"),
         Case(
             source: "@Model struct Car {\n    @Property(\"a\") var b = 1\n    var a = 2\n}",
-            message: "3:9 Car stores two properties as 'a'"),
+            message: "3:9 Car has two properties named 'a'"),
         Case(
             source: "@Model struct Car {\n    lazy var a = 2\n}",
             message: "2:5 a model's property cannot be lazy: a value is read whole from its row"),

@@ -81,8 +81,8 @@ struct EvolutionTests {
     ])
     func namesThatTablesCannotTellApart_areRefused(classes: [ClassDeclaration]) throws {
         let store = try SQLiteClientStorage.open(.memory)
-        let schema = try Schema(classes.map { try $0.schema() })
         let error = #expect(throws: SchemaError.self) {
+            let schema = try Schema(classes.map { try $0.schema() })
             try store.write { _ = try store.merge(schema, sides: ("a", "b")) }
         }
         #expect(error?.code == .duplicateName)

@@ -5,6 +5,9 @@
     /// Every stored property becomes a property of the class unless it is marked ``Ignored()``. A property without a type
     /// annotation takes its type from its literal.
     ///
+    /// The names of the class and its properties are 1 to 63 ASCII letters, digits and `_`, do not start with a digit, and no
+    /// two properties differ only in case. A Swift name that does not do gets another with ``Property(_:)`` or `name`.
+    ///
     /// The struct may be `Equatable`, `Hashable` and `Codable`, written by the compiler: objects are compared and encoded by
     /// their properties and, in a class without a primary key, their ids, see ``ObjectMetadata``. It works in modules whose
     /// default isolation is the main actor; there an ``Inverse(_:)`` is declared `nonisolated`.

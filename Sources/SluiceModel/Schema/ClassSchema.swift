@@ -120,7 +120,7 @@ public struct ClassSchema: Hashable, Sendable {
         guard isWellFormed, (1...63).contains(name.utf8.count) else {
             throw SchemaError(
                 .invalidName,
-                "'\(name)' cannot name a \(what): use 1 to 63 letters, digits and '_', not starting with a digit")
+                "'\(name)' cannot name a \(what): use 1 to 63 ASCII letters, digits and '_', not starting with a digit")
         }
     }
 }

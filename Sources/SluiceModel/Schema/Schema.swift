@@ -17,7 +17,8 @@ public struct Schema: Hashable, Sendable {
         indexByName = [:]
     }
 
-    /// - Throws: ``SchemaError`` when a class is declared twice or a link leads to a class that is not declared.
+    /// - Throws: ``SchemaError`` when a class is declared twice, names differ only in case, or a link leads to a class that
+    ///   is not declared.
     public init(_ classes: [ClassSchema]) throws(SchemaError) {
         self.init()
         for declared in classes {
@@ -75,7 +76,9 @@ public struct Schema: Hashable, Sendable {
         guard classes.count <= Self.classCountMax else {
             throw SchemaError(.limitExceeded, "\(classes.count) classes; the limit is \(Self.classCountMax)")
         }
+        try Self.checkCase(of: classNames) { "the schema has the classes \($0)" }
         for declared in classes {
+            try Self.checkCase(of: declared.propertyNames) { "\(declared.name) has the properties \($0)" }
             guard declared.properties.count <= Self.propertyCountMax else {
                 throw SchemaError(
                     .limitExceeded,
@@ -94,6 +97,17 @@ public struct Schema: Hashable, Sendable {
 }
 
 extension Schema {
+    /// SQLite tells tables and columns apart without regard to the case of ASCII letters, which is all that names have.
+    private static func checkCase(of names: [String], place: (String) -> String) throws(SchemaError) {
+        var spellings: [String: String] = [:]
+        spellings.reserveCapacity(names.count)
+        for name in names {
+            guard let other = spellings.updateValue(name, forKey: name.lowercased()) else { continue }
+            throw SchemaError(
+                .duplicateName, "\(place("'\(other)' and '\(name)'")), which differ only in case; rename one")
+        }
+    }
+
     /// Every link property that leads to a class: the positions of its class and of itself.
     package func backlinks(to classIndex: Int) -> [(classIndex: Int, property: Int)] {
         let target = classes[classIndex].name

@@ -9,7 +9,7 @@ extension ObjectTables {
         var merged = schema
         let additions = try merged.merge(other, sides: sides)
         guard !additions.isEmpty else { return additions }
-        try Self.checkNames(merged)
+        try Self.checkTables(merged)
         for classIndex in additions.classes { try makeTable(of: merged[classIndex], in: merged) }
         for position in additions.properties {
             try addColumn(merged[position.classIndex].properties[position.property], to: merged[position.classIndex])
@@ -23,28 +23,17 @@ extension ObjectTables {
         return additions
     }
 
-    /// SQLite tells names apart without regard to the case of ASCII letters, and a collection's table has both names.
-    private static func checkNames(_ schema: Schema) throws(SchemaError) {
-        var tables: Set<String> = []
+    /// The table of a collection has the names of its class and property, so two pairs of names may give one table.
+    private static func checkTables(_ schema: Schema) throws(SchemaError) {
+        var places: [String: String] = [:]
         let layout = TableLayout()
         for declared in schema.classes {
-            var columns: Set<String> = []
-            var names = [layout.table(declared.name)]
-            for property in declared.properties where !property.isRetired {
-                if property.type.isCollection {
-                    names.append(layout.table(declared.name, collection: property.name))
-                } else if !columns.insert(property.name.lowercased()).inserted {
-                    throw SchemaError(
-                        .duplicateName,
-                        "\(declared.name) has two properties that differ from '\(property.name)' only in case; rename one"
-                    )
-                }
-            }
-            for name in names where !tables.insert(name.lowercased()).inserted {
+            for property in declared.properties where property.type.isCollection {
+                let table = layout.table(declared.name, collection: property.name)
+                let place = "\(declared.name).\(property.name)"
+                guard let other = places.updateValue(place, forKey: table.lowercased()) else { continue }
                 throw SchemaError(
-                    .duplicateName,
-                    "the table \(name) of \(declared.name) is taken by a class or collection of a similar name; rename one"
-                )
+                    .duplicateName, "the collections \(other) and \(place) would share a table; rename one")
             }
         }
     }

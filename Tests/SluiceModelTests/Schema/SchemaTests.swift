@@ -16,7 +16,7 @@ struct SchemaTests {
 
     @Test(arguments: ["", "1st", "a b", "a-b", "na\u{EF}ve", String(repeating: "a", count: 64)])
     func `a malformed name is refused for classes and properties`(name: String) {
-        let rule = "use 1 to 63 letters, digits and '_', not starting with a digit"
+        let rule = "use 1 to 63 ASCII letters, digits and '_', not starting with a digit"
         let ofClass = Self.error(name, of: [])
         #expect(ofClass?.code == .invalidName)
         #expect(ofClass?.message == "'\(name)' cannot name a class: \(rule)")
@@ -45,6 +45,24 @@ struct SchemaTests {
         let declared = try ClassSchema("Plane", properties: [])
         let error = #expect(throws: SchemaError.self) { try Schema([declared, declared]) }
         #expect(error == SchemaError(.duplicateName, "the class 'Plane' is declared twice"))
+    }
+
+    @Test func `names that differ only in case are refused`() throws {
+        #expect(
+            Self.error(of: [
+                Property("Name", .scalar(.int)), Property("name", PropertyType(.scalar(.int), container: .list)),
+            ])
+                == SchemaError(
+                    .duplicateName, "Plane has the properties 'Name' and 'name', which differ only in case; rename one")
+        )
+        let classes = try [ClassSchema("Plane", properties: []), ClassSchema("PLANE", properties: [])]
+        let error = #expect(throws: SchemaError.self) { try Schema(classes) }
+        #expect(
+            error
+                == SchemaError(
+                    .duplicateName,
+                    "the schema has the classes 'Plane' and 'PLANE', which differ only in case; rename one"
+                ))
     }
 
     @Test(arguments: [ScalarType.int, .string, .uuid])
