@@ -52,7 +52,8 @@ struct ImportCommand: Command {
         let className = arguments.positionals[1]
         guard PropertyName.make(of: className) == className else {
             throw .usage(
-                "'\(className)' cannot name a class: use 1 to 63 ASCII letters, digits and '_', not starting with a digit")
+                "'\(className)' cannot name a class: use 1 to 63 ASCII letters, digits and '_', not starting with a digit"
+            )
         }
         var links: [LinkOption] = []
         for text in arguments.values("link") { links.append(try LinkOption(text)) }
