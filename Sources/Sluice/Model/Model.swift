@@ -10,6 +10,7 @@ public protocol Model: ResultElement, LinkElement where LinkTarget == Self {
     /// The class's properties, with the key paths that reach them.
     static var modelDefinition: ModelDefinition<Self> { get }
 
+    /// What the value carries besides its properties; `@Model` declares it.
     var objectMetadata: ObjectMetadata { get set }
 }
 

@@ -18,15 +18,16 @@ extension Results {
     /// In the order of these keys, the first before all others: `.sorted(by: .descending(\.delay), .ascending(\.name))`.
     /// Objects that are equal in all of them keep the order that was there, at first that of their ids.
     ///
-    /// Sorting again refines: the keys follow those that are there. After ``limit(_:)`` or ``distinct(by:)`` it orders what
-    /// that left. A SORT in the text of ``filter(_:_:)`` is the language's: after another SORT it is the stronger.
+    /// Sorting again refines: the keys follow those that are there. After ``limit(_:)`` or
+    /// ``distinct(by:)-(String...)`` it orders what that left. A SORT in the text of ``filter(_:_:)`` is the language's: after another SORT it is the stronger.
     /// - Parameter keys: at most 16 in all. A property that comes twice, ascending and descending, is a `QueryError`.
     public func sorted(by keys: SortKey<Element>...) -> Results { sorted(by: keys) }
 
     /// In the order of keys that are put together at run time; no key leaves the order as it is.
     public func sorted(by keys: [SortKey<Element>]) -> Results { refined { $0.sorted(by: keys) } }
 
-    /// In the order of the property at a path such as `dealer.city`. Sorting again refines, see ``sorted(by:)``.
+    /// In the order of the property at a path such as `dealer.city`. Sorting again refines, see
+    /// ``sorted(by:)-(SortKey<Element>...)``.
     public func sorted(by path: String, ascending: Bool = true) -> Results {
         sorted(by: ascending ? .ascending(path) : .descending(path))
     }

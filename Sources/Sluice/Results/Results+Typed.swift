@@ -16,13 +16,13 @@ extension Results where Element: Model {
     }
 
     /// In the order of a property, such as `\.price` or, through a link, `\.dealer.city`. Sorting again refines, see
-    /// ``sorted(by:)``.
+    /// ``sorted(by:)-(SortKey<Element>...)``.
     public func sorted<Value>(by path: KeyPath<Column<Element>, Column<Value>>, ascending: Bool = true) -> Results {
         sorted(by: ascending ? .ascending(path) : .descending(path))
     }
 
     /// In the ascending order of several properties, the first before all others: `.sorted(by: \.city, \.name)`. Sorting
-    /// again refines, see ``sorted(by:)``.
+    /// again refines, see ``sorted(by:)-(SortKey<Element>...)``.
     public func sorted<First, Second, each Other>(
         by first: KeyPath<Column<Element>, Column<First>>, _ second: KeyPath<Column<Element>, Column<Second>>,
         _ others: repeat KeyPath<Column<Element>, Column<each Other>>

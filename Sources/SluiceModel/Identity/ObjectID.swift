@@ -9,6 +9,9 @@ public struct ObjectID: Hashable, Sendable {
     /// The lower 64 bits: for a keyless object, a counter within the origin.
     public let low: UInt64
 
+    /// - Parameters:
+    ///   - high: the upper 64 bits.
+    ///   - low: the lower 64 bits.
     @inlinable
     public init(high: UInt64, low: UInt64) {
         self.high = high

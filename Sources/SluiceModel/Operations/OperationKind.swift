@@ -1,8 +1,33 @@
 /// The kinds of operation that a commit is made of, as change events report them.
 public enum OperationKind: String, Sendable, Hashable, CaseIterable {
-    case create, delete, set, setDefault, add
-    case listInsert, listSet, listMove, listErase
-    case setInsert, setErase, mapSet, mapErase, clear
+    /// An object was created.
+    case create
+    /// An object was deleted.
+    case delete
+    /// A property, or a collection as a whole, was set.
+    case set
+    /// Reserved: a property was set to its default. No operation has this kind yet.
+    case setDefault
+    /// An amount was added to a number.
+    case add
+    /// Reserved: an element was inserted into a list. No operation has this kind yet.
+    case listInsert
+    /// Reserved: an element of a list was set. No operation has this kind yet.
+    case listSet
+    /// Reserved: an element of a list was moved. No operation has this kind yet.
+    case listMove
+    /// Reserved: an element was removed from a list. No operation has this kind yet.
+    case listErase
+    /// Reserved: an element was inserted into a set. No operation has this kind yet.
+    case setInsert
+    /// Reserved: an element was removed from a set. No operation has this kind yet.
+    case setErase
+    /// Reserved: an entry of a map was set. No operation has this kind yet.
+    case mapSet
+    /// Reserved: an entry was removed from a map. No operation has this kind yet.
+    case mapErase
+    /// Reserved: a collection was emptied. No operation has this kind yet.
+    case clear
 
     /// A stable number: the position in this declaration.
     package var code: Int { Self.allCases.firstIndex(of: self) ?? 0 }

@@ -1,7 +1,24 @@
 /// The type of a single value.
 public enum ScalarType: String, Sendable, Hashable, CaseIterable {
-    case bool, int, float, double, string, data, date, uuid
+    /// True or false.
+    case bool
+    /// Integers of 64 signed bits.
+    case int
+    /// Floating-point numbers of 32 bits.
+    case float
+    /// Floating-point numbers of 64 bits.
+    case double
+    /// Text in UTF-8.
+    case string
+    /// Bytes.
+    case data
+    /// Points in time, to the microsecond.
+    case date
+    /// UUIDs.
+    case uuid
+    /// Global ids of objects.
     case objectID = "objectId"
+    /// Decimal numbers, exact: a whole number below 2^128 times a power of ten from 10^-128 to 10^127.
     case decimal
 }
 
@@ -9,6 +26,7 @@ public enum ScalarType: String, Sendable, Hashable, CaseIterable {
 public struct PropertyType: Hashable, Sendable {
     /// What one element is.
     public enum Element: Hashable, Sendable {
+        /// A value that is no object.
         case scalar(ScalarType)
         /// A link to an object of the named class.
         case link(String)

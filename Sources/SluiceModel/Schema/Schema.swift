@@ -8,6 +8,7 @@ public struct Schema: Hashable, Sendable {
     /// The most properties a class may have.
     public static let propertyCountMax = 500
 
+    /// In the order of declaration. Positions in this array stay; see ``ClassSchema``.
     public private(set) var classes: [ClassSchema]
     private var indexByName: [String: Int]
 

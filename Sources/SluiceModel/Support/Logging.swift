@@ -1,6 +1,15 @@
 /// How much a log line matters, least first.
 public enum LogLevel: String, Sendable, Hashable, CaseIterable, Comparable {
-    case verbose, debug, info, warning, error
+    /// Single accesses, such as the reading of a property that a query excluded.
+    case verbose
+    /// Steps of the work, for those who look for a fault.
+    case debug
+    /// What an operator may want to know: started, connected, stopped.
+    case info
+    /// Something went wrong, and the program has gone on without loss.
+    case warning
+    /// Something went wrong and needs attention.
+    case error
 
     private var severity: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 

@@ -5,6 +5,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     /// Microseconds since 1970, negative before.
     public let microseconds: Int64
 
+    /// - Parameter microseconds: since 1970-01-01T00:00:00Z, negative before.
     @inlinable
     public init(microseconds: Int64) {
         self.microseconds = microseconds

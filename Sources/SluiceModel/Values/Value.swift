@@ -6,22 +6,35 @@ public import FoundationEssentials
 /// one value and -0 equals 0. Query semantics (NaN equals nothing, numbers compare across types) live in the query's
 /// evaluator, not here.
 public enum Value: Sendable {
+    /// No value, in an optional property.
     case null
+    /// A truth value.
     case bool(Bool)
+    /// An integer of any width, in 64 signed bits.
     case int(Int64)
+    /// A floating-point number of 32 bits.
     case float(Float)
+    /// A floating-point number of 64 bits.
     case double(Double)
+    /// Text, kept byte for byte in UTF-8: nothing is normalised.
     case string(String)
+    /// Bytes.
     case data([UInt8])
+    /// A point in time, to the microsecond.
     case date(Timestamp)
+    /// A UUID.
     case uuid(UUID)
+    /// The global id of an object, as a value.
     case objectID(ObjectID)
+    /// A decimal number, kept exactly.
     indirect case decimal(Decimal)
     /// A reference to another object by its key; the property's type names the class.
     case link(ObjectKey)
+    /// Elements in order, repeats allowed.
     case list([Value])
     /// Distinct elements in ascending order, see ``Value/set(of:)``.
     case set([Value])
+    /// Values under string keys.
     case map(ValueMap)
 }
 

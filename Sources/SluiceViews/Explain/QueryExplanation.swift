@@ -27,6 +27,7 @@ public struct QueryExplanation: Sendable, Hashable, Codable {
 
     /// An index of a table.
     public struct Index: Sendable, Hashable, Codable {
+        /// Where an index comes from.
         public enum Origin: String, Sendable, Hashable, Codable {
             /// Of a primary key or an object's id.
             case key
@@ -38,10 +39,13 @@ public struct QueryExplanation: Sendable, Hashable, Codable {
             case automatic
         }
 
+        /// The index's name in SQLite.
         public let name: String
+        /// The class that it belongs to.
         public let className: String
         /// The properties, in the order of the index; a descending one ends with ` DESC`.
         public let properties: [String]
+        /// Where it comes from.
         public let origin: Origin
 
         package init(name: String, className: String, properties: [String], origin: Origin) {
@@ -54,9 +58,12 @@ public struct QueryExplanation: Sendable, Hashable, Codable {
 
     /// What the live view is, and how changes find it.
     public struct View: Sendable, Hashable, Codable {
+        /// How a change finds the live view.
         public enum Method: String, Sendable, Hashable, Codable {
-            /// By the value of a property, or one of several values.
-            case equality, list
+            /// By the value of a property.
+            case equality
+            /// By one of several values of a property.
+            case list
             /// By the beginning of a property's value.
             case prefix
             /// By a range that a property's value lies in.
@@ -97,7 +104,9 @@ public struct QueryExplanation: Sendable, Hashable, Codable {
 
     /// What a write to one property costs.
     public struct WriteCost: Sendable, Hashable, Codable {
+        /// The class that is written to.
         public let className: String
+        /// The property that is written.
         public let property: String
         /// Empty if the write costs nothing.
         public let effects: [Effect]
@@ -109,6 +118,7 @@ public struct QueryExplanation: Sendable, Hashable, Codable {
     public let hash: String
     /// Nil for a query of one object by its id, which is a lookup and no statement.
     public let plan: Plan?
+    /// The live view, which the server keeps while somebody observes the query.
     public let view: View
     /// Each property of each class that concerns the query.
     public let writes: [WriteCost]
