@@ -60,8 +60,8 @@ lint:
 fmt:
 	$(SWIFT) format --in-place --recursive --parallel $(SOURCES)
 
-# Reference pages as a static site in .build/docs.
-docs: deps
+# The guides and the reference as a static site in .build/docs.
+docs: build
 	Tools/build-docs
 
 # The public symbols beside docs/public-symbols.txt: what users can rely on changes only knowingly.
