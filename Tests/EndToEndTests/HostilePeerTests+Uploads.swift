@@ -60,10 +60,10 @@ extension HostilePeerTests {
             // What is right in the same transaction goes with what is not.
             upload(1, good, bad)
             let rejected = try peer.receive { if case .rejected(let rejected) = $0 { rejected } else { nil } }
-            #expect(rejected.refusal.sequence == 1, "\(expected.name)")
-            #expect(rejected.refusal.reasons.map(\.code) == [.invalidOperation], "\(expected.name)")
-            #expect(rejected.refusal.reasons.first?.object == bad.object, "\(expected.name)")
-            let message = rejected.refusal.reasons.first?.message ?? ""
+            #expect(rejected.rejection.sequence == 1, "\(expected.name)")
+            #expect(rejected.rejection.reasons.map(\.code) == [.invalidOperation], "\(expected.name)")
+            #expect(rejected.rejection.reasons.first?.object == bad.object, "\(expected.name)")
+            let message = rejected.rejection.reasons.first?.message ?? ""
             #expect(message.contains(expected.message), "\(expected.name): \(message)")
             let acknowledged = try peer.receive {
                 if case .commit(let commit) = $0 { commit.header.acknowledged } else { nil }

@@ -119,10 +119,10 @@ private final class Garage {
 
     func handle(_ message: ClientMessage) {
         _ = engine.handle([.messages(session, [message])], now: Timestamp(microseconds: now))
-        keepHouse()
+        performMaintenance()
     }
 
-    func keepHouse() { engine.keepHouse(now: Timestamp(microseconds: now)) }
+    func performMaintenance() { engine.performMaintenance(now: Timestamp(microseconds: now)) }
 
     var names: [String] { get throws { try storage.automaticIndexes().map { $0.name(in: storage.schema) } } }
 }
@@ -141,7 +141,7 @@ struct AutomaticIndexTests {
         try garage.upload(1)
         #expect(try garage.names == ["a_Car.name.price"], "commits have gone by, time has not")
         garage.now = 1_200
-        garage.keepHouse()
+        garage.performMaintenance()
         try garage.upload(1)
         #expect(try garage.names == [])
     }
@@ -197,7 +197,7 @@ struct AutomaticIndexTests {
         garage.subscribe("Car WHERE price > 3")
         #expect(try garage.names == ["a_Car.name"])
         garage.unsubscribe(first)
-        for _ in 0..<2 { garage.keepHouse() }
+        for _ in 0..<2 { garage.performMaintenance() }
         #expect(try garage.names == ["a_Car.price"])
     }
 
@@ -212,7 +212,7 @@ struct AutomaticIndexTests {
         try garage.upload(1)
         #expect(try garage.names == [])
         garage.now = 1_000
-        garage.keepHouse()
+        garage.performMaintenance()
         #expect(try garage.names == ["a_Car.price"])
         garage.unsubscribe(garage.subscribe("Car WHERE name == 'b'"))
         #expect(try garage.names == ["a_Car.price"])
@@ -224,7 +224,7 @@ struct AutomaticIndexTests {
         let garage = try Garage(limits: Garage.limits())
         garage.subscribe("Car WHERE name == 'a'")
         garage.subscribe("Car WHERE price > 3")
-        garage.keepHouse()
+        garage.performMaintenance()
         #expect(try garage.names == ["a_Car.name", "a_Car.price"])
         let again = try Garage(garage.storage, limits: Garage.limits())
         again.subscribe("Car WHERE price > 4")

@@ -54,7 +54,7 @@ struct ClientRecordTests {
         let other = try bench.open()
         _ = try bench.upload(other.id, [bench.changeset(1), bench.changeset(2)])
         if isLogTrimmed { _ = try bench.storage.trimLog(keepingVersions: 1, keepingBytes: .max, entriesMax: 100) }
-        bench.engine.keepHouse(now: bench.now)
+        bench.engine.performMaintenance(now: bench.now)
         return try bench.open(session.opened.identity).opened
     }
 
@@ -74,7 +74,7 @@ struct ClientRecordTests {
         for _ in 0..<4 {
             bench.advance(microseconds: 60 * Self.day)
             _ = try bench.storage.trimLog(keepingVersions: 1, keepingBytes: .max, entriesMax: 100)
-            bench.engine.keepHouse(now: bench.now)
+            bench.engine.performMaintenance(now: bench.now)
         }
         #expect(try bench.open(session.opened.identity).opened.outcome == .resumed)
     }
@@ -84,7 +84,7 @@ struct ClientRecordTests {
         for _ in 0..<2_500 { _ = try bench.handle([.closed(try bench.open().id)]) }
         #expect(try bench.storage.clientCount == 2_500)
         bench.advance(microseconds: 91 * Self.day)
-        for _ in 0..<3 { bench.engine.keepHouse(now: bench.now) }
+        for _ in 0..<3 { bench.engine.performMaintenance(now: bench.now) }
         #expect(try bench.storage.clientCount == 0)
     }
 

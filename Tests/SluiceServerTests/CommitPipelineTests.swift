@@ -126,7 +126,7 @@ import Testing
                     ObjectOperation(object, .update([FieldOperation(1, .set(.int(3)))])),
                 ]))
         let group = try commit(bad)
-        #expect(group.rejections.map(\.refusal.reasons[0].message) == ["User.name is string, and the value is int"])
+        #expect(group.rejections.map(\.rejection.reasons[0].message) == ["User.name is string, and the value is int"])
         #expect(group.acknowledged == [bad.session: 1])
         #expect(try storage.row(object) == nil)
     }
@@ -139,7 +139,7 @@ import Testing
                 sequence: 1, baseVersion: 0, timestamp: HybridTimestamp(microseconds: 1),
                 operations: (1...count).map { ObjectOperation(ObjectRef(0, .int($0)), create()) }))
         let group = try CommitPipeline(storage: storage, workerID: nil, operationCountMax: 2).commit([large], now: now)
-        #expect(group.rejections.map(\.refusal.reasons[0].code) == (isTaken ? [] : [.limitExceeded]))
+        #expect(group.rejections.map(\.rejection.reasons[0].code) == (isTaken ? [] : [.limitExceeded]))
         #expect(group.acknowledged == [large.session: 1])
         #expect(try (storage.row(object) != nil) == isTaken)
     }

@@ -259,12 +259,12 @@ struct CostlyQueryTests {
             operations: [ObjectOperation(ObjectRef(0, .int(1)), .create([FieldOperation(1, .set(.string(text)))]))])
         let actions = engine.handle(
             [.messages(writer, [.upload(session: 1, changesets: [changeset])])], now: Timestamp(microseconds: 1))
-        let refusals = try actions.flatMap { action -> [ServerMessage] in
+        let rejections = try actions.flatMap { action -> [ServerMessage] in
             if case .send(let frame, to: 2) = action { try Frame.decode(frame, as: ServerMessage.self) } else { [] }
         }
         // A look takes some 12,500 steps.
-        #expect((60...75).contains(refusals.count))
-        #expect(engine.sessions[reader]?.subscriptions.count == 100 - refusals.count)
+        #expect((60...75).contains(rejections.count))
+        #expect(engine.sessions[reader]?.subscriptions.count == 100 - rejections.count)
     }
 }
 

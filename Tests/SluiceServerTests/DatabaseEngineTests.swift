@@ -83,9 +83,11 @@ struct DatabaseEngineTests {
                         .subscribe(.init(session: 1, subscription: 2, query: "Plane WHERE id == 10")),
                     ])
             ]) + bench.work()
-        let refusals = messages.compactMap { if case .subscriptionError(let refusal) = $0 { refusal } else { nil } }
-        #expect(refusals.map(\.code) == [.limitExceeded] && refusals.map(\.subscription) == [1])
-        #expect(refusals.first?.message.contains("more work than this server allows") == true)
+        let rejections = messages.compactMap {
+            if case .subscriptionError(let rejection) = $0 { rejection } else { nil }
+        }
+        #expect(rejections.map(\.code) == [.limitExceeded] && rejections.map(\.subscription) == [1])
+        #expect(rejections.first?.message.contains("more work than this server allows") == true)
         #expect(
             messages.contains { if case .complete(let complete) = $0 { complete.subscription == 2 } else { false } })
     }
@@ -148,35 +150,35 @@ struct DatabaseEngineTests {
         let id = try bench.open().id
         let messages = try bench.upload(
             id, [bench.changeset(1), bench.changeset(2, isBad: true), bench.changeset(3)])
-        let reason = ServerMessage.Refusal.Reason(
+        let reason = ServerMessage.Rejection.Reason(
             object: ObjectRef(0, .int(20)), code: .invalidOperation,
             message: "Plane.seats is int, and the value is string")
-        #expect(messages.contains(.rejected(.init(session: 1, refusal: .init(sequence: 2, reasons: [reason])))))
+        #expect(messages.contains(.rejected(.init(session: 1, rejection: .init(sequence: 2, reasons: [reason])))))
         #expect(acknowledged(messages) == [3])
         #expect(try [1, 10, 20, 30].map { try bench.seats($0) } == [.int(2), .int(2), nil, .int(2)])
         #expect(bench.storage.version == 2)
     }
 
-    @Test func `a refusal is told again at every opening until the client has dropped its transaction`() throws {
+    @Test func `a rejection is told again at every opening until the client has dropped its transaction`() throws {
         let bench = try Bench()
         let first = try bench.open()
         _ = try bench.upload(first.id, [bench.changeset(1), bench.changeset(2, isBad: true)])
         let second = try bench.open(first.opened.identity, acknowledged: 0).opened
         #expect(second.acknowledged == 2)
-        #expect(second.refusals.map(\.sequence) == [2])
+        #expect(second.rejections.map(\.sequence) == [2])
         let third = try bench.open(second.identity, acknowledged: 1).opened
-        #expect(third.refusals == second.refusals)
+        #expect(third.rejections == second.rejections)
         let fourth = try bench.open(third.identity, acknowledged: 2).opened
-        #expect(fourth.outcome == .resumed && fourth.refusals.isEmpty)
-        #expect(try bench.storage.refusals(of: fourth.identity.clientID).isEmpty)
+        #expect(fourth.outcome == .resumed && fourth.rejections.isEmpty)
+        #expect(try bench.storage.rejections(of: fourth.identity.clientID).isEmpty)
     }
 
-    @Test func `of a client that never comes back only the last refusals are kept`() throws {
+    @Test func `of a client that never comes back only the last rejections are kept`() throws {
         let bench = try Bench()
         let first = try bench.open()
-        let count = UInt64(SQLiteServerStorage.refusalCountMax) + 5
+        let count = UInt64(SQLiteServerStorage.rejectionCountMax) + 5
         for sequence in 1...count { _ = try bench.upload(first.id, [bench.changeset(sequence, isBad: true)]) }
-        let kept = try bench.storage.refusals(of: first.opened.identity.clientID).map(\.sequence)
+        let kept = try bench.storage.rejections(of: first.opened.identity.clientID).map(\.sequence)
         #expect(kept == Array(6...count))
     }
 

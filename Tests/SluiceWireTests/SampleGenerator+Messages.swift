@@ -87,8 +87,8 @@ extension SampleGenerator {
         }
     }
 
-    private mutating func refusal() -> ServerMessage.Refusal {
-        ServerMessage.Refusal(
+    private mutating func rejection() -> ServerMessage.Rejection {
+        ServerMessage.Rejection(
             sequence: number(),
             reasons: many(upTo: 3) {
                 .init(
@@ -113,7 +113,7 @@ extension SampleGenerator {
                     session: session, identity: identity(),
                     outcome: pick(ServerMessage.OpenOutcome.allCases),
                     version: number(), acknowledged: number(),
-                    refusals: many(upTo: 2) { $0.refusal() }, userID: maybe { $0.text() }, schema: schema()))
+                    rejections: many(upTo: 2) { $0.rejection() }, userID: maybe { $0.text() }, schema: schema()))
         case 2: return .schema(session: session, schema: schema())
         case 3:
             return .page(
@@ -143,7 +143,7 @@ extension SampleGenerator {
                     session: session, subscription: number(), code: .invalidQuery, message: text(),
                     position: maybe { $0.number() }))
         case 7:
-            return .rejected(.init(session: session, refusal: refusal()))
+            return .rejected(.init(session: session, rejection: rejection()))
         case 8:
             return .error(
                 .init(

@@ -7,13 +7,13 @@ extension ClientEngine {
     /// The digest of what a subscription holds as the server should have it: without what is pending here.
     ///
     /// - Returns: nil where there is none, or where not all of it is here.
-    func digest(of interest: Interest) throws -> ObjectID? {
-        guard let map = session.map, let query = try? interest.query.rebound(to: session.serverSchema),
+    func digest(of subscription: Subscription) throws -> ObjectID? {
+        guard let map = session.map, let query = try? subscription.query.rebound(to: session.serverSchema),
             var digest = ViewDigest(query, schema: session.serverSchema)
         else { return nil }
         for role in MemberRole.allCases {
             var isHere = true
-            try storage.forEachMember(of: interest.record.id, role: role) { object in
+            try storage.forEachMember(of: subscription.record.id, role: role) { object in
                 guard let reference = map.toServer(object), let row = try serverImage(of: object),
                     let translated = translate(
                         row, to: reference, digest.properties(ofClass: reference.classIndex), map)
@@ -64,24 +64,24 @@ extension ClientEngine {
         try compare(check.subscription, with: check.digest, at: check.version)
     }
 
-    private func compare(_ subscription: UInt64, with expected: ObjectID, at version: UInt64) throws {
-        guard let interest = session.subscribed[subscription], interest.wireID == subscription, interest.isComplete,
-            !interest.record.hasHoles, let actual = try digest(of: interest)
+    private func compare(_ wireID: UInt64, with expected: ObjectID, at version: UInt64) throws {
+        guard let subscription = session.subscribed[wireID], subscription.wireID == wireID, subscription.isComplete,
+            !subscription.record.hasHoles, let actual = try digest(of: subscription)
         else { return }
         checkCount += 1
         guard actual != expected else { return }
         mismatchCount += 1
         log?(
             .warning, "a subscription differs from the server's and is fetched anew",
-            [("query", interest.query.hash.description), ("version", "\(version)")])
-        try fetchAnew(interest, subscription)
+            [("query", subscription.query.hash.description), ("version", "\(version)")])
+        try fetchAnew(subscription, wireID)
     }
 
-    private func fetchAnew(_ interest: Interest, _ subscription: UInt64) throws {
-        try demote(interest, to: .pending)
-        interest.record.version = 0
-        let message = try subscribeMessage(interest)
-        send([.unsubscribe(session: SyncSession.number, subscription: subscription), message])
-        notifyWaiters(of: interest)
+    private func fetchAnew(_ subscription: Subscription, _ wireID: UInt64) throws {
+        try demote(subscription, to: .pending)
+        subscription.record.version = 0
+        let message = try subscribeMessage(subscription)
+        send([.unsubscribe(session: SyncSession.number, subscription: wireID), message])
+        notifyWaiters(of: subscription)
     }
 }

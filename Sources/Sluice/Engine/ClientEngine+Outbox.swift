@@ -68,7 +68,7 @@ extension ClientEngine {
     }
 
     /// Notes the server version that this store now stands at, inside a transaction or on its own.
-    func standAt(_ version: UInt64) throws {
+    func advance(to version: UInt64) throws {
         guard var state = storage.syncState, state.version < version else { return }
         state.version = version
         if storage.isInTransaction {
@@ -82,7 +82,7 @@ extension ClientEngine {
     func retireOutbox() throws {
         guard canRetire else { return }
         try transaction(.remote([.snapshot(acceptedAt: now())])) { try retireOutbox(in: $0) }
-        reportTakenBack()
+        reportRejections()
         notifyUploaded()
     }
 
@@ -93,22 +93,22 @@ extension ClientEngine {
     /// Drops acknowledged changesets; what the server refused of them is taken back.
     func retireOutbox(in transaction: StoreTransaction) throws {
         guard canRetire else { return }
-        let refusals = session.refusals
-        guard storage.subscriptionCount > 0 || !refusals.isEmpty else { return try retireUnasked() }
+        let rejections = session.rejections
+        guard storage.subscriptionCount > 0 || !rejections.isEmpty else { return try retireUnasked() }
         var accepted: [ObjectRef: [ObjectOperation]] = [:]
-        var refusedObjects: Set<ObjectRef> = []
+        var rejectedObjects: Set<ObjectRef> = []
         let changesets = try storage.removeFromOutbox(through: session.acknowledged)
         for changeset in changesets {
-            if let refusal = refusals[changeset.sequence] {
-                takenBack += rejections(refusal, of: changeset)
-                refusedObjects.formUnion(changeset.operations.map(\.object))
+            if let rejection = rejections[changeset.sequence] {
+                unreportedRejections += reports(of: rejection, changeset)
+                rejectedObjects.formUnion(changeset.operations.map(\.object))
             } else {
                 for operation in changeset.operations { accepted[operation.object, default: []].append(operation) }
             }
         }
         for object in changesets.objects {
-            try settle(
-                object, accepted: accepted[object] ?? [], isRefused: refusedObjects.contains(object), transaction)
+            try reconcile(
+                object, accepted: accepted[object] ?? [], isRejected: rejectedObjects.contains(object), transaction)
         }
     }
 
@@ -147,8 +147,8 @@ extension ClientEngine {
     /// What the server made of them is known if its image came just now, or if a complete subscription has the object:
     /// then it is as the last image says. Else what was written stays. The last image is kept beside it where a
     /// subscription may yet turn out to have it unchanged.
-    private func settle(
-        _ object: ObjectRef, accepted: [ObjectOperation], isRefused: Bool, _ transaction: StoreTransaction
+    private func reconcile(
+        _ object: ObjectRef, accepted: [ObjectOperation], isRejected: Bool, _ transaction: StoreTransaction
     ) throws {
         transaction.touch(object)
         if try transaction.serverImages.contains(object) || isCompletelySynced(object) {
@@ -161,7 +161,7 @@ extension ClientEngine {
             return try evict(object, reason: .deleted, transaction)
         }
         let isMember = try isMemberOfAny(object)
-        if !isMember || isRefused {
+        if !isMember || isRejected {
             image = self.image(image.map(BaseImage.row), after: accepted)
             try transaction.show(replayed(image, of: object), of: object)
         }
@@ -174,7 +174,7 @@ extension ClientEngine {
 
     /// Whether a complete subscription follows a link to the object without having it: then the server has it not.
     private func isMissedByMembers(_ object: ObjectRef) throws -> Bool {
-        guard interests.completeCount > 0, try !storage.isHeld(object, excluding: nil) else { return false }
+        guard subscriptions.completeCount > 0, try !storage.isHeld(object, excluding: nil) else { return false }
         for (classIndex, property) in schema.backlinks(to: object.classIndex) {
             var isMissed = false
             try storage.backlinks(to: object, fromClass: classIndex, property: property) { key in
@@ -182,10 +182,10 @@ extension ClientEngine {
                 // A link that was made here says nothing.
                 guard try !storage.hasPending(owner) else { return true }
                 for id in try storage.subscriptions(having: owner) {
-                    guard let interest = interests[subscription: id], interest.isComplete else { continue }
+                    guard let subscription = subscriptions[id: id], subscription.isComplete else { continue }
                     for role in MemberRole.allCases
-                    where interest.plan.alwaysFollows(property, ofClass: classIndex, isRoot: role == .root) {
-                        isMissed = try isMissed || storage.isMember(owner, of: interest.record.id, role: role)
+                    where subscription.plan.alwaysFollows(property, ofClass: classIndex, isRoot: role == .root) {
+                        isMissed = try isMissed || storage.isMember(owner, of: subscription.record.id, role: role)
                     }
                 }
                 return !isMissed
@@ -216,8 +216,8 @@ extension ClientEngine {
 
     /// Whether a complete subscription has the object, so that its image here is the server's at the store's version.
     func isCompletelySynced(_ object: ObjectRef) throws -> Bool {
-        guard interests.completeCount > 0 else { return false }
-        return try storage.subscriptions(having: object).contains { interests[subscription: $0]?.isComplete ?? false }
+        guard subscriptions.completeCount > 0 else { return false }
+        return try storage.subscriptions(having: object).contains { subscriptions[id: $0]?.isComplete ?? false }
     }
 
     /// The server's image of an object with the unacknowledged operations on it applied again; nil if they delete it.
@@ -227,17 +227,17 @@ extension ClientEngine {
         try pendingEffects.applied(to: image, of: object, after: session.acknowledged)
     }
 
-    /// Tells of the refused writes that a transaction has taken back, once that is stored.
-    func reportTakenBack() {
-        if !session.awaitsCatchUp { session.forgetRefusals(through: session.acknowledged) }
-        let reports = takenBack
-        takenBack = []
+    /// Tells of the rejected writes that a transaction has taken back, once that is stored.
+    func reportRejections() {
+        if !session.awaitsCatchUp { session.forgetRejections(through: session.acknowledged) }
+        let reports = unreportedRejections
+        unreportedRejections = []
         for report in reports { onRejection?(report) }
     }
 
     /// What to report of a transaction that the server refused.
-    private func rejections(_ refusal: ServerMessage.Refusal, of changeset: Changeset) -> [WriteRejection] {
-        refusal.reasons.map { reason in
+    private func reports(of rejection: ServerMessage.Rejection, _ changeset: Changeset) -> [WriteRejection] {
+        rejection.reasons.map { reason in
             let object = reason.object.flatMap { session.map?.fromServer($0) }
             var values: [String: Value] = [:]
             for operation in changeset.operations where operation.object == object {
@@ -248,7 +248,7 @@ extension ClientEngine {
             }
             return WriteRejection(
                 object: object.map { Identity(className: schema[$0.classIndex].name, key: $0.key) },
-                reason: SyncError(SyncError.Code(reason.code), reason.message), refusedValues: values)
+                reason: SyncError(SyncError.Code(reason.code), reason.message), rejectedValues: values)
         }
     }
 

@@ -61,8 +61,8 @@ extension ClientEngine {
             try self.opened(opened)
         case .schema(_, let schema):
             try schemaGrew(schema)
-        case .subscriptionError(let refusal):
-            try refused(refusal)
+        case .subscriptionError(let error):
+            try fail(error)
         case .listMembers(_, let subscription):
             try listMembers(of: subscription)
         case .digest(let digest):
@@ -100,15 +100,15 @@ extension ClientEngine {
         }
     }
 
-    private func refused(_ refusal: ServerMessage.SubscriptionError) throws {
-        guard let interest = session.subscribed[refusal.subscription] else { return }
-        interest.error = SyncError(SyncError.Code(refusal.code), refusal.message)
-        interest.record.state = .failed
+    private func fail(_ error: ServerMessage.SubscriptionError) throws {
+        guard let subscription = session.subscribed[error.subscription] else { return }
+        subscription.error = SyncError(SyncError.Code(error.code), error.message)
+        subscription.record.state = .failed
         try transaction(.local) { transaction in
-            try storage.updateSubscription(interest.record)
-            transaction.noteRebuild(interest.record.id)
+            try storage.updateSubscription(subscription.record)
+            transaction.noteRebuild(subscription.record.id)
         }
-        notifyWaiters(of: interest)
+        notifyWaiters(of: subscription)
         try retireOutboxIfCaughtUp()
     }
 
@@ -128,7 +128,7 @@ extension ClientEngine {
     private func apply(_ messages: [ServerMessage]) throws {
         lastProblem = nil
         guard let map = session.map else { throw SyncError(.protocolViolation, "objects before the session is open") }
-        var concerned: [UInt64: Interest] = [:]
+        var concerned: [UInt64: Subscription] = [:]
         var pages: UInt64 = 0
         let origin = ChangeOrigin(messages, now: now())
         try transaction(origin) { transaction in
@@ -138,7 +138,7 @@ extension ClientEngine {
             for case .commit(let commit) in messages {
                 if let acknowledged = commit.header.acknowledged { noteAcknowledged(acknowledged) }
             }
-            for case .rejected(let rejected) in messages { session.note([rejected.refusal]) }
+            for case .rejected(let rejected) in messages { session.note([rejected.rejection]) }
             for message in messages {
                 switch message {
                 case .page(let page):
@@ -155,8 +155,8 @@ extension ClientEngine {
             concerned = applier.concerned
             try retireOutbox(in: transaction)
         }
-        for interest in concerned.values { notifyWaiters(of: interest) }
-        reportTakenBack()
+        for subscription in concerned.values { notifyWaiters(of: subscription) }
+        reportRejections()
         try check(messages)
         if pages > 0 { send([.credit(session: SyncSession.number, pages: pages)]) }
         pumpUploads()

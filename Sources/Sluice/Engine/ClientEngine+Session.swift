@@ -22,7 +22,7 @@ extension ClientEngine {
         switch session.phase {
         case .stopped: connect()
         case .failed:
-            for interest in interests.values { interest.error = nil }
+            for subscription in subscriptions.values { subscription.error = nil }
             connect()
         case .waiting, .connecting, .opening, .active: break
         }
@@ -64,26 +64,26 @@ extension ClientEngine {
                 try transaction(.local) { _ in try markUploads(.through(session.sentSequence)) }
             }
         }
-        for interest in interests.values {
-            interest.wireID = nil
-            if interest.record.state == .bootstrapping { pause(interest) }
+        for subscription in subscriptions.values {
+            subscription.wireID = nil
+            if subscription.record.state == .bootstrapping { pause(subscription) }
         }
         for waiter in reportWaiters.values { waiter(.failure(SyncError(.unreachable, "the connection was lost"))) }
         reportWaiters = [:]
     }
 
     /// A bootstrap that was cut off starts anew with the next session.
-    private func pause(_ interest: Interest) {
-        interest.record.state = .pending
-        interest.progress = 0
-        interest.endStaging()
+    private func pause(_ subscription: Subscription) {
+        subscription.record.state = .pending
+        subscription.progress = 0
+        subscription.endStaging()
         recording("a bootstrap could not be put off") {
             try transaction(.local) { _ in
-                try storage.discardStaging(interest.record.id)
-                try storage.updateSubscription(interest.record)
+                try storage.discardStaging(subscription.record.id)
+                try storage.updateSubscription(subscription.record)
             }
         }
-        notifyWaiters(of: interest)
+        notifyWaiters(of: subscription)
     }
 
     func retryLater(atLeast minimum: Duration, because reason: String) {
@@ -100,7 +100,7 @@ extension ClientEngine {
         leaveSession()
         session.reset(to: .failed(error))
         actions.append(.disconnect)
-        for interest in interests.values { interest.error = interest.error ?? error }
+        for subscription in subscriptions.values { subscription.error = subscription.error ?? error }
         failWaiters(error)
         hub.publishStatus(engine: self)
     }
@@ -131,7 +131,7 @@ extension ClientEngine {
         }
         let identity = opened.identity
         let beginsAnew = opened.outcome == .reset || opened.outcome == .forgotten
-        if opened.outcome == .forgotten { try takeBackDoubtful() }
+        if opened.outcome == .forgotten { try rejectUncertainUploads() }
         if beginsAnew { try forgetServer() }
         try transaction(.local) { _ in
             try adopt(opened.schema)
@@ -148,17 +148,17 @@ extension ClientEngine {
         lastProblem = nil
         backoff.reset()
         session.acknowledged = opened.acknowledged
-        session.note(opened.refusals)
+        session.note(opened.rejections)
         session.sentSequence = session.acknowledged
         session.digestObjectCountLeft = options.digestObjectCountMax
-        let subscriptions = try interests.values.sorted { $0.record.id < $1.record.id }.map { interest in
-            try subscribeMessage(interest)
+        let messages = try subscriptions.values.sorted { $0.record.id < $1.record.id }.map { subscription in
+            try subscribeMessage(subscription)
         }
-        session.awaitsCatchUp = interests.completeCount > 0
+        session.awaitsCatchUp = subscriptions.completeCount > 0
         // In one frame, so that the server answers all of them at one version.
-        if !subscriptions.isEmpty { send(subscriptions) }
+        if !messages.isEmpty { send(messages) }
         try retireOutbox()
-        if interests.isEmpty { try standAt(opened.version) }
+        if subscriptions.isEmpty { try advance(to: opened.version) }
         pumpUploads()
         log?(.info, "session opened", [("outcome", "\(opened.outcome)"), ("version", "\(opened.version)")])
         onSession?(nil)
@@ -176,8 +176,10 @@ extension ClientEngine {
 
     func schemaGrew(_ schema: Schema) throws {
         try transaction(.local) { _ in try adopt(schema) }
-        for interest in interests.values {
-            if let query = try? interest.query.rebound(to: self.schema) { interest.rebind(query, schema: self.schema) }
+        for subscription in subscriptions.values {
+            if let query = try? subscription.query.rebound(to: self.schema) {
+                subscription.rebind(query, schema: self.schema)
+            }
         }
         hub.rebind(engine: self)
         for (id, waiter) in connectionWaiters where waiter(.success(true)) { connectionWaiters[id] = nil }
@@ -209,11 +211,11 @@ extension ClientEngine {
     func forgetServer() throws {
         log?(.warning, "what this store had from the server is void; its objects are fetched anew")
         try transaction(.local) { transaction in
-            for interest in interests.values {
-                interest.record.state = .pending
-                interest.record.version = 0
-                try storage.updateSubscription(interest.record)
-                transaction.noteRebuild(interest.record.id)
+            for subscription in subscriptions.values {
+                subscription.record.state = .pending
+                subscription.record.version = 0
+                try storage.updateSubscription(subscription.record)
+                transaction.noteRebuild(subscription.record.id)
             }
             for record in storage.dormantSubscriptions { try storage.removeSubscription(record.id) }
             for classIndex in schema.classes.indices {
@@ -239,7 +241,7 @@ extension ClientEngine {
     func failWaiters(_ error: SyncError) {
         for (id, waiter) in connectionWaiters where waiter(.failure(error)) { connectionWaiters[id] = nil }
         for (id, waiter) in uploadWaiters where waiter(.failure(error)) { uploadWaiters[id] = nil }
-        for interest in interests.values { failWaiters(of: interest, interest.error ?? error) }
+        for subscription in subscriptions.values { failWaiters(of: subscription, subscription.error ?? error) }
     }
 }
 

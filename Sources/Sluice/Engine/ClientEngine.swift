@@ -5,7 +5,7 @@ internal import SluiceTransport
 internal import SluiceViews
 package import SluiceWire
 
-/// A store's logic without threads, sockets or clocks: local writes, the session with the server, interests, observers.
+/// A store's logic without threads, sockets or clocks: local writes, the session with the server, subscriptions, observers.
 ///
 /// One thread at a time. The shell carries out the actions, and the simulator drives this very type.
 package final class ClientEngine {
@@ -54,7 +54,7 @@ package final class ClientEngine {
     var declarations: Declarations
     /// Why the last session or attempt ended, until the server says something of objects again.
     package internal(set) var lastProblem: String?
-    let interests = InterestTable()
+    let subscriptions = ActiveSubscriptions()
     /// Objects whose acknowledged writes show although no image with them has come back, since no subscription that is
     /// complete has them. The store keeps the server's last image of each, for a subscription that resumes from there.
     var unconfirmed: Set<ObjectRef> = []
@@ -75,7 +75,7 @@ package final class ClientEngine {
     /// Tells about writes that the server refused.
     package var onRejection: ((WriteRejection) -> Void)?
     /// Refused writes that were taken back in the open transaction.
-    var takenBack: [WriteRejection] = []
+    var unreportedRejections: [WriteRejection] = []
     /// What was asked for within a transaction and cannot be part of it.
     private var afterTransaction: [(ClientEngine) throws -> Void] = []
     private var lastNumber: UInt64 = 0
@@ -100,7 +100,7 @@ package final class ClientEngine {
         declarations = Declarations(declared ?? storage.schema)
         clock = HybridClock(last: storage.clock)
         backoff = ReconnectBackoff(initial: options.reconnectDelay, maximum: options.reconnectDelayMax)
-        try sleepAllSubscriptions()
+        try makeSubscriptionsDormant()
         try findUnconfirmed()
         // The process ended with a session open: all that is here may have been sent.
         if try uploadMark == .open { try transaction(.local) { _ in try markUploads(.through(storage.lastSequence)) } }
@@ -133,8 +133,8 @@ package final class ClientEngine {
         return actions
     }
 
-    /// Interests end with the process: what an earlier one left is dormant.
-    private func sleepAllSubscriptions() throws {
+    /// Marks every stored subscription as dormant, because an earlier process's holders ended with it.
+    private func makeSubscriptionsDormant() throws {
         let awake = storage.subscriptions.filter { !$0.isDormant }
         guard !awake.isEmpty else { return }
         try transaction(.local) { _ in
@@ -190,9 +190,9 @@ package final class ClientEngine {
         } catch {
             storage.rollback()
             hasGrownSchema = false
-            takenBack = []
+            unreportedRejections = []
             pendingEffects.removeAll()
-            for record in storage.subscriptions { interests[subscription: record.id]?.record = record }
+            for record in storage.subscriptions { subscriptions[id: record.id]?.record = record }
             try findUnconfirmed()
             throw error
         }

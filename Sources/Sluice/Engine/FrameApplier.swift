@@ -9,11 +9,11 @@ final class FrameApplier {
     private let storage: any ClientStorage
     private let map: SchemaMap
     private let transaction: StoreTransaction
-    /// Interests whose state or progress the frame changed, by the stored subscription's id.
-    private(set) var concerned: [UInt64: Interest] = [:]
+    /// Subscriptions whose state or progress the frame changed, by the id of its record.
+    private(set) var concerned: [UInt64: Subscription] = [:]
     private var departed: [(object: ObjectRef, reason: RemovalReason)] = []
-    private var bootstrapped: [Interest] = []
-    private var completed: [Interest] = []
+    private var bootstrapped: [Subscription] = []
+    private var completed: [Subscription] = []
     /// What objects of commits, and of what is caught up like one, link to: the server has sent it, or has it not.
     private var linkTargets: Set<ObjectRef> = []
 
@@ -33,13 +33,13 @@ final class FrameApplier {
         engine.session.awaitsCatchUp = false
         var resumed: Set<UInt64> = []
         for case .complete(let complete) in messages { resumed.insert(complete.subscription) }
-        for interest in engine.interests.values where interest.isComplete {
-            if let wireID = interest.wireID, resumed.contains(wireID) { continue }
-            concerned[interest.record.id] = interest
-            interest.record.state = .pending
-            interest.record.version = storage.syncState?.version ?? 0
-            try storage.updateSubscription(interest.record)
-            transaction.noteRebuild(interest.record.id)
+        for subscription in engine.subscriptions.values where subscription.isComplete {
+            if let wireID = subscription.wireID, resumed.contains(wireID) { continue }
+            concerned[subscription.record.id] = subscription
+            subscription.record.state = .pending
+            subscription.record.version = storage.syncState?.version ?? 0
+            try storage.updateSubscription(subscription.record)
+            transaction.noteRebuild(subscription.record.id)
         }
     }
 
@@ -53,12 +53,12 @@ final class FrameApplier {
                 try dropIfUnheld(object, reason: reason)
             }
         }
-        for interest in bootstrapped {
-            for target in interest.linkTargets where try isMissing(target, from: interest) {
+        for subscription in bootstrapped {
+            for target in subscription.linkTargets where try isMissing(target, from: subscription) {
                 linkTargets.insert(target)
             }
-            interest.endStaging()
-            try dropStale(interest)
+            subscription.endStaging()
+            try dropStale(subscription)
         }
         // What was linked and neither came nor belongs to a complete subscription, the server does not have.
         for target in linkTargets where try !storage.hasPending(target) && !engine.isCompletelySynced(target) {
@@ -67,7 +67,7 @@ final class FrameApplier {
         guard !completed.isEmpty else { return }
         // Of what no image came, the last one is right.
         for object in try storage.objectsWithBaseImage {
-            for interest in completed where try storage.isMember(object, of: interest.record.id, role: nil) {
+            for subscription in completed where try storage.isMember(object, of: subscription.record.id, role: nil) {
                 transaction.touch(object)
                 try engine.showServerImage(of: object, transaction)
             }
@@ -77,63 +77,63 @@ final class FrameApplier {
     // MARK: Pages and completion
 
     func apply(_ page: ServerMessage.Page) throws {
-        let interests = interests(page.subscriptions)
-        for interest in interests {
-            concerned[interest.record.id] = interest
-            if page.kind == .bootstrap { try bootstrap(interest) }
+        let subscriptions = subscriptions(page.subscriptions)
+        for subscription in subscriptions {
+            concerned[subscription.record.id] = subscription
+            if page.kind == .bootstrap { try bootstrap(subscription) }
             // What is caught up in one frame is like a commit.
-            guard storage.isStaging(interest.record.id) else {
+            guard storage.isStaging(subscription.record.id) else {
                 try forEachLinkTarget(page.content) { linkTargets.insert($0) }
                 continue
             }
-            interest.progress = page.progress
-            try forEachLinkTarget(page.content) { interest.linkTargets.insert($0) }
+            subscription.progress = page.progress
+            try forEachLinkTarget(page.content) { subscription.linkTargets.insert($0) }
         }
-        try apply(page.content, to: interests)
+        try apply(page.content, to: subscriptions)
     }
 
     /// The server names the members from the start, whether that was asked for or it could not resume.
-    private func bootstrap(_ interest: Interest) throws {
-        guard interest.record.state != .bootstrapping || interest.isCompared else { return }
-        if interest.isCompared || !storage.isStaging(interest.record.id) {
-            try storage.beginStaging(interest.record.id)
+    private func bootstrap(_ subscription: Subscription) throws {
+        guard subscription.record.state != .bootstrapping || subscription.isCompared else { return }
+        if subscription.isCompared || !storage.isStaging(subscription.record.id) {
+            try storage.beginStaging(subscription.record.id)
         }
-        interest.endStaging()
-        interest.record.state = .bootstrapping
-        try storage.updateSubscription(interest.record)
+        subscription.endStaging()
+        subscription.record.state = .bootstrapping
+        try storage.updateSubscription(subscription.record)
     }
 
     func apply(_ complete: ServerMessage.Complete) throws {
-        guard let interest = interests([complete.subscription]).first else { return }
-        concerned[interest.record.id] = interest
-        let id = interest.record.id
+        guard let subscription = subscriptions([complete.subscription]).first else { return }
+        concerned[subscription.record.id] = subscription
+        let id = subscription.record.id
         if complete.kind == .bootstrap || storage.isStaging(id) {
             for object in try storage.finishStaging(id) {
-                transaction.noteMembership(object, of: id, reason: interest.departureReasons[object] ?? .unknown)
+                transaction.noteMembership(object, of: id, reason: subscription.departureReasons[object] ?? .unknown)
                 departed.append((object, .unknown))
             }
-            bootstrapped.append(interest)
-        } else if interest.record.hasHoles {
+            bootstrapped.append(subscription)
+        } else if subscription.record.hasHoles {
             // What was lost here is no member any more.
             try storage.beginStagingCopy(id)
             _ = try storage.finishStaging(id)
         }
-        completed.append(interest)
-        let wasComplete = interest.record.state == .complete
-        interest.record.state = .complete
-        interest.record.version = complete.version
-        interest.record.hasHoles = false
-        interest.record.updatedAt = engine.now()
-        interest.progress = 1
-        try storage.updateSubscription(interest.record)
+        completed.append(subscription)
+        let wasComplete = subscription.record.state == .complete
+        subscription.record.state = .complete
+        subscription.record.version = complete.version
+        subscription.record.hasHoles = false
+        subscription.record.updatedAt = engine.now()
+        subscription.progress = 1
+        try storage.updateSubscription(subscription.record)
         if !wasComplete { transaction.noteRebuild(id) }
-        try engine.standAt(complete.version)
+        try engine.advance(to: complete.version)
     }
 
     /// Rows on disk that match the query, which the server did not name, and that nothing else protects: they are stale.
-    private func dropStale(_ interest: Interest) throws {
-        let id = interest.record.id
-        let query = interest.query
+    private func dropStale(_ subscription: Subscription) throws {
+        let id = subscription.record.id
+        let query = subscription.query
         // Without the objects that link to a row it is not known whether it matches.
         guard !query.readsBacklinks else { return }
         let stale: [ObjectRef]
@@ -149,12 +149,12 @@ final class FrameApplier {
     }
 
     /// Whether a row is here that members of a complete subscription still link to and that did not come with them.
-    private func isMissing(_ target: ObjectRef, from interest: Interest) throws -> Bool {
+    private func isMissing(_ target: ObjectRef, from subscription: Subscription) throws -> Bool {
         guard try storage.isPresent(target) && !engine.isCompletelySynced(target) else { return false }
         var isMissing = false
         for (classIndex, property) in storage.schema.backlinks(to: target.classIndex) where !isMissing {
             try storage.backlinks(to: target, fromClass: classIndex, property: property) { key in
-                isMissing = try storage.isMember(ObjectRef(classIndex, key), of: interest.record.id, role: nil)
+                isMissing = try storage.isMember(ObjectRef(classIndex, key), of: subscription.record.id, role: nil)
                 return !isMissing
             }
         }
@@ -165,10 +165,10 @@ final class FrameApplier {
 
     func apply(_ commit: ServerMessage.Commit) throws {
         for block in commit.blocks {
-            try apply(block.content, to: interests(block.subscriptions))
+            try apply(block.content, to: subscriptions(block.subscriptions))
             try forEachLinkTarget(block.content) { linkTargets.insert($0) }
         }
-        if !commit.header.isContinued { try engine.standAt(commit.header.version) }
+        if !commit.header.isContinued { try engine.advance(to: commit.header.version) }
     }
 
     /// What the rows of a block link to, as far as the query follows it.
@@ -192,17 +192,17 @@ final class FrameApplier {
 
     // MARK: Blocks
 
-    private func interests(_ subscriptions: [UInt64]) -> [Interest] {
-        subscriptions.compactMap { engine.session.subscribed[$0] }
+    private func subscriptions(_ wireIDs: [UInt64]) -> [Subscription] {
+        wireIDs.compactMap { engine.session.subscribed[$0] }
     }
 
-    private func apply(_ block: ViewBlock, to interests: [Interest]) throws {
+    private func apply(_ block: ViewBlock, to subscriptions: [Subscription]) throws {
         for departure in block.departures {
             guard let object = map.fromServer(departure.object) else {
                 throw SyncError(.protocolViolation, "an unknown class")
             }
-            for interest in interests { try leave(object, departure, interest) }
-            departed.append((object, RemovalReason(departure.reason)))
+            for subscription in subscriptions { try leave(object, departure, subscription) }
+            departed.append((object, departure.reason))
         }
         for group in block.objects.groups {
             guard let classIndex = map.classIndex(fromServer: group.classIndex),
@@ -216,13 +216,15 @@ final class FrameApplier {
                     images, object, version: group.versions[row], values: group.values(at: row),
                     isLikelyNew: group.role != .member)
                 if group.role == .member { continue }
-                for interest in interests { try join(object, group.role == .root ? .root : .linked, interest) }
+                for subscription in subscriptions {
+                    try join(object, group.role == .root ? .root : .linked, subscription)
+                }
             }
         }
     }
 
-    private func join(_ object: ObjectRef, _ role: MemberRole, _ interest: Interest) throws {
-        let id = interest.record.id
+    private func join(_ object: ObjectRef, _ role: MemberRole, _ subscription: Subscription) throws {
+        let id = subscription.record.id
         // One role at a time: a root that is linked too counts as a root.
         let other: MemberRole = role == .root ? .linked : .root
         if storage.isStaging(id) {
@@ -234,8 +236,8 @@ final class FrameApplier {
         }
     }
 
-    private func leave(_ object: ObjectRef, _ departure: ViewBlock.Departure, _ interest: Interest) throws {
-        let id = interest.record.id
+    private func leave(_ object: ObjectRef, _ departure: ViewBlock.Departure, _ subscription: Subscription) throws {
+        let id = subscription.record.id
         let roles: [MemberRole] =
             switch departure.role {
             case .root: [.root]
@@ -245,9 +247,9 @@ final class FrameApplier {
         for role in roles {
             if storage.isStaging(id) {
                 try storage.unstageMember(object, role: role, in: id)
-                interest.departureReasons[object] = RemovalReason(departure.reason)
+                subscription.departureReasons[object] = departure.reason
             } else if try storage.removeMember(object, role: role, from: id) {
-                transaction.noteMembership(object, of: id, reason: RemovalReason(departure.reason))
+                transaction.noteMembership(object, of: id, reason: departure.reason)
             }
         }
         if departure.reason == .deleted, try engine.unconfirmed.contains(object) || storage.hasPending(object) {
@@ -320,19 +322,5 @@ private struct ServerImages {
         for (property, value) in zip(properties, values) { result.values[property] = value }
         result.absent.subtract(carried)
         return result
-    }
-}
-
-extension RemovalReason {
-    init(_ reason: DepartureReason) {
-        self =
-            switch reason {
-            case .deleted: .deleted
-            case .filter: .filter
-            case .window: .window
-            case .permission: .permission
-            case .expired: .expired
-            case .unknown: .unknown
-            }
     }
 }

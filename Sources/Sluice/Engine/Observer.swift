@@ -8,7 +8,7 @@ internal import SluiceViews
 /// another origin never join them.
 final class Observer {
     let id: UInt64
-    let interest: Interest
+    let subscription: Subscription
     private var list: ResultList
     /// Of a query with stages, everything that matches.
     private var pool: ResultPool?
@@ -19,15 +19,15 @@ final class Observer {
     private var backlog = Backlog()
     private var reportedStatus: SubscriptionStatus?
 
-    init(id: UInt64, interest: Interest, end: @escaping () -> Void, deliver: @escaping (ResultEvent) -> Void) {
+    init(id: UInt64, subscription: Subscription, end: @escaping () -> Void, deliver: @escaping (ResultEvent) -> Void) {
         self.id = id
-        self.interest = interest
+        self.subscription = subscription
         self.end = end
         self.deliver = deliver
         list = ResultList(
-            order: SortOrder(interest.query.sort), limit: interest.query.limit,
-            ignoring: interest.query.exclusions.excludedRootProperties)
-        pool = ResultPool(interest.query)
+            order: SortOrder(subscription.query.sort), limit: subscription.query.limit,
+            ignoring: subscription.query.exclusions.excludedRootProperties)
+        pool = ResultPool(subscription.query)
     }
 
     /// Whether the object may be among the results held here.
@@ -46,9 +46,9 @@ final class Observer {
         report(change, removed: [], remote: nil, isInitial: true)
     }
 
-    /// Takes edits, and reports them at once or when the consumer is ready.
-    func take(_ edits: [ResultEdit], origin: ChangeOrigin, now: Timestamp) {
-        guard !edits.isEmpty || interest.status != reportedStatus else { return }
+    /// Receives edits, and reports them at once or when the consumer is ready.
+    func receive(_ edits: [ResultEdit], origin: ChangeOrigin, now: Timestamp) {
+        guard !edits.isEmpty || subscription.status != reportedStatus else { return }
         if isBusy { backlog.append(edits, origin: origin) } else { apply(edits, origin: origin, now: now) }
     }
 
@@ -62,7 +62,7 @@ final class Observer {
     private func apply(_ edits: [ResultEdit], origin: ChangeOrigin, now: Timestamp) {
         let before = list
         let change = list.apply(pool?.apply(edits, to: list) ?? edits)
-        guard !change.isEmpty || interest.status != reportedStatus else { return }
+        guard !change.isEmpty || subscription.status != reportedStatus else { return }
         var remote: Remote?
         // An event that only changes the state has no author.
         if !change.isEmpty, case .remote(let authors) = origin {
@@ -73,7 +73,7 @@ final class Observer {
     }
 
     private func report(_ change: ResultChange, removed: [ObjectRef], remote: Remote?, isInitial: Bool) {
-        let status = interest.status
+        let status = subscription.status
         reportedStatus = status
         isBusy = true
         deliver(

@@ -11,7 +11,7 @@ final class ObserverHub {
 
     func add(_ observer: Observer, engine: ClientEngine) throws {
         index.insert(observer, schema: engine.schema)
-        observer.start(with: try reader(of: observer.interest, engine).entries())
+        observer.start(with: try reader(of: observer.subscription, engine).entries())
     }
 
     func remove(_ id: UInt64) -> Observer? { index.remove(id) }
@@ -32,21 +32,22 @@ final class ObserverHub {
         for observer in observers { index.insert(observer, schema: engine.schema) }
     }
 
-    private func reader(of interest: Interest, _ engine: ClientEngine) -> ResultReader {
+    private func reader(of subscription: Subscription, _ engine: ClientEngine) -> ResultReader {
         ResultReader(
-            interest.query, evaluator: interest.evaluator, in: engine.storage, subscription: interest.record,
+            subscription.query, evaluator: subscription.evaluator, in: engine.storage,
+            subscription: subscription.record,
             isAlone: engine.options.databaseName == nil)
     }
 
     /// Tells observers a state that came about without a transaction.
     func publishStatus(engine: ClientEngine) {
-        let concerned = engine.interests.takeChanged().flatMap { index.observers(of: $0.record.id) }
-        for id in concerned.sorted() { index[id]?.take([], origin: .local, now: engine.now()) }
+        let concerned = engine.subscriptions.takeChanged().flatMap { index.observers(of: $0.record.id) }
+        for id in concerned.sorted() { index[id]?.receive([], origin: .local, now: engine.now()) }
     }
 
     /// Tells observers what a committed transaction changed for them.
     func publish(_ transaction: StoreTransaction, origin: ChangeOrigin, engine: ClientEngine) throws {
-        let changed = engine.interests.takeChanged()
+        let changed = engine.subscriptions.takeChanged()
         guard !index.isEmpty else { return }
         let outcome = try transaction.outcome()
         // What each observer that is concerned has to judge, and which of its results lead to a changed object.
@@ -55,9 +56,9 @@ final class ObserverHub {
             let change = try outcome.change(of: object, in: engine.storage)
             index.forEachCandidate(of: change, schema: engine.schema) { concerned[$0, default: []].append(object) }
         }
-        let subscriptions = changed.map(\.record.id) + transaction.membershipChanges.keys + transaction.rebuilt
-        for subscription in subscriptions {
-            for id in index.observers(of: subscription) where concerned[id] == nil { concerned[id] = [] }
+        let changedIDs = changed.map(\.record.id) + transaction.membershipChanges.keys + transaction.rebuilt
+        for changedID in changedIDs {
+            for id in index.observers(of: changedID) where concerned[id] == nil { concerned[id] = [] }
         }
         var touches: [UInt64: [ObjectRef]] = [:]
         try index.forEachTouch(by: outcome.delta, in: engine.storage) { observers, roots in
@@ -73,7 +74,7 @@ final class ObserverHub {
         for (id, objects) in concerned.sorted(by: { $0.key < $1.key }) {
             guard let observer = index[id] else { continue }
             let edits = try edits(for: observer, objects, outcome, transaction, engine)
-            observer.take(edits + (touches[id] ?? []).map { .touch($0) }, origin: origin, now: now)
+            observer.receive(edits + (touches[id] ?? []).map { .touch($0) }, origin: origin, now: now)
         }
     }
 
@@ -81,9 +82,9 @@ final class ObserverHub {
         for observer: Observer, _ objects: [ObjectRef], _ outcome: StoreTransaction.Outcome,
         _ transaction: StoreTransaction, _ engine: ClientEngine
     ) throws -> [ResultEdit] {
-        let interest = observer.interest
-        let id = interest.record.id
-        let reader = reader(of: interest, engine)
+        let subscription = observer.subscription
+        let id = subscription.record.id
+        let reader = reader(of: subscription, engine)
         func reason(_ object: ObjectRef, isHere: Bool) -> RemovalReason {
             transaction.departureReasons[id]?[object] ?? transaction.reasons[object] ?? (isHere ? .filter : .deleted)
         }
@@ -106,13 +107,13 @@ final class ObserverHub {
                 edits.append(.remove(object, reason(object, isHere: row != nil)))
             }
         }
-        let isOfAnyClass = interest.query.object != nil
-        for object in objects where isOfAnyClass || object.classIndex == interest.query.classIndex {
+        let isOfAnyClass = subscription.query.object != nil
+        for object in objects where isOfAnyClass || object.classIndex == subscription.query.classIndex {
             try judge(object)
         }
         for object in transaction.membershipChanges[id] ?? [] { try judge(object) }
-        if interest.query.usesLinkPaths {
-            let dependents = PathDependents(interest.query.dependencies)
+        if subscription.query.usesLinkPaths {
+            let dependents = PathDependents(subscription.query.dependencies)
             for root in try dependents.roots(affectedBy: outcome.delta, in: engine.storage) {
                 try judge(root.object)
             }
@@ -122,7 +123,7 @@ final class ObserverHub {
 }
 
 extension ClientEngine {
-    /// Starts to observe a query: an interest in it, and events until ``endObservation(_:keeping:purging:)``.
+    /// Starts to observe a query: a subscription to it, and events until ``endObservation(_:keeping:purging:)``.
     ///
     /// - Parameters:
     ///   - end: called when the store is closed.
@@ -131,9 +132,9 @@ extension ClientEngine {
     package func observe(
         _ query: Query, end: @escaping () -> Void = {}, deliver: @escaping (ResultEvent) -> Void
     ) throws -> UInt64 {
-        let interest = try addInterest(query)
-        interest.isRemembered = true
-        let observer = Observer(id: nextNumber(), interest: interest, end: end, deliver: deliver)
+        let subscription = try addSubscription(query)
+        subscription.isRemembered = true
+        let observer = Observer(id: nextNumber(), subscription: subscription, end: end, deliver: deliver)
         try hub.add(observer, engine: self)
         return observer.id
     }
@@ -156,7 +157,7 @@ extension ClientEngine {
     package func endObservation(_ id: UInt64, keeping: Bool, purging: Bool) throws {
         guard let observer = hub.remove(id) else { return }
         try outsideTransaction { engine in
-            try engine.releaseInterest(observer.interest, keeping: keeping, purging: purging)
+            try engine.releaseSubscription(observer.subscription, keeping: keeping, purging: purging)
         }
     }
 }

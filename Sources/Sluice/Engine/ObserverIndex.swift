@@ -35,12 +35,12 @@ struct ObserverIndex {
     var all: [Observer] { filed.values.map(\.observer).sorted { $0.id < $1.id } }
 
     mutating func insert(_ observer: Observer, schema: Schema) {
-        let query = observer.interest.query
+        let query = observer.subscription.query
         let filing = Filing(observing: query, schema: schema)
         let links = query.object == nil ? LinkKey(classIndex: query.classIndex, exclusions: query.exclusions) : nil
         filed[observer.id] = Filed(observer: observer, filing: filing, links: links)
         table.insert(filing, observer.id)
-        bySubscription[observer.interest.record.id, default: []].insert(observer.id)
+        bySubscription[observer.subscription.record.id, default: []].insert(observer.id)
         if let links {
             byLinks[links, default: LinkGroup(dependency: DeepDependency(query, schema: schema))].observers
                 .insert(observer.id)
@@ -50,7 +50,7 @@ struct ObserverIndex {
     mutating func remove(_ id: UInt64) -> Observer? {
         guard let former = filed.removeValue(forKey: id) else { return nil }
         table.remove(former.filing, id)
-        let subscription = former.observer.interest.record.id
+        let subscription = former.observer.subscription.record.id
         bySubscription[subscription]?.remove(id)
         if bySubscription[subscription]?.isEmpty ?? false { bySubscription[subscription] = nil }
         if let links = former.links {

@@ -33,8 +33,8 @@ struct SyncSession {
     /// What the server takes; what every server takes before it has said so.
     var limits = ServerLimits()
     var nextSubscription: UInt64 = 1
-    /// The interests that the server was told of, by the number of their subscription.
-    var subscribed: [UInt64: Interest] = [:]
+    /// The subscriptions that the server was told of, by their numbers in this session.
+    var subscribed: [UInt64: Subscription] = [:]
     /// Whether complete subscriptions stand where the last session left them, since the server has not yet said what
     /// became of any.
     var awaitsCatchUp = false
@@ -46,20 +46,20 @@ struct SyncSession {
     /// How many members digests may still be made of, so that opening a session costs little.
     var digestObjectCountLeft = 0
     /// What the server refused of the outbox's transactions, by sequence.
-    private(set) var refusals: [UInt64: ServerMessage.Refusal] = [:]
+    private(set) var rejections: [UInt64: ServerMessage.Rejection] = [:]
     /// Parts of a commit that goes on in the next frame.
     var parts: [ServerMessage] = []
 
     var isActive: Bool { phase == .active }
 
-    mutating func note(_ refusals: [ServerMessage.Refusal]) {
-        for refusal in refusals { self.refusals[refusal.sequence] = refusal }
+    mutating func note(_ rejections: [ServerMessage.Rejection]) {
+        for rejection in rejections { self.rejections[rejection.sequence] = rejection }
     }
 
-    /// Forgets the refusals of transactions that have left the outbox.
-    mutating func forgetRefusals(through sequence: UInt64) {
-        guard !refusals.isEmpty else { return }
-        refusals = refusals.filter { $0.key > sequence }
+    /// Forgets the rejections of transactions that have left the outbox.
+    mutating func forgetRejections(through sequence: UInt64) {
+        guard !rejections.isEmpty else { return }
+        rejections = rejections.filter { $0.key > sequence }
     }
 
     /// Forgets what belonged to the last connection.

@@ -7,12 +7,12 @@ public struct WriteRejection: Sendable {
     /// Why, in words.
     public let reason: SyncError
     /// The values that were rejected, by property name.
-    public let refusedValues: [String: Value]
+    public let rejectedValues: [String: Value]
 
-    package init(object: Identity?, reason: SyncError, refusedValues: [String: Value]) {
+    package init(object: Identity?, reason: SyncError, rejectedValues: [String: Value]) {
         self.object = object
         self.reason = reason
-        self.refusedValues = refusedValues
+        self.rejectedValues = rejectedValues
     }
 }
 

@@ -1,5 +1,5 @@
 public import SluiceModel
-public import SluiceViews
+internal import SluiceViews
 
 /// One change of observed results: what they are now, how they differ from before, and who made the difference.
 ///

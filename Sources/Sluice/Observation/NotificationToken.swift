@@ -33,9 +33,9 @@ public final class NotificationToken: Sendable {
     /// Calling it again does nothing.
     ///
     /// - Parameters:
-    ///   - stopSyncing: end the interest in the query. With `false` the query keeps syncing until a later identical
+    ///   - stopSyncing: end the subscription. With `false` the query keeps syncing until a later identical
     ///     token, or ``Store/stopSyncing(_:purgeLocal:)``, ends it.
-    ///   - purgeLocal: remove the query's objects from this store, except those that another interest holds or that are not
+    ///   - purgeLocal: remove the query's objects from this store, except those that another subscription holds or that are not
     ///     uploaded yet. Never deletes anything on the server. Acts only when syncing stops, and only if nobody else in
     ///     this process observes an identical query.
     public func stop(stopSyncing: Bool = true, purgeLocal: Bool = true) {

@@ -36,7 +36,7 @@ public final class Store: Sendable {
 
     /// Adds classes, or properties to classes, here and on the server.
     ///
-    /// - Throws: `SchemaError` when they contradict what this store has. A refusal of the server's ends syncing and is
+    /// - Throws: `SchemaError` when they contradict what this store has. A rejection of the server's ends syncing and is
     ///   thrown by ``connected(timeout:)``.
     public func declare(_ classes: [ClassSchema]) async throws {
         try await core.perform { try $0.declare(classes) }

@@ -165,7 +165,7 @@ package final class StoreCore: Sendable {
         for action in actions {
             switch action {
             case .connect:
-                link?.connect { [weak self] event in self?.take(event) }
+                link?.connect { [weak self] event in self?.receive(event) }
             case .disconnect:
                 link?.disconnect()
             case .send(let frame):
@@ -178,16 +178,16 @@ package final class StoreCore: Sendable {
         }
     }
 
-    private func take(_ event: ClientEvent) {
+    private func receive(_ event: ClientEvent) {
         guard case .received(let frame) = event else { return performLater { $0.handle(event) } }
         let isFirst = frames.withLock { frames in
             frames.append(frame)
             return frames.count == 1
         }
-        if isFirst { performLater { [self] engine in takeFrames(engine) } }
+        if isFirst { performLater { [self] engine in receiveFrames(engine) } }
     }
 
-    private func takeFrames(_ engine: ClientEngine) {
+    private func receiveFrames(_ engine: ClientEngine) {
         let batch = frames.withLock { frames in
             defer { frames = [] }
             return frames
@@ -196,7 +196,7 @@ package final class StoreCore: Sendable {
         for _ in batch { link?.didHandleFrame() }
     }
 
-    /// Ends syncing and all interests, after what the queue has been given before; what was written stays, and is
+    /// Ends syncing and all subscriptions, after what the queue has been given before; what was written stays, and is
     /// uploaded when the store is next opened. Waits for nothing, so that any thread may let go of a store.
     ///
     /// - Parameter completion: called on the queue.

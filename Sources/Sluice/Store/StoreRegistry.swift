@@ -77,7 +77,7 @@ final class StoreRegistry: Sendable {
     }
 
     /// Gives a place that was busy its new entry.
-    private func settle(_ location: StoreConfiguration.Location, _ entry: Entry?) {
+    private func finish(_ location: StoreConfiguration.Location, _ entry: Entry?) {
         let waiters = entries.withLock { entries -> [CheckedContinuation<Void, Never>] in
             guard case .busy(let waiters) = entries[location] else { return [] }
             entries[location] = entry
@@ -101,11 +101,11 @@ final class StoreRegistry: Sendable {
                         })
                 }
             }
-            settle(location, .open(core, holderCount: 1))
+            finish(location, .open(core, holderCount: 1))
             core.start()
             return core
         } catch {
-            settle(location, nil)
+            finish(location, nil)
             throw StoreError.wrapping(error)
         }
     }
@@ -153,7 +153,7 @@ final class StoreRegistry: Sendable {
             entries[location] = holderCount == 1 ? .busy(waiters: []) : .open(core, holderCount: holderCount - 1)
             return holderCount == 1
         }
-        if isLast { core.close { [self] in settle(location, nil) } }
+        if isLast { core.close { [self] in finish(location, nil) } }
     }
 
     /// Closes a core, whoever holds it.
@@ -165,7 +165,7 @@ final class StoreRegistry: Sendable {
             return true
         }
         await withCheckedContinuation { continuation in core.close { continuation.resume() } }
-        if isMine { settle(location, nil) }
+        if isMine { finish(location, nil) }
     }
 }
 

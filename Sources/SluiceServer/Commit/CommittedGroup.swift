@@ -17,6 +17,6 @@ package struct CommittedGroup: Sendable {
 
     package struct Rejection: Sendable {
         package var session: SessionID
-        package var refusal: ServerMessage.Refusal
+        package var rejection: ServerMessage.Rejection
     }
 }

@@ -44,7 +44,7 @@ struct GroupCommit {
         guard changeset.sequence > accepted else { return }
         progress[upload.clientID] = changeset.sequence
         guard changeset.operations.count <= operationCountMax else {
-            let reason = ServerMessage.Refusal.Reason(
+            let reason = ServerMessage.Rejection.Reason(
                 code: .limitExceeded,
                 message:
                     "\(changeset.operations.count) operations in one transaction; a server accepts at most \(operationCountMax)"
@@ -53,17 +53,17 @@ struct GroupCommit {
         }
         for operation in changeset.operations {
             guard let problem = check.problem(with: operation) else { continue }
-            let reason = ServerMessage.Refusal.Reason(
+            let reason = ServerMessage.Rejection.Reason(
                 object: operation.object, code: .invalidOperation, message: problem)
             return try refuse(upload, reason)
         }
         try apply(upload)
     }
 
-    private mutating func refuse(_ upload: Upload, _ reason: ServerMessage.Refusal.Reason) throws {
-        let refusal = ServerMessage.Refusal(sequence: upload.changeset.sequence, reasons: [reason])
-        try storage.addRefusal(refusal, of: upload.clientID)
-        rejections.append(.init(session: upload.session, refusal: refusal))
+    private mutating func refuse(_ upload: Upload, _ reason: ServerMessage.Rejection.Reason) throws {
+        let rejection = ServerMessage.Rejection(sequence: upload.changeset.sequence, reasons: [reason])
+        try storage.addRejection(rejection, of: upload.clientID)
+        rejections.append(.init(session: upload.session, rejection: rejection))
     }
 
     private mutating func apply(_ upload: Upload) throws {

@@ -50,7 +50,7 @@ final class ConnectionHub: Sendable {
         log?(.debug, "connected", [("peer", peer.connection.peerDescription)])
     }
 
-    fileprivate func take(_ frame: UnsafeRawBufferPointer, from peer: PeerConnection) {
+    fileprivate func receive(_ frame: UnsafeRawBufferPointer, from peer: PeerConnection) {
         for action in peer.receive(Array(frame), now: now()) {
             switch action {
             case .send(let frame):
@@ -134,7 +134,7 @@ private final class PeerConnection: MessageConnectionDelegate {
     func connectionDidOpen(_ connection: any MessageConnection) { hub.opened(self) }
 
     func connection(_ connection: any MessageConnection, didReceive message: UnsafeRawBufferPointer) {
-        hub.take(message, from: self)
+        hub.receive(message, from: self)
     }
 
     func connection(_ connection: any MessageConnection, didCloseWith error: TransportError?) {

@@ -116,8 +116,8 @@ package struct ConnectionProtocol: Sendable {
                 "'\(open.path.prefix(80))' is no database name: use 1 to 64 letters, digits, '_' and '-'")
         }
         switch login.user(for: open.credentials) {
-        case .failure(let refusal):
-            return refuse(open, .authenticationFailed, refusal.message)
+        case .failure(let error):
+            return refuse(open, .authenticationFailed, error.message)
         case .success(let user):
             databases[open.session] = open.path
             return [.open(session: open.session, database: open.path, open, user, byteCount: byteCount)]
@@ -126,10 +126,10 @@ package struct ConnectionProtocol: Sendable {
 
     /// New credentials for an open session: they must prove the same right to be here.
     private mutating func renew(_ session: UInt64, _ credentials: [Credentials]) -> [Action] {
-        guard databases[session] != nil, case .failure(let refusal) = login.user(for: credentials) else { return [] }
+        guard databases[session] != nil, case .failure(let error) = login.user(for: credentials) else { return [] }
         let database = databases.removeValue(forKey: session) ?? ""
         let failure = ServerMessage.Failure(
-            session: session, code: .authenticationFailed, message: refusal.message, action: .stop)
+            session: session, code: .authenticationFailed, message: error.message, action: .stop)
         return [
             .deliver(session: session, database: database, [.close(session: session)], byteCount: 0),
             .send(Frame.encode(ServerMessage.error(failure))),

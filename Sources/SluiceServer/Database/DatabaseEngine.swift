@@ -137,7 +137,7 @@ package final class DatabaseEngine {
                 close(id)
             case .prepared(let preparation):
                 flush(now: now)
-                take(preparation, now: now)
+                finish(preparation, now: now)
             }
         }
         flush(now: now)
@@ -179,7 +179,7 @@ package final class DatabaseEngine {
 
     /// Does a bounded amount of what can wait: makes or drops an index, and drops log entries beyond what is kept for
     /// returning clients.
-    package func keepHouse(now: Timestamp) {
+    package func performMaintenance(now: Timestamp) {
         keepIndexes(now: now)
         expireClients(now: now)
         guard storage.version >= lastTrimmedVersion + 10_000 else { return }
@@ -277,7 +277,7 @@ package final class DatabaseEngine {
             guard let session = sessions[id] else { return }
             confirmNonce(of: session)
             if case .upload(_, let changesets) = message {
-                take(changesets, from: session, now: now)
+                enqueue(changesets, from: session, now: now)
                 continue
             }
             flush(now: now)
@@ -291,7 +291,7 @@ package final class DatabaseEngine {
             case .credit(_, let pages):
                 session.pageCredit += min(pages, limits.server.pageCreditMax - session.pageCredit)
             case .members(let members):
-                guardingStorage(session) { try take(members, session: session) }
+                guardingStorage(session) { try compare(members, session: session) }
             case .reportRequest(let request):
                 report(request, session: session, now: now)
             case .close:
@@ -317,7 +317,7 @@ package final class DatabaseEngine {
         if !resumed.inquiries.isEmpty { send(resumed.inquiries, to: session.id) }
     }
 
-    private func take(_ changesets: [Changeset], from session: ServerSession, now: Timestamp) {
+    private func enqueue(_ changesets: [Changeset], from session: ServerSession, now: Timestamp) {
         guard let clientID = session.clientID else {
             return end(session, .protocolViolation, "a read-only session cannot upload", action: .stop)
         }

@@ -100,7 +100,7 @@ final class DatabaseWorker: Sendable {
             if engine.hasWork { carryOut(engine.step(now: now())) }
             runAside(engine.takePreparation())
             carryOut(engine.checkSessions(now: now()))
-            engine.keepHouse(now: now())
+            engine.performMaintenance(now: now())
         }
         let goesOn = waiting.withLock { waiting in
             guard !waiting.isStopping else { return false }
@@ -145,7 +145,7 @@ final class DatabaseWorker: Sendable {
                 return false
             }
             let message = DatabaseEngine.sentence("the server could not open the database", because: error)
-            carryOut(sessions.flatMap { Self.refusal(of: $0, message) })
+            carryOut(sessions.flatMap { Self.failure(of: $0, message) })
         }
         return true
     }
@@ -182,7 +182,7 @@ final class DatabaseWorker: Sendable {
         waiting.withLock { waiting in waiting.isStopping || id.map(waiting.mailbox.closes) ?? false }
     }
 
-    private static func refusal(of id: SessionID, _ message: String) -> [DatabaseAction] {
+    private static func failure(of id: SessionID, _ message: String) -> [DatabaseAction] {
         let failure = ServerMessage.Failure(
             session: id.session, code: .internalError, message: message, action: .retry
         )

@@ -2,12 +2,12 @@ package import SluiceWire
 
 /// Decides who a client is from the credentials it presents.
 package protocol Login: Sendable {
-    /// The user whom the credentials prove, or a refusal in words for the client.
-    func user(for credentials: [Credentials]) -> Result<User, LoginRefusal>
+    /// The user whom the credentials prove, or why not, in words for the client.
+    func user(for credentials: [Credentials]) -> Result<User, LoginError>
 }
 
 /// Why a login was refused, in words that reveal nothing about other users.
-package struct LoginRefusal: Error, Hashable, Sendable {
+package struct LoginError: Error, Hashable, Sendable {
     package var message: String
 
     package init(message: String) { self.message = message }
@@ -17,10 +17,10 @@ package struct LoginRefusal: Error, Hashable, Sendable {
 package struct DevelopmentLogin: Login {
     package init() {}
 
-    package func user(for credentials: [Credentials]) -> Result<User, LoginRefusal> {
+    package func user(for credentials: [Credentials]) -> Result<User, LoginError> {
         guard credentials.allSatisfy({ $0.kind == .anonymous }) else {
             return .failure(
-                LoginRefusal(message: "this server runs in development mode and takes anonymous logins only"))
+                LoginError(message: "this server runs in development mode and takes anonymous logins only"))
         }
         return .success(User(id: nil, mayExtendSchema: true))
     }

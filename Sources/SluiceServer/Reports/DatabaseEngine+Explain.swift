@@ -33,8 +33,8 @@ extension DatabaseEngine {
             send([.reportError(failure)], to: session.id)
         } catch let error as StorageError where error.isOfQuery {
             let failure = ServerMessage.ReportError(
-                session: request.session, request: request.request, code: error.refusal.code,
-                message: error.refusal.message)
+                session: request.session, request: request.request, code: error.subscriberError.code,
+                message: error.subscriberError.message)
             send([.reportError(failure)], to: session.id)
         }
     }

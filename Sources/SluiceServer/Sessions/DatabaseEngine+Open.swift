@@ -28,7 +28,8 @@ extension DatabaseEngine {
             let opened = ServerMessage.Opened(
                 session: id.session, identity: identity, outcome: client.outcome, version: storage.version,
                 acknowledged: client.record.sequence,
-                refusals: client.outcome == .resumed && !isReadOnly ? try storage.refusals(of: client.record.id) : [],
+                rejections: client.outcome == .resumed && !isReadOnly
+                    ? try storage.rejections(of: client.record.id) : [],
                 userID: user.id, schema: storage.schema)
             send([.opened(opened)], to: id)
         } catch let error as SchemaError {
@@ -84,7 +85,7 @@ extension DatabaseEngine {
             record.version = open.version
             record.seenAt = now
             try storage.update(record)
-            try storage.dropRefusals(of: record.id, through: open.acknowledged)
+            try storage.dropRejections(of: record.id, through: open.acknowledged)
         }
         return Identified(record: record, offer: next(after: record.nonce, record.id), outcome: .resumed)
     }

@@ -103,8 +103,8 @@ extension DatabaseEngine {
         }
     }
 
-    /// Takes back what was done beside the writer.
-    func take(_ preparation: QueryPreparation, now: Timestamp) {
+    /// Goes on with what was prepared beside the writer.
+    func finish(_ preparation: QueryPreparation, now: Timestamp) {
         guard let work = preparing?.work, preparing?.preparation === preparation else { return }
         preparing = nil
         let session = work.session
@@ -113,7 +113,7 @@ extension DatabaseEngine {
             do {
                 switch (work, preparation.outcome) {
                 case (.view(let start), .view(let live, let version)):
-                    try take(live, asOf: version, for: start, now: now)
+                    try finish(live, asOf: version, for: start, now: now)
                 case (.roots(let subscription), .roots(let roots)): list(roots, for: subscription)
                 case (_, .failed(let error)): throw error
                 case (_, .none), (.view, .roots), (.roots, .view): break
@@ -130,7 +130,7 @@ extension DatabaseEngine {
     }
 
     /// Brings a view of an earlier version up to date, and starts the subscription that it was made for.
-    private func take(_ live: LiveView, asOf version: UInt64, for start: SubscriptionStart, now: Timestamp) throws {
+    private func finish(_ live: LiveView, asOf version: UInt64, for start: SubscriptionStart, now: Timestamp) throws {
         if let view = views[start.query.hash] { return try finish(start, with: view, now: now) }
         guard live.schema == storage.schema else {
             var start = start

@@ -75,7 +75,7 @@ extension DatabaseEngine {
         if case .done = bootstrap.roots { try addLeaving(&bootstrap, live, to: &builder) }
         if bootstrap.isSent {
             subscription.session.touchedObjectCount -= beginSettling(&bootstrap)
-            try settle(&bootstrap, live, in: &builder)
+            try addTouched(&bootstrap, live, in: &builder)
         }
         let rowCount = builder.blocks.reduce(0) { $0 + $1.objects.count }
         turn.note(rowCount * limits.sentRowStepCount, for: subscription.session.id)
@@ -140,7 +140,7 @@ extension DatabaseEngine {
         } else {
             bootstrap.digest = nil
         }
-        let isKnown = bootstrap.known?.take(object, isRoot: isRoot, version: row.version) ?? false
+        let isKnown = bootstrap.known?.remove(object, isRoot: isRoot, version: row.version) ?? false
         if isKnown, live.includesAlike(object.classIndex) { return }
         builder.add(row, of: object.classIndex, properties: member.included, role: isRoot ? .root : .linked)
     }
@@ -196,7 +196,7 @@ extension DatabaseEngine {
             // What came into the view behind the pages was touched.
             guard try live.member(object, in: storage) == nil else { continue }
             let reason = try live.reasonOfDeparture(object, wasRoot: isRoot, in: storage)
-            builder.add(object, role: .member, reason: DepartureReason(reason))
+            builder.add(object, role: .member, reason: reason)
         }
         bootstrap.leaving = leaving
     }
@@ -213,7 +213,7 @@ extension DatabaseEngine {
     }
 
     /// Adds the state, or the departure, of what commits touched behind the pages.
-    private func settle(_ bootstrap: inout Bootstrap, _ live: LiveView, in builder: inout ViewBlockBuilder) throws {
+    private func addTouched(_ bootstrap: inout Bootstrap, _ live: LiveView, in builder: inout ViewBlockBuilder) throws {
         // What changes faster than its pages can travel would never be complete.
         let isLast = bootstrap.settlingRound >= limits.settlingRoundMax
         var room = isLast ? .max : limits.pageRowCount

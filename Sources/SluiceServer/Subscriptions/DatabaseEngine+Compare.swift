@@ -18,7 +18,7 @@ extension DatabaseEngine {
     }
 
     /// Takes a part of the list; after the last, what differs is sent in pages.
-    func take(_ members: ClientMessage.Members, session: ServerSession) throws {
+    func compare(_ members: ClientMessage.Members, session: ServerSession) throws {
         guard let subscription = session.subscriptions[members.subscription] else { return }
         guard var comparison = subscription.comparison else {
             return end(session, .protocolViolation, "members that the server did not ask for", action: .retry)

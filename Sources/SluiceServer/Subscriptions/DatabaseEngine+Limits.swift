@@ -36,7 +36,7 @@ extension DatabaseEngine {
         log?(
             .warning, "a query was refused",
             [("database", name), ("query", start.query.canonicalText), ("error", "\(error)")])
-        refuse(start.request, start.session, error.refusal.code, error.refusal.message)
+        refuse(start.request, start.session, error.subscriberError.code, error.subscriberError.message)
     }
 
     /// Ends a subscription whose query asks too much of the database.
@@ -47,10 +47,10 @@ extension DatabaseEngine {
         log?(
             .warning, "a query was given up",
             [("database", name), ("query", subscription.view.query.canonicalText), ("error", "\(error)")])
-        let refusal = ServerMessage.SubscriptionError(
-            session: session.id.session, subscription: subscription.id, code: error.refusal.code,
-            message: error.refusal.message, position: nil)
-        send([.subscriptionError(refusal)], to: session.id)
+        let failure = ServerMessage.SubscriptionError(
+            session: session.id.session, subscription: subscription.id, code: error.subscriberError.code,
+            message: error.subscriberError.message, position: nil)
+        send([.subscriptionError(failure)], to: session.id)
     }
 
     /// Ends a view that could not follow a commit: its subscribers begin anew, or are told that their query is too much.
@@ -71,7 +71,7 @@ extension StorageError {
     var isOfQuery: Bool { code == .interrupted || code == .unsupported }
 
     /// What the subscriber of such a query is told.
-    var refusal: (code: ErrorCode, message: String) {
+    var subscriberError: (code: ErrorCode, message: String) {
         if code == .interrupted {
             let advice = "make it more selective, or do without aggregates and subqueries for each of many objects"
             return (.limitExceeded, "the query takes more work than this server allows; \(advice)")

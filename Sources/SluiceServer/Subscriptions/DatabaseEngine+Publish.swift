@@ -140,7 +140,7 @@ extension DatabaseEngine {
     private func commitFrames(
         _ id: SessionID, _ blocks: [SessionBlock], _ group: CommittedGroup, _ acknowledged: UInt64?
     ) -> [[UInt8]] {
-        // A refusal travels with the commit that acknowledges it, so that the client settles both at once.
+        // A rejection travels with the commit that acknowledges it, so that the client settles both at once.
         let rejections = group.rejections.filter { $0.session == id }
         var messages: [[(subscriptions: [UInt64], block: SharedBlock)]] = [[]]
         var byteCount = 0
@@ -161,7 +161,7 @@ extension DatabaseEngine {
                 acknowledged: isLast ? acknowledged : nil, isContinued: !isLast)
             var frame = FrameBuilder()
             for rejection in rejections where isLast {
-                frame.append(ServerMessage.rejected(.init(session: id.session, refusal: rejection.refusal)))
+                frame.append(ServerMessage.rejected(.init(session: id.session, rejection: rejection.rejection)))
             }
             frame.appendCommit(header, blocks: parts)
             return frame.finish()

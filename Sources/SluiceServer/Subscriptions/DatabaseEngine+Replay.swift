@@ -40,7 +40,7 @@ extension DatabaseEngine {
             let object = difference.object
             guard let now = difference.now, let row = try storage.row(object) else {
                 if difference.before != nil {
-                    builder.add(object, role: .member, reason: DepartureReason(difference.reason))
+                    builder.add(object, role: .member, reason: difference.reason)
                 }
                 continue
             }
@@ -50,7 +50,7 @@ extension DatabaseEngine {
                 builder.add(row, of: object.classIndex, properties: difference.changed, role: .member)
             } else {
                 if difference.before?.role == .root {
-                    builder.add(object, role: .root, reason: DepartureReason(difference.reason))
+                    builder.add(object, role: .root, reason: difference.reason)
                 }
                 builder.add(row, of: object.classIndex, properties: difference.changed, role: role)
             }

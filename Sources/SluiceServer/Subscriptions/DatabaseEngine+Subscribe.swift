@@ -94,10 +94,10 @@ extension DatabaseEngine {
         _ request: ClientMessage.Subscribe, _ session: ServerSession, _ code: ErrorCode, _ message: String,
         position: Int? = nil
     ) {
-        let refusal = ServerMessage.SubscriptionError(
+        let failure = ServerMessage.SubscriptionError(
             session: request.session, subscription: request.subscription, code: code, message: message,
             position: position.map(UInt64.init))
-        send([.subscriptionError(refusal)], to: session.id)
+        send([.subscriptionError(failure)], to: session.id)
     }
 
     private func resumeMessages(

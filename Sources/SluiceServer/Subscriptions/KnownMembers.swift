@@ -24,10 +24,10 @@ struct KnownMembers {
         }
     }
 
-    /// Looks at a member of the view.
+    /// Removes a member of the view from what the client has.
     ///
     /// - Returns: whether the client has the object in this role as it was at `version`.
-    mutating func take(_ object: ObjectRef, isRoot: Bool, version: UInt64) -> Bool {
+    mutating func remove(_ object: ObjectRef, isRoot: Bool, version: UInt64) -> Bool {
         guard let claim = claims[object.classIndex]?.removeValue(forKey: object.key) else { return false }
         count -= 1
         return claim.isRoot == isRoot && version <= claim.version

@@ -32,10 +32,10 @@ struct ViewBlockBuilder {
     }
 
     mutating func add(_ departure: ViewDeparture, role: RowRole) {
-        add(departure.object, role: role, reason: DepartureReason(departure.reason))
+        add(departure.object, role: role, reason: departure.reason)
     }
 
-    mutating func add(_ object: ObjectRef, role: RowRole, reason: DepartureReason) {
+    mutating func add(_ object: ObjectRef, role: RowRole, reason: RemovalReason) {
         makeRoom()
         blocks[blocks.count - 1].departures.append(.init(object, role: role, reason: reason))
     }
@@ -52,19 +52,5 @@ struct ViewBlockBuilder {
     private mutating func makeRoom() {
         if count == rowCountMax || lastBlockSize >= byteCountMax { beginBlock() }
         count += 1
-    }
-}
-
-extension DepartureReason {
-    init(_ reason: RemovalReason) {
-        self =
-            switch reason {
-            case .deleted: .deleted
-            case .filter: .filter
-            case .window: .window
-            case .permission: .permission
-            case .expired: .expired
-            case .purged, .unknown: .unknown
-            }
     }
 }

@@ -58,7 +58,7 @@ struct HolderIndex {
     /// Takes out what the transaction removed, once it is committed.
     ///
     /// - Parameter memberships: what subscriptions have and stage now.
-    mutating func settle(_ memberships: Memberships) {
+    mutating func commit(_ memberships: Memberships) {
         for (place, subscription) in departed
         where !memberships.holds(place.row, classIndex: place.classIndex, subscription: subscription) {
             unfile(place, subscription)

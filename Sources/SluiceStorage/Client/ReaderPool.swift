@@ -45,7 +45,7 @@ final class ReaderPool: @unchecked Sendable {
     func read<Result>(_ body: (SQLiteClientReader) throws -> Result) throws -> Result {
         gate?.enterReading()
         defer { gate?.leaveReading() }
-        let reader = try take()
+        let reader = try checkOut()
         defer {
             reader.end()
             let lent = Lent(reader: reader)
@@ -60,7 +60,7 @@ final class ReaderPool: @unchecked Sendable {
     /// Refuses new readers, and drops those that nobody uses; the others go when they are done.
     func close() { idle.withLock { $0 = nil } }
 
-    private func take() throws -> SQLiteClientReader {
+    private func checkOut() throws -> SQLiteClientReader {
         let (lent, isClosed) = idle.withLock { idle in (idle?.popLast(), idle == nil) }
         if let lent { return lent.reader }
         guard !isClosed else { throw StorageError(.misuse, "\(name) is closed; open it again") }
@@ -71,7 +71,7 @@ final class ReaderPool: @unchecked Sendable {
         for _ in 0..<100 {
             let generation = try reader.begin()
             let state = states.withLock { states in states.last { $0.generation == generation } }
-            if let state { return try reader.take(state) }
+            if let state { return try reader.adopt(state) }
             reader.end()
         }
         throw StorageError(.busy, "\(name): commits follow each other too fast to read; try again")

@@ -20,8 +20,8 @@ final class SQLiteClientReader: SQLiteObjectStore, ClientReading {
         return try MetaTable(connection).integer("generation") ?? 0
     }
 
-    /// Takes the state that belongs to what the reader sees.
-    func take(_ state: ClientState) throws {
+    /// Adopts the state that belongs to what the reader sees.
+    func adopt(_ state: ClientState) throws {
         self.state = state
         if state.schema != tables.schema { try tables.open(state.schema) } else { tables.refresh() }
     }

@@ -129,7 +129,7 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
     override func didCommit() {
         committed = state
         isStateChanged = false
-        holders.settle(state.members)
+        holders.commit(state.members)
         leaveGate()
     }
 

@@ -2,8 +2,8 @@ internal import Glibc
 
 /// A lock on a file. The system releases it when the process dies.
 package final class FileLock: Sendable {
-    /// Why a lock was not taken.
-    package struct Refusal: Error {
+    /// Why a lock could not be taken.
+    package struct Failure: Error {
         /// The system's error code; `EWOULDBLOCK` when somebody else has the lock.
         package let code: Int32
         let step: String
@@ -12,13 +12,13 @@ package final class FileLock: Sendable {
     private let descriptor: Int32
 
     /// Takes the lock, and makes the file if it is missing.
-    package init(at path: String) throws(Refusal) {
+    package init(at path: String) throws(Failure) {
         let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw Refusal(code: errno, step: "opening the lock file") }
+        guard file >= 0 else { throw Failure(code: errno, step: "opening the lock file") }
         guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
             let code = errno
             close(file)
-            throw Refusal(code: code, step: "locking")
+            throw Failure(code: code, step: "locking")
         }
         descriptor = file
     }

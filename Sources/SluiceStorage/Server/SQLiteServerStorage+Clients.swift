@@ -55,7 +55,7 @@ extension SQLiteServerStorage {
 
     package func removeClient(_ id: UInt64) throws {
         try requireTransaction()
-        for sql in ["DELETE FROM _refusals WHERE client = ?", "DELETE FROM _clients WHERE id = ?"] {
+        for sql in ["DELETE FROM _rejections WHERE client = ?", "DELETE FROM _clients WHERE id = ?"] {
             try connection.withStatement(sql) { statement in
                 statement.bind(1, Int64(bitPattern: id))
                 try statement.run()

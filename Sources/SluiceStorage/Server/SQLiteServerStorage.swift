@@ -62,6 +62,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
             try Self.makeEpochs(on: connection)
         }
         try Self.addSeenTime(on: connection)
+        try Self.renameRejections(on: connection)
         epochs = try storedEpochs()
     }
 
@@ -78,11 +79,18 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
             """)
         try connection.execute(
             """
-            CREATE TABLE _refusals (client INTEGER NOT NULL, sequence INTEGER NOT NULL, refusal BLOB NOT NULL, \
+            CREATE TABLE _rejections (client INTEGER NOT NULL, sequence INTEGER NOT NULL, rejection BLOB NOT NULL, \
             PRIMARY KEY (client, sequence)) WITHOUT ROWID
             """)
         try MetaTable(connection).set("databaseID", SQLBinding.bytes(of: databaseID))
         try makeEpochs(on: connection)
+    }
+
+    /// Databases of earlier versions call rejections refusals.
+    private static func renameRejections(on connection: SQLiteConnection) throws {
+        guard try connection.integer("SELECT 1 FROM sqlite_master WHERE name = '_refusals'") != nil else { return }
+        try connection.execute("ALTER TABLE _refusals RENAME TO _rejections")
+        try connection.execute("ALTER TABLE _rejections RENAME COLUMN refusal TO rejection")
     }
 
     override func didCommit() {

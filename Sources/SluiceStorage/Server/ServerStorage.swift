@@ -119,16 +119,16 @@ package protocol ServerStorage: ObjectWriting {
     )
 
     /// Keeps what was refused of a client's until the client has heard of it. Of the most recent ones,
-    /// ``refusalCountMax`` are kept.
-    func addRefusal(_ refusal: ServerMessage.Refusal, of client: UInt64) throws
+    /// ``rejectionCountMax`` are kept.
+    func addRejection(_ rejection: ServerMessage.Rejection, of client: UInt64) throws
 
     /// What was refused of a client's and is still kept, ascending by sequence.
-    func refusals(of client: UInt64) throws -> [ServerMessage.Refusal]
+    func rejections(of client: UInt64) throws -> [ServerMessage.Rejection]
 
     /// Drops what a client has heard of.
     ///
     /// - Parameter sequence: the highest of them.
-    func dropRefusals(of client: UInt64, through sequence: UInt64) throws
+    func dropRejections(of client: UInt64, through sequence: UInt64) throws
 
     /// Begins a new stretch of history after ``version``.
     ///

@@ -26,7 +26,7 @@ final class ObservationMirror {
         self.step = step
     }
 
-    func take(_ event: ResultEvent) {
+    func receive(_ event: ResultEvent) {
         awaitsReady = true
         if event.isInitial == isStarted {
             fail(isStarted ? "a second initial event" : "the first event is not initial")

@@ -10,7 +10,7 @@ final class SimulatedClient {
         let sequence: UInt64
         let timestamp: HybridTimestamp
         /// Whether the server refuses it.
-        let isRefused: Bool
+        let isRejected: Bool
     }
 
     struct Hold {
@@ -30,8 +30,8 @@ final class SimulatedClient {
     /// Queries that were left syncing without an observer.
     var kept: [Query] = []
     var ledger: [Write] = []
-    /// How often a refusal was reported.
-    private(set) var refusalCount = 0
+    /// How often a rejection was reported.
+    private(set) var rejectionCount = 0
     /// The number that the server gave this client.
     private(set) var clientID: UInt64?
     var connection: UInt64?
@@ -79,7 +79,7 @@ final class SimulatedClient {
         let engine = try ClientEngine(
             storage: storage, options: engineOptions, now: clock, random: random,
             log: problems.sink("client \(index)"))
-        engine.onRejection = { [unowned self] _ in refusalCount += 1 }
+        engine.onRejection = { [unowned self] _ in rejectionCount += 1 }
         opened = (storage, engine)
     }
 
@@ -100,14 +100,14 @@ final class SimulatedClient {
 
     func observe(_ query: Query) throws {
         let mirror = ObservationMirror(query) { [weak self] in self?.step ?? .other }
-        mirror.id = try engine.observe(query) { mirror.take($0) }
+        mirror.id = try engine.observe(query) { mirror.receive($0) }
         observations.append(mirror)
     }
 
     func removeObservation(at index: Int) -> ObservationMirror { observations.remove(at: index) }
 
     /// Lets every observer that keeps up say that it is ready, until nothing more comes.
-    func settleObservers() {
+    func readyObservers() {
         while let mirror = observations.first(where: { $0.awaitsReady && !$0.isLagging }) {
             mirror.becomeReady()
             engine.observerIsReady(mirror.id)
@@ -115,7 +115,7 @@ final class SimulatedClient {
     }
 
     /// Whether an observer, a waiter or nobody but an earlier wish keeps the query in sync.
-    func holdsInterest(in query: Query) -> Bool {
+    func holdsSubscription(to query: Query) -> Bool {
         observations.contains { $0.query == query } || holds.contains { $0.query == query } || kept.contains(query)
     }
 
@@ -129,7 +129,7 @@ final class SimulatedClient {
             ledger.append(
                 Write(
                     sequence: changeset.sequence, timestamp: changeset.timestamp,
-                    isRefused: changeset.operations.count > options.operationCountMax))
+                    isRejected: changeset.operations.count > options.operationCountMax))
             return true
         }
         try outcome.get()

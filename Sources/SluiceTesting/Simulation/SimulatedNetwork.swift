@@ -45,7 +45,7 @@ struct SimulatedNetwork {
         }
     }
 
-    mutating func take(_ direction: Direction, of id: UInt64) -> Item? {
+    mutating func takeFirst(_ direction: Direction, of id: UInt64) -> Item? {
         switch direction {
         case .toServer: connections[id].flatMap { $0.toServer.isEmpty ? nil : connections[id]?.toServer.removeFirst() }
         case .toClient: connections[id].flatMap { $0.toClient.isEmpty ? nil : connections[id]?.toClient.removeFirst() }

@@ -20,10 +20,10 @@ extension Simulation {
         case .lag: if !client.observations.isEmpty { generator.pick(client.observations).isLagging = true }
         case .catchUp:
             for mirror in client.observations { mirror.isLagging = false }
-            try settle(client)
+            try carryOutActions(of: client)
         case .purgeUnsubscribed:
             try client.engine.purgeUnsubscribed()
-            try settle(client)
+            try carryOutActions(of: client)
             try checkNothingUnheld(client)
         case .startSync:
             client.wantsSync = true
@@ -49,7 +49,7 @@ extension Simulation {
         }
     }
 
-    // MARK: Interests
+    // MARK: Subscriptions
 
     /// One of the simulation's queries as this client understands it; nil if it lacks a class or the query is none.
     private func query(of client: SimulatedClient, _ generator: inout SeededGenerator) -> Query? {
@@ -60,7 +60,7 @@ extension Simulation {
         guard let query = query(of: client, &generator) else { return }
         note("  observes \(query)")
         try client.observe(query)
-        try settle(client)
+        try carryOutActions(of: client)
     }
 
     private func stopToken(_ client: SimulatedClient, _ generator: inout SeededGenerator) throws {
@@ -96,7 +96,7 @@ extension Simulation {
         note("  holds \(query)")
         let waiter = try client.engine.awaitStatus(query) { $0.state == .complete || $0.state == .error }
         client.holds.append(.init(query: query, waiter: waiter))
-        try settle(client)
+        try carryOutActions(of: client)
     }
 
     private func releaseHold(_ client: SimulatedClient, _ generator: inout SeededGenerator) throws {
@@ -125,7 +125,7 @@ extension Simulation {
                 if isAbandoned { throw Abandoned() }
             }
         } catch is Abandoned {}
-        try settle(client)
+        try carryOutActions(of: client)
     }
 
     private func operate(

@@ -92,15 +92,15 @@ extension Simulation {
         for write in client.ledger where !waiting.contains(write.sequence) {
             guard server.history.has(write, of: client) else {
                 throw SimulationFailure(
-                    "client \(client.index) dropped transaction \(write.sequence), which the server should \(write.isRefused ? "not " : "")have"
+                    "client \(client.index) dropped transaction \(write.sequence), which the server should \(write.isRejected ? "not " : "")have"
                 )
             }
         }
     }
 
-    // MARK: Losing interest
+    // MARK: Ending a subscription
 
-    /// Ends an interest by `body`, and checks what stays and what goes.
+    /// Ends a subscription by `body`, and checks what stays and what goes.
     func ending(_ query: Query, of client: SimulatedClient, purging: Bool, _ body: () throws -> Void) throws {
         let storage = client.storage
         let hash = query.hash
@@ -113,7 +113,7 @@ extension Simulation {
         let wasStaging = own.map { storage.isStaging($0.id) } ?? false
         let ownMembers = try own.map { try members(of: $0, client) } ?? []
         try body()
-        try settle(client)
+        try carryOutActions(of: client)
         let after = try presentObjects(client)
         let lost = before.subtracting(after)
         guard lost.isDisjoint(with: protected) else {
@@ -124,7 +124,7 @@ extension Simulation {
         guard lost.isSubset(of: ownMembers) || wasStaging else {
             throw SimulationFailure("client \(client.index): ending '\(query)' purged \(lost), which it did not hold")
         }
-        if client.holdsInterest(in: query) || !purging {
+        if client.holdsSubscription(to: query) || !purging {
             guard lost.isEmpty else { throw SimulationFailure("client \(client.index): \(lost) went without a purge") }
         } else {
             // What another bootstrap has staged is protected too, and not known here.
@@ -134,7 +134,7 @@ extension Simulation {
             }
         }
         let isSyncing = storage.subscriptions.contains { $0.hash == hash && !$0.isDormant }
-        guard isSyncing == client.holdsInterest(in: query) else {
+        guard isSyncing == client.holdsSubscription(to: query) else {
             throw SimulationFailure("client \(client.index): '\(query)' syncs: \(isSyncing)")
         }
     }
@@ -193,11 +193,11 @@ extension Simulation {
                 throw SimulationFailure("client \(client.index): transaction \(write.sequence) never arrived")
             }
         }
-        let refused = client.ledger.count { $0.isRefused }
+        let refused = client.ledger.count { $0.isRejected }
         // Reports of one life may be lost with it, between the commit and the call.
-        guard client.refusalCount == refused || (client.life > 0 && client.refusalCount < refused) else {
+        guard client.rejectionCount == refused || (client.life > 0 && client.rejectionCount < refused) else {
             throw SimulationFailure(
-                "client \(client.index) heard of \(client.refusalCount) refusals of \(refused)")
+                "client \(client.index) heard of \(client.rejectionCount) rejections of \(refused)")
         }
         for record in storage.subscriptions where !record.isDormant {
             guard record.state == .complete else {
@@ -207,7 +207,7 @@ extension Simulation {
             try SubscriptionCheck(client, query, record, server.history.latest).run()
         }
         try client.engine.purgeUnsubscribed()
-        try settle(client)
+        try carryOutActions(of: client)
         try checkNothingUnheld(client)
     }
 }
@@ -217,6 +217,6 @@ extension ServerHistory {
     fileprivate func has(_ write: SimulatedClient.Write, of client: SimulatedClient) -> Bool {
         guard let clientID = client.clientID else { return false }
         let count = accepted[.init(clientID: clientID, timestamp: write.timestamp)]
-        return count == (write.isRefused ? nil : 1)
+        return count == (write.isRejected ? nil : 1)
     }
 }

@@ -104,7 +104,7 @@ package final class Simulation {
         client.step = Self.step(of: event)
         client.engine.handle(event)
         if crashing { return try crash(client) }
-        try settle(client)
+        try carryOutActions(of: client)
     }
 
     private static func step(of event: ClientEvent) -> ObservationMirror.Step {
@@ -121,8 +121,8 @@ package final class Simulation {
     }
 
     /// Carries out what a client wants, and checks it.
-    func settle(_ client: SimulatedClient) throws {
-        client.settleObservers()
+    func carryOutActions(of client: SimulatedClient) throws {
+        client.readyObservers()
         for action in client.engine.takeActions() { carryOut(action, of: client) }
         client.step = .other
         try client.noteIdentity()
@@ -186,7 +186,7 @@ package final class Simulation {
             var batch: [(connection: UInt64, item: SimulatedNetwork.Item)] = []
             for (other, direction) in deliveries where direction == .toServer {
                 guard other == connection || generator.chance(40) else { continue }
-                if let item = network.take(.toServer, of: other) { batch.append((other, item)) }
+                if let item = network.takeFirst(.toServer, of: other) { batch.append((other, item)) }
             }
             try deliverToServer(batch, crashing: crashingServer)
         }
@@ -211,7 +211,8 @@ package final class Simulation {
     }
 
     private func deliverToClient(_ connection: UInt64, crashing: Bool) throws {
-        guard let index = network.connections[connection]?.client, let item = network.take(.toClient, of: connection)
+        guard let index = network.connections[connection]?.client,
+            let item = network.takeFirst(.toClient, of: connection)
         else { return }
         let client = clients[index]
         guard client.connection == connection else { return }

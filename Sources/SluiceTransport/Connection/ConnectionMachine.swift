@@ -195,7 +195,7 @@ extension ConnectionMachine {
         switch handshake {
         case .server(var server):
             let (count, step) = server.receive(UnsafeRawBufferPointer(input.unread))
-            take(count)
+            consume(count)
             switch step {
             case .wait:
                 state = .upgrading(.server(server))
@@ -212,7 +212,7 @@ extension ConnectionMachine {
         case .client(var client):
             do throws(TransportError) {
                 let (count, isComplete) = try client.receive(UnsafeRawBufferPointer(input.unread))
-                take(count)
+                consume(count)
                 state = isComplete ? .open : .upgrading(.client(client))
                 return isComplete ? .opened : nil
             } catch {
@@ -221,7 +221,7 @@ extension ConnectionMachine {
         }
     }
 
-    private mutating func take(_ count: Int) {
+    private mutating func consume(_ count: Int) {
         input.unread = UnsafeMutableRawBufferPointer(rebasing: input.unread[count...])
     }
 

@@ -85,7 +85,7 @@ extension OwnerOrders {
     /// Takes what was ordered since the last time.
     ///
     /// - Parameter takesMessages: false while the connection is opening; messages then stay here.
-    func take(takesMessages: Bool) -> Batch {
+    func takeBatch(takesMessages: Bool) -> Batch {
         state.withLock { state in
             state.isFlushScheduled = false
             var batch = state.batch

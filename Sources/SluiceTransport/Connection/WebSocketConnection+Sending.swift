@@ -1,7 +1,7 @@
 extension WebSocketConnection {
     /// Carries out what the owner asked for since the last turn.
     func carryOutOrders() {
-        let batch = orders.take(takesMessages: machine.isOpen)
+        let batch = orders.takeBatch(takesMessages: machine.isOpen)
         guard !machine.isEnded else { return }
         if batch.isAbortOrdered {
             return perform(machine.end(TransportError(.aborted, "the connection was aborted by its owner")))

@@ -13,11 +13,11 @@ package struct HTTPHeadParser {
     /// The bytes received so far.
     var received: [UInt8] { head }
 
-    /// Takes bytes up to the end of the head.
+    /// Parses bytes up to the end of the head.
     ///
     /// - Returns: how many bytes belong to the head and, once it is whole, its lines.
     /// - Throws: 431 when the head is too long.
-    package mutating func take(
+    package mutating func parse(
         _ input: UnsafeRawBufferPointer
     ) throws(HTTPResponse) -> (consumed: Int, lines: [ArraySlice<UInt8>]?) {
         var position = 0

@@ -93,7 +93,7 @@ package struct ClientHandshake {
         _ input: UnsafeRawBufferPointer
     ) throws(TransportError) -> (consumed: Int, lines: [ArraySlice<UInt8>]?) {
         let result: (consumed: Int, lines: [ArraySlice<UInt8>]?)
-        do throws(HTTPResponse) { result = try parser.take(input) } catch { throw notHTTP() }
+        do throws(HTTPResponse) { result = try parser.parse(input) } catch { throw notHTTP() }
         let start = parser.received.prefix(5)
         if start.first == 0x15 || start.first == 0x16 {
             throw TransportError(.tlsMismatch, "\(server) speaks TLS: connect with wss:// instead of ws://")

@@ -21,7 +21,7 @@ package struct ServerHandshake {
     /// Takes bytes up to the end of the request head.
     package mutating func receive(_ input: UnsafeRawBufferPointer) -> (consumed: Int, step: Step) {
         do throws(HTTPResponse) {
-            let (consumed, lines) = try parser.take(input)
+            let (consumed, lines) = try parser.parse(input)
             if let first = parser.received.first, !ASCII.isToken(first) {
                 return (consumed, .refuse(refusal(firstByte: first)))
             }

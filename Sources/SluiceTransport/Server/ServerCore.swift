@@ -42,8 +42,8 @@ final class ServerCore: ConnectionAcceptor {
 
     var connectionCount: Int { state.withLock { $0.open.count } }
 
-    /// Takes a new socket over: serves it, lets it wait for a place, or refuses it.
-    func take(_ socket: Int32, from address: SocketAddress, loop: EventLoop) {
+    /// Accepts a new socket: serves it, lets it wait for a place, or refuses it.
+    func accept(_ socket: Int32, from address: SocketAddress, loop: EventLoop) {
         let connection = WebSocketConnection(
             role: .server(self), state: .connecting, peer: address.text, loop: loop, options: options.connection,
             delegate: nil)

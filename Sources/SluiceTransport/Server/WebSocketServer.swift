@@ -63,7 +63,7 @@ package final class WebSocketServer: Sendable {
             if let first = listeners.first { address.port = first.address.port }
             let listener = try Listener(
                 address, isDualStack: addresses.count == 1, loop: loop,
-                didAccept: { socket, peer in core.take(socket, from: peer, loop: group.next()) },
+                didAccept: { socket, peer in core.accept(socket, from: peer, loop: group.next()) },
                 didFail: { core.hooks.didRefuse("listener", $0) })
             listeners.append(listener)
         }

@@ -17,7 +17,7 @@ extension LinkClosure {
         try countRootLinks(commit, roots, in: source, before: before, step: &step)
         try unlinkChanged(commit, before: before, step: &step)
         sortOut(&step)
-        try settle(&step, in: source, before: before)
+        try findSupports(&step, in: source, before: before)
         try rederive(&step, commit, in: source)
         try expand(step.frontier, in: source)
     }
@@ -106,7 +106,7 @@ extension LinkClosure {
     ///
     /// When a node is looked at, every doubtful node of a lower level has been decided, so that any predecessor of lower
     /// level is sound.
-    private mutating func settle(
+    private mutating func findSupports(
         _ step: inout ClosureStep, in source: any ObjectSource, before: OldStateSource
     ) throws {
         var level = 0

@@ -1,3 +1,5 @@
+package import SluiceModel
+
 /// How one result became the next, by index.
 ///
 /// Deletions and the sources of moves are indices in the old list; insertions, modifications and the destinations of

@@ -17,7 +17,7 @@ extension ViewBlock: WireCodable {
     private var departureRuns: [DepartureRun] {
         var runs: [DepartureRun] = []
         for departure in departures {
-            if let last = runs.indices.last, runs[last].takes(departure) {
+            if let last = runs.indices.last, runs[last].matches(departure) {
                 runs[last].keys.append(departure.object.key)
             } else {
                 runs.append(DepartureRun(departure))
@@ -36,7 +36,7 @@ extension ViewBlock: WireCodable {
 private struct DepartureRun: WireCodable {
     let classIndex: Int
     let role: RowRole
-    let reason: DepartureReason
+    let reason: RemovalReason
     var keys: [ObjectKey]
 
     init(_ departure: ViewBlock.Departure) {
@@ -46,7 +46,7 @@ private struct DepartureRun: WireCodable {
         keys = [departure.object.key]
     }
 
-    func takes(_ departure: ViewBlock.Departure) -> Bool {
+    func matches(_ departure: ViewBlock.Departure) -> Bool {
         departure.object.classIndex == classIndex && departure.role == role && departure.reason == reason
     }
 
@@ -57,7 +57,7 @@ private struct DepartureRun: WireCodable {
     func encode(into writer: inout ByteWriter) {
         writer.varint(classIndex)
         writer.byte(role.rawValue)
-        writer.byte(reason.rawValue)
+        writer.byte(reason.code)
         writer.varint(keys.count)
         keys.map(\.value).withUnsafeBufferPointer {
             Column.encode(ColumnCells($0, first: 0, stride: 1, count: $0.count), into: &writer)
@@ -69,7 +69,7 @@ private struct DepartureRun: WireCodable {
         let roleCode = try reader.byte()
         guard let role = RowRole(rawValue: roleCode) else { throw reader.malformed("\(roleCode) is no role of a row") }
         self.role = role
-        reason = DepartureReason(rawValue: try reader.byte()) ?? .unknown
+        reason = RemovalReason(code: try reader.byte())
         let count = try reader.varint()
         guard count > 0 else { throw reader.malformed("a run of no departures") }
         try reader.spend(elements: Int(clamping: count))

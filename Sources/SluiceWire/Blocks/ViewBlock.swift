@@ -22,27 +22,12 @@ package struct ViewBlock: Hashable, Sendable {
         package var object: ObjectRef
         /// What it no longer is; ``RowRole/member`` for all it was.
         package var role: RowRole
-        package var reason: DepartureReason
+        package var reason: RemovalReason
 
-        package init(_ object: ObjectRef, role: RowRole, reason: DepartureReason) {
+        package init(_ object: ObjectRef, role: RowRole, reason: RemovalReason) {
             self.object = object
             self.role = role
             self.reason = reason
         }
     }
-}
-
-/// Why an object left a view.
-package enum DepartureReason: UInt8, Sendable, CaseIterable {
-    /// For a reason that is not known or that this version does not know.
-    case unknown = 0
-    case deleted = 1
-    /// It no longer matches, or nothing links to it any more.
-    case filter = 2
-    /// Others precede it within the limit.
-    case window = 3
-    /// The user may no longer read it.
-    case permission = 4
-    /// Its time to live, or the subscription's, is over.
-    case expired = 5
 }

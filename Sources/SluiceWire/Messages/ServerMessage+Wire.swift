@@ -61,7 +61,7 @@ extension ServerMessage: WireMessage {
         case .commit(let commit): commit.encodeFields(into: &writer)
         case .complete(let complete): complete.encodeFields(into: &writer)
         case .subscriptionError(let error): error.encodeFields(into: &writer)
-        case .rejected(let rejected): rejected.refusal.encode(into: &writer)
+        case .rejected(let rejected): rejected.rejection.encode(into: &writer)
         case .error(let failure): failure.encodeFields(into: &writer)
         case .report(_, let request, let json):
             writer.varint(request)
@@ -86,7 +86,7 @@ extension ServerMessage: WireMessage {
         case Code.commit: .commit(try Commit(session: session, from: &reader))
         case Code.complete: .complete(try Complete(session: session, from: &reader))
         case Code.subscriptionError: .subscriptionError(try SubscriptionError(session: session, from: &reader))
-        case Code.rejected: .rejected(Rejected(session: session, refusal: try Refusal(from: &reader)))
+        case Code.rejected: .rejected(Rejected(session: session, rejection: try Rejection(from: &reader)))
         case Code.error: .error(try Failure(session: session, from: &reader))
         case Code.report: .report(session: session, request: try reader.varint(), json: try reader.data())
         case Code.listMembers: .listMembers(session: session, subscription: try reader.varint())
@@ -124,7 +124,7 @@ extension ServerMessage.Opened {
         writer.byte(outcome.rawValue)
         writer.varint(version)
         writer.varint(acknowledged)
-        writer.array(refusals) { $1.encode(into: &$0) }
+        writer.array(rejections) { $1.encode(into: &$0) }
         writer.optional(userID) { $0.string($1) }
         schema.encode(into: &writer)
     }
@@ -138,8 +138,8 @@ extension ServerMessage.Opened {
         self.init(
             session: session, identity: identity, outcome: outcome, version: try reader.varint(),
             acknowledged: try reader.varint(),
-            refusals: try reader.array(minimumSize: 2) { reader throws(WireError) in
-                try ServerMessage.Refusal(from: &reader)
+            rejections: try reader.array(minimumSize: 2) { reader throws(WireError) in
+                try ServerMessage.Rejection(from: &reader)
             },
             userID: try reader.optional { reader throws(WireError) in try reader.string() },
             schema: try Schema(from: &reader))
@@ -198,7 +198,7 @@ extension ServerMessage.ReportError {
     }
 }
 
-extension ServerMessage.Refusal: WireCodable {
+extension ServerMessage.Rejection: WireCodable {
     package func encode(into writer: inout ByteWriter) {
         writer.varint(sequence)
         writer.array(reasons) {

@@ -64,7 +64,7 @@ extension ServerMessage {
         /// The highest sequence that the server has taken from this client; 0 if none.
         package var acknowledged: UInt64
         /// What the server has refused of this client's since what the client knew to be acknowledged; ascending.
-        package var refusals: [Refusal]
+        package var rejections: [Rejection]
         /// The authenticated user; nil for the anonymous one.
         package var userID: String?
         /// The server's schema, whole, with what the client's added.
@@ -72,14 +72,14 @@ extension ServerMessage {
 
         package init(
             session: UInt64, identity: ClientIdentity, outcome: OpenOutcome, version: UInt64,
-            acknowledged: UInt64 = 0, refusals: [Refusal] = [], userID: String? = nil, schema: Schema
+            acknowledged: UInt64 = 0, rejections: [Rejection] = [], userID: String? = nil, schema: Schema
         ) {
             self.session = session
             self.identity = identity
             self.outcome = outcome
             self.version = version
             self.acknowledged = acknowledged
-            self.refusals = refusals
+            self.rejections = rejections
             self.userID = userID
             self.schema = schema
         }
@@ -231,16 +231,16 @@ extension ServerMessage {
 
     package struct Rejected: Hashable, Sendable {
         package var session: UInt64
-        package var refusal: Refusal
+        package var rejection: Rejection
 
-        package init(session: UInt64, refusal: Refusal) {
+        package init(session: UInt64, rejection: Rejection) {
             self.session = session
-            self.refusal = refusal
+            self.rejection = rejection
         }
     }
 
     /// A transaction that the server did not take.
-    package struct Refusal: Hashable, Sendable {
+    package struct Rejection: Hashable, Sendable {
         /// The transaction's sequence. It counts as acknowledged: the client drops it and shows the server's state.
         package var sequence: UInt64
         package var reasons: [Reason]

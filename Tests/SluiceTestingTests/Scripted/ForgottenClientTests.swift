@@ -26,12 +26,12 @@ struct ForgottenClientTests {
         return server
     }
 
-    @Test func whatMayHaveBeenSentIsTakenBackAndReportedAndTheRestIsUploaded() throws {
+    @Test func whatMayHaveBeenSentIsRejectedAndReportedAndTheRestIsUploaded() throws {
         let server = try client()
         var rejections: [WriteRejection] = []
         server.engine.onRejection = { rejections.append($0) }
         server.open(.forgotten)
-        #expect(rejections.map(\.object?.key) == [.int(1)] && rejections.map(\.refusedValues) == [["age": .int(41)]])
+        #expect(rejections.map(\.object?.key) == [.int(1)] && rejections.map(\.rejectedValues) == [["age": .int(41)]])
         #expect(sequences(server.sent()) == [2])
         #expect(try server.age(of: 1) == nil && server.age(of: 2) == .int(51))
         server.bootstrap(1, [ScriptedSession.user(1, age: 40), ScriptedSession.user(2, age: 50)])

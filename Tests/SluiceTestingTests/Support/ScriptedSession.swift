@@ -60,13 +60,13 @@ final class ScriptedSession {
     }
 
     func opened(
-        _ outcome: ServerMessage.OpenOutcome, acknowledged: UInt64 = 0, refusals: [ServerMessage.Refusal] = []
+        _ outcome: ServerMessage.OpenOutcome, acknowledged: UInt64 = 0, rejections: [ServerMessage.Rejection] = []
     ) {
         receive([
             .opened(
                 .init(
                     session: 1, identity: Self.identity, outcome: outcome, version: 3, acknowledged: acknowledged,
-                    refusals: refusals, schema: schema))
+                    rejections: rejections, schema: schema))
         ])
     }
 

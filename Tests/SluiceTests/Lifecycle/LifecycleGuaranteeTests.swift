@@ -80,10 +80,10 @@ import Testing
             let token = alice.onWriteRejected { heard.continuation.yield($0) }
             alice.core.performLater { engine in
                 engine.onRejection?(
-                    WriteRejection(object: nil, reason: .init(.writeRejected, "no"), refusedValues: ["n": .int(1)]))
+                    WriteRejection(object: nil, reason: .init(.writeRejected, "no"), rejectedValues: ["n": .int(1)]))
             }
             for await rejection in heard.stream {
-                #expect(rejection.reason.code == .writeRejected && rejection.refusedValues == ["n": .int(1)])
+                #expect(rejection.reason.code == .writeRejected && rejection.rejectedValues == ["n": .int(1)])
                 break
             }
             token.stop()
@@ -95,7 +95,7 @@ import Testing
             let first = Mutex<[String]>([])
             let second = Mutex<[String]>([])
             func reject(_ reason: String) {
-                center.report(WriteRejection(object: nil, reason: .init(.writeRejected, reason), refusedValues: [:]))
+                center.report(WriteRejection(object: nil, reason: .init(.writeRejected, reason), rejectedValues: [:]))
                 queue.sync {}
             }
             let token = center.add { rejection in first.withLock { $0.append(rejection.reason.message) } }

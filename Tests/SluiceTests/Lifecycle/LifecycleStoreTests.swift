@@ -120,7 +120,7 @@ import Testing
     /// Rejected writes reach every handler, also one that comes late.
     @Suite struct RejectionCenterTests {
         private func rejection(_ number: Int64) -> WriteRejection {
-            WriteRejection(object: nil, reason: .init(.writeRejected, "no"), refusedValues: ["n": .int(number)])
+            WriteRejection(object: nil, reason: .init(.writeRejected, "no"), rejectedValues: ["n": .int(number)])
         }
 
         @Test func theFirstHandlerGetsWhatCameBeforeIt_upToALimit() {
@@ -130,8 +130,8 @@ import Testing
             nonisolated(unsafe) var first: [Value?] = []
             nonisolated(unsafe) var second: [Value?] = []
             let tokens = [
-                center.add { first.append($0.refusedValues["n"]) },
-                center.add { second.append($0.refusedValues["n"]) },
+                center.add { first.append($0.rejectedValues["n"]) },
+                center.add { second.append($0.rejectedValues["n"]) },
             ]
             center.report(rejection(2_000))
             queue.sync {}

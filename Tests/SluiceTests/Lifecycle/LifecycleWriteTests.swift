@@ -99,7 +99,7 @@ import Testing
             #expect(error?.code == .timedOut)
         }
 
-        @Test func syncedReportsTheServersRefusal() async throws {
+        @Test func syncedReportsTheServersRejection() async throws {
             let stranger = try await server.open(lifecycleModels, database: "no.such.name")
             let error = await #expect(throws: SyncError.self) { try await stranger.objects(Vehicle.self).synced() }
             #expect(error?.code != .timedOut)

@@ -45,7 +45,7 @@ import Testing
             let identity = Identity(className: "Vehicle", key: .string("a"))
             let rejection = WriteRejection(
                 object: identity, reason: SyncError(.writeRejected, "not allowed"),
-                refusedValues: ["name": .string("x")])
+                rejectedValues: ["name": .string("x")])
             #expect("\(rejection)" == "rejected write of Vehicle(a): not allowed")
         }
     }

@@ -476,7 +476,7 @@ def read_identity(reader):
     }
 
 
-def read_refusal(reader):
+def read_rejection(reader):
     def read_reason():
         target = reader.optional(lambda: (reader.varint(), read_key(reader)))
         return (target, reader.string(), reader.string())
@@ -495,7 +495,7 @@ def read_message(reader):
     elif code == 0x82:
         message |= {"type": "opened", "identity": read_identity(reader)}
         message |= {"outcome": reader.byte(), "version": reader.varint(), "acknowledged": reader.varint()}
-        message |= {"refusals": reader.array(lambda: read_refusal(reader))}
+        message |= {"rejections": reader.array(lambda: read_rejection(reader))}
         message |= {"user": reader.optional(reader.string), "schema": read_schema(reader)}
     elif code == 0x83:
         message |= {"type": "schema", "schema": read_schema(reader)}
@@ -515,7 +515,7 @@ def read_message(reader):
         message |= {"type": "subscriptionError", "subscription": reader.varint(), "code": reader.string()}
         message |= {"message": reader.string(), "position": reader.optional(reader.varint)}
     elif code == 0x88:
-        message |= {"type": "rejected", "refusal": read_refusal(reader)}
+        message |= {"type": "rejected", "rejection": read_rejection(reader)}
     elif code == 0x89:
         message |= {"type": "error", "code": reader.string(), "message": reader.string()}
         message |= {"action": reader.byte(), "retryAfter": reader.varint()}

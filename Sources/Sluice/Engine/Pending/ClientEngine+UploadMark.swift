@@ -34,17 +34,17 @@ extension ClientEngine {
 
     /// Takes back what the server may have accepted in an earlier session, since it has forgotten this client and could not
     /// tell: applying it twice would be wrong silently. Each write is reported as rejected.
-    func takeBackDoubtful() throws {
+    func rejectUncertainUploads() throws {
         guard case .through(let sequence) = try uploadMark, storage.outboxCount > 0 else { return }
         try transaction(.local) { _ in
             for changeset in try storage.removeFromOutbox(through: sequence) {
                 for operation in changeset.operations {
-                    takenBack.append(rejection(of: operation))
+                    unreportedRejections.append(rejection(of: operation))
                     if try !storage.hasPending(operation.object) { try storage.setBaseImage(nil, of: operation.object) }
                 }
             }
         }
-        reportTakenBack()
+        reportRejections()
     }
 
     private func rejection(of operation: ObjectOperation) -> WriteRejection {
@@ -59,6 +59,6 @@ extension ClientEngine {
                 .writeRejected,
                 "the server has forgotten this store, which was away too long, and so cannot tell whether it accepted "
                     + "this write before; look at what the object is now, and write again what is missing"),
-            refusedValues: values)
+            rejectedValues: values)
     }
 }

@@ -5,12 +5,12 @@ internal import SluiceViews
 internal import SluiceWire
 
 extension ClientEngine {
-    /// Adds to the interest in a query; the first asks the server for it.
-    func addInterest(_ query: Query) throws -> Interest {
+    /// Adds a holder to the subscription to a query. The first makes the subscription and asks the server for it.
+    func addSubscription(_ query: Query) throws -> Subscription {
         try checkOutsideTransaction()
-        if let interest = interests[query: query.hash] {
-            interest.holderCount += 1
-            return interest
+        if let subscription = subscriptions[query: query.hash] {
+            subscription.holderCount += 1
+            return subscription
         }
         var record = storage.subscription(toQuery: query.hash)
         let wasKnown = record != nil
@@ -29,25 +29,25 @@ extension ClientEngine {
             }
         }
         guard let record else { throw StoreError(.storage, "the subscription could not be stored") }
-        let interest = Interest(query: query, schema: schema, record: record)
-        interest.holderCount = 1
-        interest.isRemembered = wasKnown || query.object == nil
-        if case .failed(let error) = session.phase { interest.error = error }
-        interests.add(interest)
-        if session.isActive { send([try subscribeMessage(interest)]) }
-        return interest
+        let subscription = Subscription(query: query, schema: schema, record: record)
+        subscription.holderCount = 1
+        subscription.isRemembered = wasKnown || query.object == nil
+        if case .failed(let error) = session.phase { subscription.error = error }
+        subscriptions.add(subscription)
+        if session.isActive { send([try subscribeMessage(subscription)]) }
+        return subscription
     }
 
-    /// Takes one holder from an interest; with the last, unless it is kept, syncing ends.
+    /// Takes one holder from a subscription. Without holders, unless it is kept, it ends.
     ///
     /// - Parameters:
     ///   - keeping: whether syncing goes on without holders.
     ///   - purging: whether the query's objects leave this store when syncing ends.
-    func releaseInterest(_ interest: Interest, keeping: Bool, purging: Bool) throws {
-        interest.holderCount -= 1
-        if keeping { interest.isKept = true } else if interest.holderCount == 0 { interest.isKept = false }
-        guard interest.holderCount == 0, !interest.isKept else { return }
-        try endInterest(interest, purging: purging)
+    func releaseSubscription(_ subscription: Subscription, keeping: Bool, purging: Bool) throws {
+        subscription.holderCount -= 1
+        if keeping { subscription.isKept = true } else if subscription.holderCount == 0 { subscription.isKept = false }
+        guard subscription.holderCount == 0, !subscription.isKept else { return }
+        try endSubscription(subscription, purging: purging)
     }
 
     /// Ends syncing of a query that was kept without holders; does nothing while somebody observes it.
@@ -55,20 +55,20 @@ extension ClientEngine {
     /// Within a write, it happens after it.
     package func stopSyncing(_ query: Query, purging: Bool) throws {
         try outsideTransaction { engine in
-            guard let interest = engine.interests[query: query.hash] else { return }
-            interest.isKept = false
-            if interest.holderCount == 0 { try engine.endInterest(interest, purging: purging) }
+            guard let subscription = engine.subscriptions[query: query.hash] else { return }
+            subscription.isKept = false
+            if subscription.holderCount == 0 { try engine.endSubscription(subscription, purging: purging) }
         }
     }
 
-    private func endInterest(_ interest: Interest, purging: Bool) throws {
-        interests.remove(interest)
-        if let wireID = interest.wireID {
+    private func endSubscription(_ subscription: Subscription, purging: Bool) throws {
+        subscriptions.remove(subscription)
+        if let wireID = subscription.wireID {
             session.subscribed[wireID] = nil
             if session.isActive { send([.unsubscribe(session: SyncSession.number, subscription: wireID)]) }
         }
         try transaction(.local) { transaction in
-            let id = interest.record.id
+            let id = subscription.record.id
             if purging {
                 for object in try storage.exclusiveMembers(of: id) where try !storage.hasPending(object) {
                     try evict(object, reason: .purged, transaction)
@@ -76,17 +76,17 @@ extension ClientEngine {
                 try storage.removeSubscription(id)
                 return
             }
-            guard interest.isRemembered else { return try storage.removeSubscription(id) }
-            if interest.record.state == .bootstrapping { try storage.discardStaging(id) }
-            interest.record.isDormant = true
+            guard subscription.isRemembered else { return try storage.removeSubscription(id) }
+            if subscription.record.state == .bootstrapping { try storage.discardStaging(id) }
+            subscription.record.isDormant = true
             // The membership stays right as of the version that the store stands at now.
-            if interest.record.state == .complete {
-                interest.record.version = storage.syncState?.version ?? interest.record.version
+            if subscription.record.state == .complete {
+                subscription.record.version = storage.syncState?.version ?? subscription.record.version
             } else {
-                interest.record.state = .pending
+                subscription.record.state = .pending
             }
-            interest.record.updatedAt = now()
-            try storage.updateSubscription(interest.record)
+            subscription.record.updatedAt = now()
+            try storage.updateSubscription(subscription.record)
             try forgetOldestDormant()
         }
         try retireOutboxIfCaughtUp()
@@ -95,7 +95,7 @@ extension ClientEngine {
     /// Drops the records of those that have been dormant longest, beyond the number that is kept. Objects stay.
     private func forgetOldestDormant() throws {
         // Whatever is not observed is dormant.
-        let excess = storage.subscriptionCount - interests.count - options.dormantSubscriptionCountMax
+        let excess = storage.subscriptionCount - subscriptions.count - options.dormantSubscriptionCountMax
         guard excess > 0 else { return }
         let dormant = storage.dormantSubscriptions
         for record in dormant.sorted(by: { ($0.updatedAt, $0.id) < ($1.updatedAt, $1.id) }).prefix(excess) {
@@ -105,38 +105,38 @@ extension ClientEngine {
 
     /// Nobody waits any more for what became of a complete subscription while this client was away.
     func retireOutboxIfCaughtUp() throws {
-        if interests.completeCount == 0 { session.awaitsCatchUp = false }
+        if subscriptions.completeCount == 0 { session.awaitsCatchUp = false }
         try retireOutbox()
     }
 
-    /// The message that starts or resumes an interest's subscription; a bootstrap begins to be staged.
-    func subscribeMessage(_ interest: Interest) throws -> ClientMessage {
+    /// The message that starts or resumes a subscription. When it starts, staging begins for its bootstrap.
+    func subscribeMessage(_ subscription: Subscription) throws -> ClientMessage {
         let wireID = session.nextSubscription
         session.nextSubscription += 1
-        if let former = interest.wireID { session.subscribed[former] = nil }
-        interest.wireID = wireID
-        session.subscribed[wireID] = interest
-        interest.error = nil
+        if let former = subscription.wireID { session.subscribed[former] = nil }
+        subscription.wireID = wireID
+        session.subscribed[wireID] = subscription
+        subscription.error = nil
         // The store may have moved on while the subscription was complete; then all of it stands where the store does.
-        let version = interest.isComplete ? storage.syncState?.version ?? 0 : interest.record.version
+        let version = subscription.isComplete ? storage.syncState?.version ?? 0 : subscription.record.version
         let canResume = version > 0 && session.features.contains(.resume)
-        if canResume, interest.isComplete, interest.record.hasHoles { try demote(interest, to: .pending) }
-        if !canResume, !storage.isStaging(interest.record.id) {
+        if canResume, subscription.isComplete, subscription.record.hasHoles { try demote(subscription, to: .pending) }
+        if !canResume, !storage.isStaging(subscription.record.id) {
             try transaction(.local) { transaction in
-                interest.record.state = .pending
-                interest.record.version = 0
-                try storage.updateSubscription(interest.record)
-                transaction.noteRebuild(interest.record.id)
-                try storage.beginStaging(interest.record.id)
+                subscription.record.state = .pending
+                subscription.record.version = 0
+                try storage.updateSubscription(subscription.record)
+                transaction.noteRebuild(subscription.record.id)
+                try storage.beginStaging(subscription.record.id)
             }
         }
         return .subscribe(
             .init(
-                session: SyncSession.number, subscription: wireID, query: interest.query.canonicalText,
-                resume: canResume ? resume(interest, at: version) : nil))
+                session: SyncSession.number, subscription: wireID, query: subscription.query.canonicalText,
+                resume: canResume ? resume(subscription, at: version) : nil))
     }
 
-    /// Removes every object that no interest holds and that is uploaded.
+    /// Removes every object that no subscription holds, once the server has what was written to it.
     ///
     /// - Returns: how many objects went.
     @discardableResult

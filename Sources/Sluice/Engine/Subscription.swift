@@ -3,8 +3,9 @@ internal import SluiceQuery
 internal import SluiceStorage
 internal import SluiceViews
 
-/// Everybody's interest in one canonical query: counted, and kept in sync while the count is above zero.
-final class Interest {
+/// A store's subscription to one canonical query: everybody who observes or awaits the query holds it, and it stays in
+/// sync while it has holders.
+final class Subscription {
     private(set) var query: Query
     private(set) var evaluator: Evaluator
     /// Which links the query follows.
@@ -13,8 +14,8 @@ final class Interest {
     var record: SubscriptionRecord {
         didSet { if record.state != oldValue.state { onStatusChange?(self, oldValue.state == .complete) } }
     }
-    /// Called when the status may have changed, with whether the interest was complete before.
-    var onStatusChange: ((Interest, _ wasComplete: Bool) -> Void)?
+    /// Called when the status may have changed, with whether the subscription was complete before.
+    var onStatusChange: ((Subscription, _ wasComplete: Bool) -> Void)?
     /// Observers and waiters.
     var holderCount = 0
     /// Whether syncing goes on without holders, until it is stopped explicitly.

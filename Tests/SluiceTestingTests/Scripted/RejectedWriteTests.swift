@@ -6,7 +6,7 @@ import SluiceWire
 import Testing
 
 /// A client's engine against a server that says what the test wants.
-@Suite struct RefusedWriteTests {
+@Suite struct RejectedWriteTests {
     private final class Reports {
         var rejections: [WriteRejection] = []
         var events: [ResultEvent] = []
@@ -28,9 +28,9 @@ import Testing
     }
 
     private func refuse(_ sequence: UInt64) {
-        let reason = ServerMessage.Refusal.Reason(object: object, code: .invalidOperation, message: "too old")
+        let reason = ServerMessage.Rejection.Reason(object: object, code: .invalidOperation, message: "too old")
         server.receive([
-            .rejected(.init(session: 1, refusal: .init(sequence: sequence, reasons: [reason]))),
+            .rejected(.init(session: 1, rejection: .init(sequence: sequence, reasons: [reason]))),
             .commit(
                 .init(
                     CommitHeader(
@@ -41,7 +41,7 @@ import Testing
 
     private var age: Value? { get throws { try storage.row(object)?.values[1] } }
 
-    @Test func aRefusedUpdateIsTakenBackInOneCommitAndReported() throws {
+    @Test func aRejectedUpdateIsRevertedInOneCommitAndReported() throws {
         try engine.write { try $0.update(object, [FieldOperation(1, .set(.int(999)))]) }
         #expect(try age == .int(999))
         refuse(1)
@@ -50,7 +50,7 @@ import Testing
         let rejection = try #require(reports.rejections.first)
         #expect(reports.rejections.count == 1 && rejection.reason.code == .writeRejected)
         #expect(rejection.object == Identity(className: "User", key: .int(1)))
-        #expect(rejection.refusedValues == ["age": .int(999)])
+        #expect(rejection.rejectedValues == ["age": .int(999)])
     }
 
     @Test func aRefusedCreationDisappears() throws {
@@ -83,22 +83,22 @@ import Testing
         }
         acknowledge(1)
         #expect(try server.storage.row(other)?.values[1] == .int(999))
-        let reason = ServerMessage.Refusal.Reason(object: other, code: .invalidOperation, message: "too old")
-        acknowledge(2, [.rejected(.init(session: 1, refusal: .init(sequence: 2, reasons: [reason])))])
+        let reason = ServerMessage.Rejection.Reason(object: other, code: .invalidOperation, message: "too old")
+        acknowledge(2, [.rejected(.init(session: 1, rejection: .init(sequence: 2, reasons: [reason])))])
         #expect(try server.storage.row(other)?.values[1] == .int(5))
         #expect(server.storage.outboxCount == 0)
     }
 
-    @Test func aRefusalThatWasLostWithItsConnectionIsHeardOfInTheNextSession() throws {
+    @Test func aRejectionThatWasLostWithItsConnectionIsHeardOfInTheNextSession() throws {
         try engine.write { try $0.update(object, [FieldOperation(1, .set(.int(999)))]) }
         server.loseConnection()
         server.greet()
-        let reason = ServerMessage.Refusal.Reason(object: object, code: .invalidOperation, message: "too old")
-        server.opened(.resumed, acknowledged: 1, refusals: [.init(sequence: 1, reasons: [reason])])
+        let reason = ServerMessage.Rejection.Reason(object: object, code: .invalidOperation, message: "too old")
+        server.opened(.resumed, acknowledged: 1, rejections: [.init(sequence: 1, reasons: [reason])])
         server.receive([server.complete(1, .resumed)])
         #expect(try age == .int(40))
         #expect(storage.outboxCount == 0)
-        #expect(reports.rejections.map(\.refusedValues) == [["age": .int(999)]])
+        #expect(reports.rejections.map(\.rejectedValues) == [["age": .int(999)]])
     }
 
     private func takeAllEvents() {
@@ -109,7 +109,7 @@ import Testing
         } while reports.events.count > count
     }
 
-    @Test func aRefusalTellsObserversOnce() throws {
+    @Test func aRejectionTellsObserversOnce() throws {
         try engine.write { try $0.update(object, [FieldOperation(1, .set(.int(999)))]) }
         takeAllEvents()
         let count = reports.events.count

@@ -5,7 +5,7 @@ import Testing
 
 #if SLUICE_MACROS
     /// Who is interested in a query, and what becomes of its objects when nobody is (decision 1, rows P5 to P29).
-    @Suite(.timeLimit(.minutes(10))) struct LifecycleInterestTests {
+    @Suite(.timeLimit(.minutes(10))) struct LifecycleSubscriptionTests {
         private let server: TestServer
         private let alice: Store
         private let bob: Store

@@ -1,0 +1,46 @@
+internal import SluiceModel
+internal import SluiceStorage
+
+/// The subscriptions of a store that somebody holds: found by query or by record, with a note of those whose status
+/// changed.
+final class ActiveSubscriptions {
+    private var byQuery: [ObjectID: Subscription] = [:]
+    private var byID: [UInt64: Subscription] = [:]
+    /// How many are complete.
+    private(set) var completeCount = 0
+    private var changed: [UInt64: Subscription] = [:]
+
+    var isEmpty: Bool { byQuery.isEmpty }
+    var count: Int { byQuery.count }
+    var values: some Sequence<Subscription> { byQuery.values }
+
+    /// The subscription to the query with a hash.
+    subscript(query hash: ObjectID) -> Subscription? { byQuery[hash] }
+
+    /// The subscription with a record's id.
+    subscript(id id: UInt64) -> Subscription? { byID[id] }
+
+    func add(_ subscription: Subscription) {
+        byQuery[subscription.query.hash] = subscription
+        byID[subscription.record.id] = subscription
+        if subscription.isComplete { completeCount += 1 }
+        subscription.onStatusChange = { [unowned self] subscription, wasComplete in
+            completeCount += (subscription.isComplete ? 1 : 0) - (wasComplete ? 1 : 0)
+            changed[subscription.record.id] = subscription
+        }
+    }
+
+    func remove(_ subscription: Subscription) {
+        byQuery[subscription.query.hash] = nil
+        byID[subscription.record.id] = nil
+        changed[subscription.record.id] = nil
+        if subscription.isComplete { completeCount -= 1 }
+        subscription.onStatusChange = nil
+    }
+
+    /// The subscriptions whose status may have changed since the last call, by ascending id.
+    func takeChanged() -> [Subscription] {
+        defer { changed = [:] }
+        return changed.values.sorted { $0.record.id < $1.record.id }
+    }
+}

@@ -1,0 +1,28 @@
+internal import SluiceModel
+
+extension RemovalReason {
+    /// The byte that stands for the reason in a departure. A server does not purge, so ``purged`` has none of its own.
+    var code: UInt8 {
+        switch self {
+        case .unknown, .purged: 0
+        case .deleted: 1
+        case .filter: 2
+        case .window: 3
+        case .permission: 4
+        case .expired: 5
+        }
+    }
+
+    /// The reason that a byte stands for; ``unknown`` for one that this version does not know.
+    init(code: UInt8) {
+        self =
+            switch code {
+            case 1: .deleted
+            case 2: .filter
+            case 3: .window
+            case 4: .permission
+            case 5: .expired
+            default: .unknown
+            }
+    }
+}
