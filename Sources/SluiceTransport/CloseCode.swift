@@ -13,8 +13,8 @@ package struct CloseCode: RawRepresentable, Hashable, Sendable, CustomStringConv
     package static let internalError = CloseCode(rawValue: 1011)
     package static let tryAgainLater = CloseCode(rawValue: 1013)
 
-    /// Whether the code may stand in a close frame: assigned by the registry, or in the ranges for libraries
-    /// (3000–3999) and applications (4000–4999).
+    /// Whether a close frame may have this code: assigned by the registry, or in the ranges for libraries (3000–3999)
+    /// and applications (4000–4999).
     package var isAllowedOnWire: Bool {
         switch rawValue {
         case 1000...1003, 1007...1014, 3000...4999: true

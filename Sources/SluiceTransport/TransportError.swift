@@ -72,7 +72,7 @@ extension TransportError.Code {
     package static let addressInUse = Self(rawValue: "address-in-use")
     /// This machine does not have the address to listen at.
     package static let addressUnavailable = Self(rawValue: "address-unavailable")
-    /// The operating system forbids it to this user.
+    /// The operating system does not permit the operation to this user.
     package static let permissionDenied = Self(rawValue: "permission-denied")
     /// Out of file descriptors, memory or connections.
     package static let resourcesExhausted = Self(rawValue: "resources-exhausted")

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Bytes collected one piece after another in memory that grows by doubling, never beyond a limit known beforehand.
+/// Collects the pieces of a payload in memory that grows by doubling, never beyond a limit that the caller knows.
 struct GrowingBuffer: ~Copyable {
     private var storage: UnsafeMutableRawPointer?
     private var capacity = 0
@@ -14,9 +14,9 @@ struct GrowingBuffer: ~Copyable {
 
     deinit { free(storage) }
 
-    /// Makes room for `additional` bytes and returns it.
+    /// Returns memory behind the content, for at least `additional` bytes.
     ///
-    /// - Parameter limit: the length the whole can reach; memory is never reserved beyond it.
+    /// - Parameter limit: the greatest length that the content can reach; no memory is reserved beyond it.
     mutating func room(for additional: Int, limit: Int) -> UnsafeMutableRawBufferPointer {
         let needed = count + additional
         if needed > capacity {
@@ -28,7 +28,7 @@ struct GrowingBuffer: ~Copyable {
         return UnsafeMutableRawBufferPointer(start: storage.map { $0 + count }, count: capacity - count)
     }
 
-    /// Counts bytes written into ``room(for:limit:)`` as content.
+    /// Adds the first `written` bytes of ``room(for:limit:)`` to the content.
     mutating func didWrite(_ written: Int) { count += written }
 
     mutating func append(_ piece: UnsafeRawBufferPointer, limit: Int) {
@@ -37,7 +37,7 @@ struct GrowingBuffer: ~Copyable {
         count += piece.count
     }
 
-    /// Empties it and gives the memory back.
+    /// Removes the content and frees the memory.
     mutating func release() {
         free(storage)
         storage = nil

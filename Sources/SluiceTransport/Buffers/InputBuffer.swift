@@ -1,9 +1,10 @@
-/// Keeps the bytes that have come and are not decoded yet, in the order in which they came.
+/// Holds received bytes until they are decoded, in the order in which they were received.
 ///
-/// Bytes are lent while they are decoded and copied only when some must wait: an idle connection holds no memory.
-/// ``lend(_:)`` puts bytes behind those that wait, and a decoder takes from the front, so nothing can overtake.
+/// The decoder reads bytes where they were received (``lend(_:)``), and only what it leaves is copied (``endLoan()``):
+/// an idle connection holds no memory. New bytes go behind those that wait, and the decoder takes bytes from the front,
+/// so no byte can overtake another.
 struct InputBuffer: ~Copyable {
-    /// What is not decoded yet. A decoder removes bytes from the front.
+    /// The bytes that are not decoded yet. A decoder removes bytes from the front.
     var unread = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     /// The memory of the bytes that were copied.
     private var kept: UnsafeMutableRawBufferPointer?
@@ -24,7 +25,7 @@ struct InputBuffer: ~Copyable {
         copy(bytes)
     }
 
-    /// Copies what is left of lent bytes, whose memory serves others from now on.
+    /// Copies the lent bytes that are left, because their memory will be used for other input.
     mutating func endLoan() {
         if unread.isEmpty { return removeAll() }
         if let kept, let start = unread.baseAddress, let first = kept.baseAddress, start >= first,
@@ -42,7 +43,7 @@ struct InputBuffer: ~Copyable {
         kept = nil
     }
 
-    /// Moves what is unread, and more bytes behind it, to memory of its own.
+    /// Copies the unread bytes, and more bytes behind them, to memory of their own.
     private mutating func copy(_ more: UnsafeMutableRawBufferPointer) {
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: unread.count + more.count, alignment: 8)
         memory.copyMemory(from: UnsafeRawBufferPointer(unread))

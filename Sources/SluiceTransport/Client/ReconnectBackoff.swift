@@ -1,5 +1,7 @@
-/// How long to wait before each new attempt to connect: doubling from one second to five minutes, each up to a
-/// quarter shorter by chance, so that clients of a restarted server do not come back all at once.
+/// Computes how long a client waits before each new attempt to connect.
+///
+/// The wait doubles from one second to five minutes. A random part of it, up to a quarter, is left out, so that the
+/// clients of a restarted server do not all come back at once.
 package struct ReconnectBackoff: Sendable {
     private let initial: Duration
     private let factor: Double
@@ -11,7 +13,7 @@ package struct ReconnectBackoff: Sendable {
     ///   - initial: the first wait.
     ///   - factor: how much longer each wait is than the one before, at least 1.
     ///   - maximum: the longest wait.
-    ///   - jitter: the largest part of a wait left out by chance, 0 ... 1.
+    ///   - jitter: the largest fraction of a wait that may be left out at random, 0 ... 1.
     package init(
         initial: Duration = .seconds(1), factor: Double = 2, maximum: Duration = .seconds(300), jitter: Double = 0.25
     ) {
@@ -29,6 +31,7 @@ package struct ReconnectBackoff: Sendable {
         return base * (1 - jitter * Double.random(in: 0...1, using: &generator))
     }
 
-    /// A connection was made, or the failure is of another kind than before: begin again with the shortest wait.
+    /// Starts again with the shortest wait. Call it when a connection was made, or when the failure is of another kind
+    /// than the one before.
     package mutating func reset() { next = initial }
 }

@@ -4,7 +4,7 @@ package struct WebSocketClientOptions: Hashable, Sendable {
     package var connection = WebSocketOptions()
     /// Which certificates are accepted; only used with `wss://`.
     package var trust = TLSTrust.systemAuthorities
-    /// More header fields for the upgrade request.
+    /// Header fields that are added to the upgrade request.
     package var headers = HTTPHeaders()
     /// The network interface to go through, `eth0` for instance; nil leaves it to the system.
     package var networkInterface: String?
@@ -48,7 +48,7 @@ package enum WebSocketClient {
 }
 
 extension WebSocketConnection {
-    /// Connects to one of the addresses found.
+    /// Connects to one of the addresses that the name resolved to.
     fileprivate func connect(_ answer: Result<[SocketAddress], TransportError>, interface: String?) {
         guard isConnecting else { return }
         switch answer {

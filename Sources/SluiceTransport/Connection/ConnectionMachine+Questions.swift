@@ -19,6 +19,7 @@ extension ConnectionMachine {
         }
     }
 
+    /// The time limit of the current state.
     var limit: Limit? {
         switch state {
         case .connecting, .securing, .upgrading: .opening

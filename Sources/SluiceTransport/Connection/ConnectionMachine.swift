@@ -1,34 +1,35 @@
-/// Decides what a WebSocket connection does with the bytes that come, the owner's orders and the end of input. It makes
-/// no system calls: whoever drives it reads, writes and carries out its actions.
+/// Decides what a WebSocket connection does when bytes arrive, when its owner gives an order and when the input ends.
+/// It makes no system calls: its driver (``WebSocketConnection``) reads, writes and carries out the actions.
 ///
 /// Life: `connecting → securing → upgrading → open ⇄ paused → closing → finishing → ended`. A connection that does not
 /// open, or whose peer breaks a rule, goes through `draining → lingering` instead of the closing handshake.
 ///
-/// Bytes reach the decoder in the order in which they came, whatever is paused when: they enter ``input`` at the end
-/// (``didRead(_:)``), ``next(isPaused:)`` decodes from its front, and no room to read into is given (``room(_:)``) while
-/// any are left.
+/// Bytes reach the decoder in the order in which they were received, whenever the owner pauses: ``didRead(_:)`` appends
+/// them to ``input``, ``next(isPaused:)`` decodes from its front, and ``room(_:)`` gives no room to read into while any
+/// are left.
 struct ConnectionMachine: ~Copyable {
     enum State {
-        /// A client looks up its server and connects to it.
+        /// The socket is not connected: a client looks its server up and connects to it, or a server has not begun to
+        /// serve the connection.
         case connecting
-        /// TLS is negotiated; what comes belongs to OpenSSL.
+        /// TLS is being negotiated; OpenSSL reads the socket.
         case securing
-        /// The HTTP request or answer is not complete.
+        /// The HTTP request (on a server) or response (on a client) is not complete.
         case upgrading(Handshake)
-        /// Messages are delivered as they come.
+        /// Messages are delivered as they arrive.
         case open
         /// Open, but the owner has paused receiving: nothing is read and nothing is decoded.
         case paused
-        /// This side has sent a close frame and awaits the peer's; messages that still come are dropped. The owner will
-        /// be told of the error.
+        /// This side has sent a close frame and waits for the peer's; messages that still arrive are dropped. The error
+        /// is the one to tell the owner at the end.
         case closing(TransportError?)
-        /// Both sides have sent a close frame. A server ends the connection once its own has left; a client waits for
-        /// that. What comes is dropped.
+        /// Both sides have sent a close frame. A server ends the connection once its own frame is written; a client
+        /// waits until the server does. Input is dropped.
         case finishing(TransportError?)
-        /// What is queued leaves, then writing ends. What comes is dropped.
+        /// The queue is still being written; after that, this side ends writing. Input is dropped.
         case draining(TransportError?)
-        /// Writing has ended. What comes is dropped until the peer ends too, so that it sees the last words rather than
-        /// a reset.
+        /// This side has ended writing. Input is dropped until the peer ends too, so that the peer reads what was sent
+        /// last rather than a reset.
         case lingering(TransportError?)
         /// The connection is over.
         case ended
@@ -43,9 +44,9 @@ struct ConnectionMachine: ~Copyable {
     enum Action {
         /// Ask the owner of the server; answer with ``accept()`` or ``refuse(_:)``.
         case decide(HTTPRequest, subprotocol: String?)
-        /// Send the page that the owner of the server has for this request; the machine drains already.
+        /// Send the page that the owner of the server has for this request; the machine is draining already.
         case sendPage(HTTPRequest)
-        /// Send this; the machine drains already.
+        /// Send this response; the machine is draining already.
         case send(HTTPResponse)
         /// Tell the owner that the connection is open.
         case opened
@@ -63,7 +64,7 @@ struct ConnectionMachine: ~Copyable {
         case end(TransportError?)
     }
 
-    /// What has its time limit now.
+    /// A part of the connection's life that may take only a limited time.
     enum Limit {
         case opening
         case closing
@@ -96,7 +97,7 @@ struct ConnectionMachine: ~Copyable {
 extension ConnectionMachine {
     /// The memory to read the next bytes into; nil when nothing may be read.
     ///
-    /// - Parameter scratch: used unless the bytes can go directly to where a large message is put together.
+    /// - Parameter scratch: used unless the bytes can go directly to where a large message is assembled.
     mutating func room(_ scratch: UnsafeMutableRawBufferPointer) -> UnsafeMutableRawBufferPointer? {
         guard wantsBytes else { return nil }
         if case .open = state, decoder.wantsDirectRead {
@@ -115,7 +116,7 @@ extension ConnectionMachine {
         }
     }
 
-    /// Bytes were read into ``room(_:)``. They are lent until ``endLoan()``.
+    /// Accepts bytes that were read into ``room(_:)``. They are lent until ``endLoan()``.
     mutating func didRead(_ count: Int) {
         switch target {
         case .scratch(let scratch): input.lend(UnsafeMutableRawBufferPointer(rebasing: scratch[..<count]))
@@ -125,7 +126,7 @@ extension ConnectionMachine {
         target = nil
     }
 
-    /// Decodes on until there is something to do; nil when the input is used up or paused.
+    /// Decodes until there is an action to carry out; nil when the input is used up or receiving is paused.
     ///
     /// - Parameter isPaused: whether the owner has paused receiving.
     mutating func next(isPaused: Bool) -> Action? {
@@ -152,7 +153,7 @@ extension ConnectionMachine {
         }
     }
 
-    /// Keeps what is left of the bytes lent by ``didRead(_:)``.
+    /// Copies what is left of the bytes lent by ``didRead(_:)``.
     mutating func endLoan() { input.endLoan() }
 
     private mutating func decode() -> Result<FrameDecoder.Event, TransportError>? {
@@ -185,10 +186,10 @@ extension ConnectionMachine {
 // MARK: - Opening
 
 extension ConnectionMachine {
-    /// There is a connected socket, on which TLS is negotiated first.
+    /// The socket is connected, and TLS is negotiated next.
     mutating func beginTLS() { state = .securing }
 
-    /// The HTTP request or answer comes next.
+    /// The HTTP request or response is exchanged next.
     mutating func beginUpgrade(_ handshake: Handshake) { state = .upgrading(handshake) }
 
     private mutating func upgrade(_ handshake: Handshake) -> Action? {
@@ -231,9 +232,9 @@ extension ConnectionMachine {
         return .opened
     }
 
-    /// Answers an opening with a refusal.
+    /// Answers an upgrade with a refusal.
     ///
-    /// - Parameter error: what the owner of the server is told; nil when it refused itself.
+    /// - Parameter error: the reason to tell the owner of the server; nil when the owner itself refused.
     mutating func refuse(_ response: HTTPResponse, _ error: TransportError?) -> Action {
         state = .draining(error)
         return .send(response)
@@ -243,7 +244,7 @@ extension ConnectionMachine {
 // MARK: - Closing
 
 extension ConnectionMachine {
-    /// The owner closes.
+    /// The owner closes the connection.
     mutating func close(_ code: CloseCode, reason: String) -> Action? {
         switch state {
         case .connecting, .securing, .upgrading: return end(nil)
@@ -254,7 +255,7 @@ extension ConnectionMachine {
         }
     }
 
-    /// Everything that was queued has left.
+    /// The send queue has been written completely.
     mutating func didFlush() -> Action? {
         switch state {
         case .finishing(let error) where side == .server:
@@ -280,9 +281,9 @@ extension ConnectionMachine {
     /// Reading or writing failed.
     mutating func fail(_ error: TransportError) -> Action? { end(closeError ?? error) }
 
-    /// The time for what ``limit`` names is over.
+    /// The time limit of the current state (``limit``) has passed.
     ///
-    /// - Parameter time: how long it had.
+    /// - Parameter time: the length of the limit, for the message.
     mutating func timeOut(after time: Duration) -> Action? {
         switch state {
         case .draining(let error), .lingering(let error): return end(error)

@@ -10,7 +10,7 @@ enum ConnectionRole {
         }
     }
 
-    /// The rules of TLS; nil for a connection without it.
+    /// The certificates and rules of TLS; nil for a connection without TLS.
     var tls: TLSContext? {
         switch self {
         case .server(let acceptor): acceptor.tls
@@ -28,7 +28,7 @@ enum ConnectionRole {
 
     /// The handshake that opens the connection.
     ///
-    /// - Parameter subprotocols: those spoken here, the best first.
+    /// - Parameter subprotocols: the supported ones, in order of preference.
     func handshake(_ subprotocols: [String]) -> ConnectionMachine.Handshake {
         switch self {
         case .server: .server(ServerHandshake(subprotocols: subprotocols))
@@ -37,7 +37,7 @@ enum ConnectionRole {
     }
 }
 
-/// Answers the openings of a server's connections. Called on event loops.
+/// Decides about a server's connections. Called on event loops, except where noted.
 protocol ConnectionAcceptor: Sendable {
     var tls: TLSContext? { get }
 
@@ -47,20 +47,20 @@ protocol ConnectionAcceptor: Sendable {
     /// Answers a plain `GET` or `HEAD`; nil means 404.
     func page(for request: HTTPRequest) -> HTTPResponse?
 
-    /// The peer of a connection is known. From any thread.
+    /// The owner knows who the peer of a connection is. Called on any thread.
     func admit(_ connection: WebSocketConnection)
 
     /// Forgets a connection that has ended.
     ///
-    /// - Parameter error: why it never opened; nil if it did.
+    /// - Parameter error: why the connection never opened; nil if it did, or if the owner refused it.
     func remove(_ connection: WebSocketConnection, refusedBecause error: TransportError?)
 }
 
 /// What to do with a client that asks for a connection.
 package enum UpgradeDecision: Sendable {
-    /// Open it; the delegate is kept until it has been told that the connection is over.
+    /// Open the connection; it retains the delegate until it has reported its end.
     case accept(any MessageConnectionDelegate)
-    /// Refuse it with an HTTP status and a text in plain words.
+    /// Refuse the connection with an HTTP status and a text for people.
     case reject(status: Int, text: String)
 }
 

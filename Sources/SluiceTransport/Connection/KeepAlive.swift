@@ -5,7 +5,7 @@ package struct KeepAlive: Sendable {
     package enum Action: Equatable, Sendable {
         case wait
         case ping
-        /// The peer is dead: it neither sent nor took anything for too long.
+        /// Treat the peer as dead: for too long it has neither sent nor accepted anything.
         case giveUp
     }
 
@@ -17,9 +17,10 @@ package struct KeepAlive: Sendable {
     private var pingWritten: Int64?
 
     /// - Parameters:
-    ///   - interval: how long a peer may be quiet before it is pinged.
-    ///   - timeout: how long after a ping has left a peer may stay quiet.
-    ///   - jitter: 0 ..< 1; how much of the first interval to leave out, so that many connections do not ping together.
+    ///   - interval: how long a peer may send nothing before it is pinged.
+    ///   - timeout: how long a peer may send nothing after a ping was written.
+    ///   - jitter: 0 ..< 1; the fraction of the first interval to leave out, so that many connections do not ping
+    ///     together.
     package init(interval: Duration, timeout: Duration, now: Int64, jitter: Double) {
         self.interval = interval.nanoseconds
         self.timeout = timeout.nanoseconds
@@ -27,15 +28,15 @@ package struct KeepAlive: Sendable {
         lastWritten = now
     }
 
-    /// Anything came from the peer.
+    /// Something was received from the peer.
     package mutating func didReceive(now: Int64) {
         lastReceived = now
         pingWritten = nil
     }
 
-    /// The kernel took bytes.
+    /// The kernel accepted bytes.
     ///
-    /// - Parameter isQueueEmpty: whether a ping queued before has left too.
+    /// - Parameter isQueueEmpty: whether the send queue is empty, so that a ping queued before has been written too.
     package mutating func didWrite(now: Int64, isQueueEmpty: Bool) {
         lastWritten = now
         if isQueueEmpty, isPingQueued {
@@ -67,7 +68,8 @@ package struct KeepAlive: Sendable {
 }
 
 extension Duration {
-    /// Whole nanoseconds, at most 292 years.
+    /// The duration in whole nanoseconds. One of more than 292 years, which does not fit, becomes 146 years, so that a
+    /// time can be added to it.
     var nanoseconds: Int64 {
         let parts = components
         let (product, overflow) = parts.seconds.multipliedReportingOverflow(by: 1_000_000_000)

@@ -19,10 +19,10 @@ final class KeepAliveTimer {
         if let timer { loop.cancel(timer) }
     }
 
-    /// Anything came from the peer.
+    /// Something was received from the peer.
     func didReceive() { machine.didReceive(now: MonotonicClock.now) }
 
-    /// The kernel took bytes.
+    /// The kernel accepted bytes.
     func didWrite(isQueueEmpty: Bool) { machine.didWrite(now: MonotonicClock.now, isQueueEmpty: isQueueEmpty) }
 
     /// What to do now.

@@ -1,6 +1,6 @@
 /// A connection that transports whole binary messages in order, both ways.
 ///
-/// Every member may be used from any thread. Calls return at once; what they cause reaches the delegate later.
+/// Every member may be used on any thread. Calls return at once; their effects reach the delegate later.
 package protocol MessageConnection: AnyObject, Sendable {
     /// Unique in this process.
     var id: ConnectionID { get }
@@ -8,19 +8,20 @@ package protocol MessageConnection: AnyObject, Sendable {
     /// The other side's address, for logs.
     var peerDescription: String { get }
 
-    /// Bytes accepted by ``send(_:)`` that the operating system has not yet taken.
+    /// How many bytes that ``send(_:)`` accepted the operating system has not accepted yet.
     var queuedBytes: Int { get }
 
-    /// Sends a message after those sent before. After ``close(code:reason:)`` or ``abort()`` it does nothing.
+    /// Sends a message after those sent before. Does nothing after ``close(code:reason:)`` or ``abort()``.
     ///
-    /// The queue has no limit of its own: an owner looks at ``queuedBytes`` and closes, waits, or drops.
+    /// The queue has no limit of its own: the owner watches ``queuedBytes`` and closes, waits, or drops messages.
     func send(_ message: SharedBuffer)
 
-    /// The owner of a server knows who the peer is: the connection no longer counts among those that have little time
-    /// and few places (``WebSocketServerOptions/awaitsAdmission``). Calling it again does nothing.
+    /// Says that the owner of a server knows who the peer is. The connection is then no longer pending
+    /// (``WebSocketServerOptions/awaitsAdmission``), so the limits on time and number of pending connections no longer
+    /// apply to it. A second call does nothing.
     func admit()
 
-    /// Sends what is queued, then closes with a closing handshake. No message is received any more.
+    /// Sends what is queued, then closes with a closing handshake. No more messages are received.
     ///
     /// - Parameter reason: at most 123 bytes of UTF-8; the rest is cut off.
     func close(code: CloseCode, reason: String)
@@ -28,7 +29,8 @@ package protocol MessageConnection: AnyObject, Sendable {
     /// Closes at once and forgets what is queued.
     func abort()
 
-    /// Stops receiving until ``resumeReceiving()``, so that the peer feels back pressure. A few messages may still come.
+    /// Stops receiving until ``resumeReceiving()``, so that the peer feels back pressure. A few messages may still
+    /// arrive.
     func pauseReceiving()
 
     /// Receives again.

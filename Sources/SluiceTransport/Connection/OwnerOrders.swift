@@ -2,7 +2,7 @@ import Synchronization
 
 /// Collects what the owner of a connection asks for, on any thread, until the event loop carries it out.
 struct OwnerOrders: ~Copyable {
-    /// What the loop takes at one time.
+    /// The orders that the loop carries out together.
     struct Batch {
         var messages: [SharedBuffer] = []
         var close: (code: CloseCode, reason: String)?
@@ -24,17 +24,17 @@ struct OwnerOrders: ~Copyable {
 
     init(lowWaterByteCount: Int) { self.lowWaterByteCount = lowWaterByteCount }
 
-    /// The bytes that wait to be written.
+    /// How many bytes wait to be written.
     var queuedBytes: Int { queued.load(ordering: .relaxed) }
 
     /// Whether the owner has paused receiving.
     var isPaused: Bool { paused.load(ordering: .acquiring) }
 
-    /// Whether the owner has closed or aborted, and so hears of no message any more.
+    /// Whether the owner has closed or aborted the connection; it then receives no more messages.
     var isEndedByOwner: Bool { endedByOwner.load(ordering: .relaxed) }
 }
 
-// MARK: - From the owner. Each returns whether the loop must be asked to carry it out.
+// MARK: - From the owner. Each call returns whether the loop must be asked to carry the order out.
 
 extension OwnerOrders {
     /// - Parameter byteCount: the length of the message on the wire.
@@ -82,9 +82,10 @@ extension OwnerOrders {
 // MARK: - On the loop
 
 extension OwnerOrders {
-    /// Takes what was ordered since the last time.
+    /// Takes the messages sent since the last call. An order to close or abort stays in every later batch; carrying it
+    /// out again does nothing.
     ///
-    /// - Parameter takesMessages: false while the connection is opening; messages then stay here.
+    /// - Parameter takesMessages: false while the connection is opening; messages then stay for a later batch.
     func takeBatch(takesMessages: Bool) -> Batch {
         state.withLock { state in
             state.isFlushScheduled = false
@@ -94,10 +95,10 @@ extension OwnerOrders {
         }
     }
 
-    /// Counts bytes that the loop itself queued.
+    /// Counts bytes that the loop itself has queued.
     func didQueue(_ byteCount: Int) { queued.add(byteCount, ordering: .relaxed) }
 
-    /// Counts bytes that were written.
+    /// Counts bytes that have been written.
     ///
     /// - Returns: whether the queue has fallen to the low-water mark.
     func didWrite(_ byteCount: Int) -> Bool {

@@ -1,16 +1,16 @@
 import Glibc
 
-/// Reads and writes one connected socket, through TLS or not, and knows what the socket is waited for.
+/// Reads and writes one connected socket, with or without TLS, and has epoll watch it for what is needed next.
 struct SocketChannel: ~Copyable {
     private let descriptor: Int32
     private let loop: EventLoop
     private var tls: TLSSession?
     /// What epoll watches the socket for.
     private var interest: Readiness
-    /// The kernel accepts no more bytes until epoll reports the socket as writable.
+    /// Whether the kernel accepts no more bytes until epoll reports the socket as writable.
     private(set) var isWriteBlocked = false
 
-    /// Takes the descriptor over. TLS, if any, is yet to be negotiated.
+    /// Takes ownership of the descriptor, unless it throws. TLS, if any, is not negotiated yet.
     init(
         _ descriptor: Int32, tls: TLSSession?, loop: EventLoop, handler: PollHandler
     ) throws(TransportError) {
@@ -24,12 +24,12 @@ struct SocketChannel: ~Copyable {
     /// Closes the socket.
     consuming func close() {
         loop.deregister(descriptor)
-        // Frees the session while its descriptor is still its own.
+        // The session uses the descriptor, so it is freed first.
         tls = nil
         Glibc.close(descriptor)
     }
 
-    /// Goes on with negotiating TLS.
+    /// Continues the TLS handshake.
     mutating func handshake() -> TLSSession.HandshakeResult {
         guard let tls else { return .done }
         let result = tls.handshake()
@@ -41,20 +41,20 @@ struct SocketChannel: ~Copyable {
         return result
     }
 
-    /// Goes on without TLS, to tell a peer that does not speak it.
+    /// Continues without TLS, so that a peer that does not speak TLS can be told so.
     mutating func dropTLS() { tls = nil }
 
     func read(into room: UnsafeMutableRawBufferPointer) -> Socket.ReadResult {
         tls?.read(into: room) ?? Socket.read(descriptor, into: room)
     }
 
-    /// Whether a read of less than was asked for says that nothing is left.
+    /// Whether a read that returns fewer bytes than there is room for means that the socket is empty.
     var shortReadMeansEmpty: Bool { tls == nil }
 
-    /// Whether OpenSSL holds bytes that epoll knows nothing of.
+    /// Whether OpenSSL holds bytes that epoll does not report.
     var hasHiddenInput: Bool { tls?.hasPendingInput ?? false }
 
-    /// Writes from the head of the queue until it is empty or the kernel takes no more.
+    /// Writes from the head of the queue until it is empty or the kernel accepts no more.
     ///
     /// - Returns: how many bytes were written.
     mutating func write(_ queue: inout SendQueue) throws(TransportError) -> Int {
@@ -75,10 +75,10 @@ struct SocketChannel: ~Copyable {
         return written
     }
 
-    /// Whether a blocked write goes on once the socket can be read.
+    /// Whether a blocked write can continue once the socket is readable.
     var writeWantsRead: Bool { tls?.writeWantsRead ?? false }
 
-    /// Whether a blocked read goes on once the socket can be written.
+    /// Whether a blocked read can continue once the socket is writable.
     var readWantsWrite: Bool { tls?.readWantsWrite ?? false }
 
     /// Tells the peer that no more will be written.
@@ -87,9 +87,9 @@ struct SocketChannel: ~Copyable {
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    /// Has epoll watch for what matters now.
+    /// Has epoll watch the socket for what is needed now.
     ///
-    /// - Parameter reads: whether bytes are wanted.
+    /// - Parameter reads: whether the connection wants bytes.
     mutating func watch(reads: Bool) {
         var wanted: Readiness = reads || writeWantsRead ? .read : []
         if isWriteBlocked || readWantsWrite { wanted.insert(.write) }
@@ -102,7 +102,7 @@ struct SocketChannel: ~Copyable {
         loop.change(descriptor, wanted)
     }
 
-    /// Why the socket failed while nothing was read from it.
+    /// The error of a socket that failed while nothing was read from it.
     func takeError(peer: String) -> TransportError {
         let number = Socket.takeError(descriptor)
         return .system(number == 0 ? ECONNRESET : number, "receive from \(peer)")

@@ -1,5 +1,6 @@
 extension WebSocketConnection {
-    /// Carries out an action of the machine. What it queues is written later.
+    /// Carries out an action of the machine. Bytes that the action queues are written later, by
+    /// ``write(isUnblocked:)``.
     func perform(_ action: ConnectionMachine.Action?) {
         switch action {
         case nil: return
@@ -24,7 +25,7 @@ extension WebSocketConnection {
         updateDeadline()
     }
 
-    /// Ends the connection of a peer that has not shown who it is, and says why.
+    /// Ends the connection of a peer that has not logged in, and tells the peer why.
     func dismiss(_ reason: String) {
         let error = TransportError(.resourcesExhausted, reason)
         switch machine.state {
@@ -61,12 +62,12 @@ extension WebSocketConnection {
     private func didOpen() {
         keepAlive = KeepAliveTimer(options, loop: loop) { [weak self] in self?.keepAliveIsDue() }
         delegate?.connectionDidOpen(self)
-        // Messages sent while opening wait among the orders.
+        // Messages sent during the opening wait among the orders.
         loop.scheduleFlush(self)
     }
 
     private func keepAliveIsDue() {
-        // What a paused connection does not read says nothing about its peer.
+        // While nothing is read, silence says nothing about the peer.
         if machine.isPaused { keepAlive?.didReceive() }
         switch keepAlive?.tick() {
         case .wait, nil: break
@@ -103,10 +104,10 @@ extension WebSocketConnection {
 // MARK: - Time limits
 
 extension WebSocketConnection {
-    /// How long the end of a refused connection is awaited.
+    /// How long a refused connection waits for its peer to end.
     private static let lingerTime = Duration.seconds(2)
 
-    /// Starts or stops the timer of what the machine limits now.
+    /// Starts or stops the timer, so that it is the one of the machine's current limit.
     func updateDeadline() {
         let limit = machine.limit
         guard limit != deadline?.limit else { return }
@@ -125,7 +126,7 @@ extension WebSocketConnection {
         return loop.schedule(after: time) { [weak self] in
             guard let self else { return }
             deadline = nil
-            // A long queue before the close frame may take its time as long as it moves.
+            // A long queue before the close frame may take longer, as long as parts of it are written.
             if limit == .closing, writtenByteCount != written, !sendQueue.isEmpty { return updateDeadline() }
             perform(machine.timeOut(after: time))
         }

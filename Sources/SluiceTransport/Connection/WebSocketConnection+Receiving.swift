@@ -1,11 +1,11 @@
 extension WebSocketConnection {
-    /// Whether a client still looks for its server.
+    /// Whether the socket is not connected yet.
     var isConnecting: Bool { if case .connecting = machine.state { true } else { false } }
 
-    /// Begins to limit the time of opening.
+    /// Starts the time limit for opening.
     func begin() { updateDeadline() }
 
-    /// Takes over a connected socket.
+    /// Starts to serve a connected socket, and closes it at the end.
     func start(_ socket: Int32) {
         guard !machine.isEnded else {
             Socket.close(socket)
@@ -28,7 +28,7 @@ extension WebSocketConnection {
         negotiateTLS()
     }
 
-    /// The socket is ready for something.
+    /// Serves the socket, which epoll has reported as ready.
     func serve(_ readiness: Readiness) {
         guard !machine.isEnded else { return }
         if case .securing = machine.state { return negotiateTLS() }
@@ -66,11 +66,12 @@ extension WebSocketConnection {
             enqueue(SharedBuffer(opening.request))
             write()
         }
-        // TLS may have read more together with the end of its handshake.
+        // OpenSSL may have read application data together with the end of the handshake.
         receive()
     }
 
-    /// Decodes what waits, then reads what there is, up to a share that leaves other connections their turn.
+    /// Decodes the bytes that wait, then reads more, a limited number of times so that other connections get their
+    /// turn.
     func receive() {
         decode()
         var turns = 16
@@ -90,12 +91,13 @@ extension WebSocketConnection {
                 return fail(error)
             }
         }
-        // Epoll does not wake for what OpenSSL has read already.
+        // Epoll does not report bytes that OpenSSL has read already.
         if machine.wantsBytes, channel?.hasHiddenInput == true { loop.scheduleFlush(self) }
         write()
     }
 
-    /// Carries out what the bytes that wait ask for. Nothing is written meanwhile: what they lie in is scratch memory.
+    /// Decodes the bytes that wait and carries out the actions that result. Nothing is written meanwhile, because
+    /// writing through TLS uses the scratch memory that the bytes may lie in.
     private func decode() {
         while let action = machine.next(isPaused: orders.isPaused) { perform(action) }
         machine.endLoan()

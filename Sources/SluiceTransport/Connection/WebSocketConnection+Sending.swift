@@ -1,5 +1,5 @@
 extension WebSocketConnection {
-    /// Carries out what the owner asked for since the last turn.
+    /// Carries out the owner's orders since the last turn.
     func carryOutOrders() {
         let batch = orders.takeBatch(takesMessages: machine.isOpen)
         guard !machine.isEnded else { return }
@@ -31,7 +31,7 @@ extension WebSocketConnection {
     ///
     /// - Parameter isUnblocked: whether epoll has reported the socket as writable.
     func write(isUnblocked: Bool = false) {
-        // While TLS is negotiated OpenSSL says what the socket is waited for.
+        // While TLS is negotiated, OpenSSL decides what the socket is watched for.
         if case .securing = machine.state { return }
         guard let isBlocked = channel?.isWriteBlocked else { return }
         if machine.mayWrite, isUnblocked || !isBlocked {

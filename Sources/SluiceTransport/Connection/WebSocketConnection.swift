@@ -48,7 +48,7 @@ final class WebSocketConnection: PollHandler, MessageConnection, @unchecked Send
             side: role.side, state: state, messageByteCountMax: options.messageByteCountMax, peer: peer)
     }
 
-    /// A number for a new connection, of whatever kind.
+    /// A number for a new connection, unique among the socket and loopback connections of this process.
     static func nextID() -> UInt64 { lastID.wrappingAdd(1, ordering: .relaxed).newValue }
 
     override func ready(_ readiness: Readiness) { serve(readiness) }
@@ -89,7 +89,7 @@ extension WebSocketConnection {
         if orders.setPaused(false) { loop.scheduleFlush(self) }
     }
 
-    /// The length of a message on the wire.
+    /// The length of a message on the wire, frame header included.
     private func frameByteCount(_ message: SharedBuffer) -> Int {
         switch role {
         case .server: message.frame.count

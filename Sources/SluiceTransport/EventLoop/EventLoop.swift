@@ -4,8 +4,8 @@ import Synchronization
 
 /// One thread that serves many non-blocking sockets through epoll.
 ///
-/// A turn: wait; serve ready descriptors; run due timers; run closures from other threads; flush the connections
-/// that have something new to send, so that all of a turn's messages to one socket leave in one system call.
+/// A turn: wait; serve ready descriptors; run due timers; run closures from other threads; flush the connections that
+/// have something new to send, so that all messages of a turn to one socket leave in one system call.
 package final class EventLoop: @unchecked Sendable {  // State is kept to the loop's thread, except `inbox` and atomics.
     private struct Inbox {
         var tasks: [@Sendable () -> Void] = []
@@ -83,7 +83,8 @@ package final class EventLoop: @unchecked Sendable {  // State is kept to the lo
     /// Whether the caller is on the loop's thread.
     package var isCurrent: Bool { threadID.load(ordering: .relaxed) == UInt(pthread_self()) }
 
-    /// Runs a closure on the loop's thread, in the order of the calls. After the loop has stopped nothing runs.
+    /// Runs a closure on the loop's thread, in the order of the calls. After the loop has stopped, closures are
+    /// dropped.
     package func execute(_ task: @escaping @Sendable () -> Void) {
         enqueue { $0.tasks.append(task) }
     }
@@ -103,8 +104,8 @@ package final class EventLoop: @unchecked Sendable {  // State is kept to the lo
         if mustWake { eventfd_write(wakeUp, 1) }
     }
 
-    /// Ends the loop after the closures already given to it, and waits for its thread; connections that are still open
-    /// are aborted. Must not be called on the loop's thread.
+    /// Ends the loop after the closures that it was given before, and waits for its thread. Connections that are still
+    /// open are aborted. Must not be called on the loop's thread.
     package func stop() {
         precondition(!isCurrent, "an event loop cannot wait for its own end")
         enqueue { $0.isStopping = true }
@@ -136,7 +137,7 @@ extension EventLoop {
         _ = control(EPOLL_CTL_MOD, descriptor, interest)
     }
 
-    /// Ends serving a descriptor, before it is closed. Events already waiting are dropped.
+    /// Stops serving a descriptor. Call it before closing the descriptor; events that are already waiting are dropped.
     func deregister(_ descriptor: Int32) {
         slots[Int(descriptor)].handler = nil
         _ = control(EPOLL_CTL_DEL, descriptor, [])
@@ -151,7 +152,7 @@ extension EventLoop {
 
     /// Runs a closure once after some time, on the loop's thread.
     ///
-    /// - Returns: for ``cancel(_:)``.
+    /// - Returns: an identifier for ``cancel(_:)``.
     func schedule(after delay: Duration, _ action: @escaping () -> Void) -> UInt64 {
         schedule(at: MonotonicClock.now + delay.nanoseconds, action)
     }
@@ -161,7 +162,7 @@ extension EventLoop {
         timers.add(deadline: deadline, action: action)
     }
 
-    /// Forgets a timer that has not fired.
+    /// Cancels a timer that has not fired.
     func cancel(_ timer: UInt64) { timers.remove(timer) }
 }
 
@@ -170,7 +171,7 @@ extension EventLoop {
 extension EventLoop {
     private func run() {
         threadID.store(UInt(pthread_self()), ordering: .relaxed)
-        // OpenSSL writes without MSG_NOSIGNAL; blocked here, a broken pipe is only an error.
+        // OpenSSL writes without MSG_NOSIGNAL. With SIGPIPE blocked, a broken pipe is only an error.
         var signals = sigset_t()
         sigemptyset(&signals)
         sigaddset(&signals, SIGPIPE)
@@ -179,9 +180,9 @@ extension EventLoop {
         while turn(waits: true) {}
     }
 
-    /// Does what is to be done now.
+    /// Runs one turn.
     ///
-    /// - Parameter waits: whether to sleep until there is something.
+    /// - Parameter waits: whether to sleep until there is something to do.
     /// - Returns: false when the loop is to end.
     @discardableResult
     func turn(waits: Bool) -> Bool {
@@ -204,7 +205,7 @@ extension EventLoop {
         handler.ready(Readiness(rawValue: event.events))
     }
 
-    /// Milliseconds to sleep, rounded up so that no timer is looked at too early.
+    /// How long to sleep, in milliseconds, rounded up so that the loop does not wake before the next timer is due.
     private func waitTime() -> Int32 {
         let deadline = timers.nextDeadline()
         let hasWork = inbox.withLock { inbox in
@@ -222,7 +223,7 @@ extension EventLoop {
         while let action = timers.takeDue(now: now) { action() }
     }
 
-    /// Runs what other threads asked for; false when the loop is to end.
+    /// Runs the closures and flushes that were asked for; false when the loop is to end.
     private func runInbox() -> Bool {
         let (tasks, isStopping) = inbox.withLock { inbox in
             inbox.isAsleep = false

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Several event loops that share connections among them.
+/// Spreads connections over several event loops.
 package final class EventLoopGroup: Sendable {
     package let loops: [EventLoop]
     private let counter = Atomic<Int>(0)
@@ -18,7 +18,7 @@ package final class EventLoopGroup: Sendable {
         self.loops = loops
     }
 
-    /// The loop for the next connection: each in turn.
+    /// The loop for the next connection, in rotation.
     package func next() -> EventLoop {
         loops[counter.wrappingAdd(1, ordering: .relaxed).oldValue % loops.count]
     }

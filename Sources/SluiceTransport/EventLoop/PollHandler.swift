@@ -6,18 +6,18 @@ struct Readiness: OptionSet {
 
     static let read = Readiness(rawValue: EPOLLIN.rawValue)
     static let write = Readiness(rawValue: EPOLLOUT.rawValue)
-    /// An error or a hang-up, reported whether asked for or not.
+    /// An error or a hang-up; epoll reports it always.
     static let failure = Readiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
 }
 
 /// Something that an event loop serves. Every method runs on the loop's thread.
 class PollHandler: @unchecked Sendable {  // Subclasses keep their state to the loop's thread or behind a lock.
-    /// The registered descriptor can be read, written, or has failed.
+    /// The registered descriptor is readable or writable, or has failed.
     func ready(_ readiness: Readiness) {}
 
-    /// Asked for by ``EventLoop/scheduleFlush(_:)``, once at the end of a turn.
+    /// Called at the end of a turn, once for each call of ``EventLoop/scheduleFlush(_:)``.
     func flush() {}
 
-    /// The loop ends.
+    /// The loop is about to end.
     func loopWillStop() {}
 }

@@ -1,4 +1,4 @@
-/// The timers of one event loop: a binary heap of deadlines.
+/// Keeps the timers of one event loop, as a binary heap of deadlines.
 struct TimerQueue {
     private struct Entry {
         var deadline: Int64
@@ -34,7 +34,7 @@ struct TimerQueue {
         return heap.first?.deadline
     }
 
-    /// Takes the earliest timer that is due.
+    /// Removes the earliest timer if it is due, and returns its action.
     mutating func takeDue(now: Int64) -> (() -> Void)? {
         guard let deadline = nextDeadline(), deadline <= now else { return nil }
         let id = heap[0].id

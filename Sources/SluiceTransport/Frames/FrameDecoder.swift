@@ -1,7 +1,8 @@
-/// Decodes the bytes of one direction of a WebSocket connection into messages and control frames, strictly.
+/// Decodes the bytes of one direction of a WebSocket connection into messages and control frames. It refuses every
+/// violation of RFC 6455.
 ///
-/// It makes no system calls and holds no memory between messages. A payload that is whole in the input is unmasked
-/// and handed out where it lies.
+/// It makes no system calls and holds no memory between messages. A payload that is whole in the input is unmasked in
+/// place and returned without a copy.
 package struct FrameDecoder: ~Copyable {
     /// Which side decodes.
     package enum Side: Sendable {
@@ -11,7 +12,7 @@ package struct FrameDecoder: ~Copyable {
         case client
     }
 
-    /// What was decoded. Memory in an event is valid until the next call.
+    /// A decoded message or control frame. Its memory is valid until the next call.
     package enum Event {
         case message(UnsafeRawBufferPointer)
         case ping(UnsafeRawBufferPointer)
@@ -40,8 +41,8 @@ package struct FrameDecoder: ~Copyable {
 
     /// Decodes from the front of the input until an event is complete; nil when the input is used up.
     ///
-    /// - Parameter input: changed in place by unmasking. What is left at a return is the next call's input.
-    /// - Throws: the violation, with the code to close with. Nothing can be decoded afterwards.
+    /// - Parameter input: unmasked in place. What is left when the call returns is the input of the next call.
+    /// - Throws: the violation, with the code to close with. The decoder cannot be used afterwards.
     package mutating func next(_ input: inout UnsafeMutableRawBufferPointer) throws(TransportError) -> Event? {
         if isMessageDelivered {
             message.release()
@@ -81,13 +82,14 @@ package struct FrameDecoder: ~Copyable {
         return !frame.opcode.isControl && remaining >= 16_384 && !isMessageDelivered
     }
 
-    /// Room for the next bytes of the payload, at most what it lacks.
+    /// Memory for the next bytes of the payload, never for more than are missing.
     mutating func directRoom() -> UnsafeMutableRawBufferPointer {
         let room = message.room(for: min(remaining, 65_536), limit: message.count + remaining)
         return UnsafeMutableRawBufferPointer(rebasing: room.prefix(remaining))
     }
 
-    /// Accepts what was read into ``directRoom()``; ``next(_:)`` with no input then returns the message if it is complete.
+    /// Accepts what was read into ``directRoom()``. If the message is then complete, ``next(_:)`` returns it without
+    /// more input.
     mutating func didReadDirectly(_ count: Int) {
         guard let frame else { return }
         let start = message.count
@@ -127,7 +129,7 @@ extension FrameDecoder {
         return try header?.get()
     }
 
-    /// The rules that depend on the side and on the frames before.
+    /// Checks the rules that depend on the side and on earlier frames.
     private func check(_ header: FrameHeader) throws(TransportError) {
         switch side {
         case .server where header.maskKey == nil:
@@ -160,7 +162,7 @@ extension FrameDecoder {
             key, phase: (header.payloadByteCount - remaining) & 3, from: UnsafeRawBufferPointer(part), to: part)
     }
 
-    /// An unfragmented message that is whole in the input.
+    /// Returns an unfragmented message that is whole in the input, without a copy; nil for any other.
     private mutating func takeWhole(
         _ header: FrameHeader, _ input: inout UnsafeMutableRawBufferPointer
     ) -> UnsafeRawBufferPointer? {

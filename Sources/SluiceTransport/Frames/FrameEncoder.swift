@@ -9,7 +9,7 @@ package enum FrameEncoder {
         return length + (isMasked ? 4 : 0)
     }
 
-    /// Writes a header; `target` has room for ``headerByteCount(payloadByteCount:isMasked:)``.
+    /// Writes a header. `target` must have room for ``headerByteCount(payloadByteCount:isMasked:)`` bytes.
     static func writeHeader(_ header: FrameHeader, to target: UnsafeMutableRawPointer) {
         let maskBit: UInt8 = header.maskKey == nil ? 0 : 0x80
         target.storeBytes(of: (header.isFinal ? 0x80 : 0) | header.opcode.rawValue, as: UInt8.self)

@@ -1,8 +1,8 @@
-/// What stands before a frame's payload (RFC 6455, section 5.2).
+/// The header of a frame (RFC 6455, section 5.2).
 package struct FrameHeader: Hashable, Sendable {
     package var isFinal: Bool
     package var opcode: Opcode
-    /// The four bytes of the mask in the order they have in memory, or nil when the payload is not masked.
+    /// The four bytes of the mask in memory order; nil when the payload is not masked.
     package var maskKey: UInt32?
     package var payloadByteCount: Int
 
@@ -21,7 +21,7 @@ extension FrameHeader {
     /// The length of a mask.
     static let maskByteCount = 4
 
-    /// How long the header is that begins with these two bytes.
+    /// The length of the header that begins with these two bytes.
     static func byteCount(first two: (UInt8, UInt8)) -> Int {
         let length =
             switch two.1 & 0x7F {

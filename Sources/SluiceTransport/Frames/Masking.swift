@@ -1,10 +1,10 @@
-/// The mask over what clients send (RFC 6455, section 5.3).
+/// Masks and unmasks what clients send (RFC 6455, section 5.3).
 enum Masking {
-    /// Combines bytes with the mask, eight at a step. `source` and `target` are the same memory or apart.
+    /// XORs bytes with the mask, eight at a time. `source` and `target` must be the same memory, or not overlap.
     ///
     /// - Parameters:
-    ///   - key: the mask's bytes in the order they have in memory.
-    ///   - phase: how many bytes of the payload came before, modulo four.
+    ///   - key: the four bytes of the mask in memory order.
+    ///   - phase: how many bytes of the payload were masked before, modulo four.
     static func apply(
         _ key: UInt32, phase: Int, from source: UnsafeRawBufferPointer, to target: UnsafeMutableRawBufferPointer
     ) {

@@ -7,6 +7,7 @@ package enum Opcode: UInt8, Sendable, CaseIterable {
     case ping = 0x9
     case pong = 0xA
 
-    /// Control frames are short, whole, and may come between the fragments of a message.
+    /// Whether this is a control frame: at most 125 bytes, never fragmented, allowed between the fragments of a
+    /// message.
     package var isControl: Bool { rawValue & 0x8 != 0 }
 }

@@ -1,4 +1,4 @@
-/// Bytes on their way to the kernel: regions of shared buffers, in order.
+/// Keeps the bytes that wait for the kernel to accept them: regions of shared buffers, in order.
 struct SendQueue {
     struct Chunk {
         var owner: SharedBuffer?
@@ -7,7 +7,7 @@ struct SendQueue {
 
     private var chunks: [Chunk] = []
     private var head = 0
-    /// The bytes not yet taken.
+    /// How many bytes the kernel has not accepted yet.
     private(set) var byteCount = 0
 
     var isEmpty: Bool { head == chunks.count }
@@ -27,7 +27,7 @@ struct SendQueue {
     /// The regions from the head on, at most `limit`.
     func prefix(_ limit: Int) -> ArraySlice<Chunk> { chunks[head...].prefix(limit) }
 
-    /// Forgets the first `count` bytes and releases the buffers they were in.
+    /// Removes the first `count` bytes, and releases the buffers that have been written completely.
     mutating func consume(_ count: Int) {
         byteCount -= count
         var rest = count

@@ -5,7 +5,7 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     /// A name, or an IP address without brackets.
     package let host: String
     package let port: UInt16
-    /// The path and query to ask for; it begins with a slash.
+    /// The path and query to request; it begins with a slash.
     package let target: String
 
     /// Parses a URL.
@@ -72,7 +72,7 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The host and port as they stand in the `Host` header.
+    /// The host and port in the form of the `Host` header.
     package var authority: String {
         let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
         return port == (usesTLS ? 443 : 80) ? name : "\(name):\(port)"

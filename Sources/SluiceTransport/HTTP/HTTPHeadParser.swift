@@ -77,7 +77,7 @@ package struct HTTPHeadParser {
 extension HTTPRequest {
     /// Parses the lines of a request head.
     ///
-    /// - Throws: the answer to give: 400, or 505 for another version of HTTP.
+    /// - Throws: the response to send: 400, 413 for a request with a body, or 505 for another version of HTTP.
     package init(parsing lines: [ArraySlice<UInt8>]) throws(HTTPResponse) {
         guard let first = lines.first else { throw HTTPResponse(status: 400, text: "the request line is empty") }
         let words = first.split(separator: 0x20, omittingEmptySubsequences: false)

@@ -1,4 +1,4 @@
-/// Header fields in the order they came. Names compare without regard to ASCII case.
+/// Header fields in the order of the message. Names compare without regard to ASCII case.
 package struct HTTPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     package struct Field: Hashable, Sendable {
         package var name: String
@@ -34,7 +34,7 @@ package struct HTTPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         }.filter { !$0.isEmpty }
     }
 
-    /// Whether a list has that element, without regard to ASCII case.
+    /// Whether a field that is a list has that element, without regard to ASCII case.
     package func has(_ name: String, _ element: String) -> Bool {
         elements(name).contains { ASCII.equalsIgnoringCase($0, element) }
     }
@@ -55,7 +55,7 @@ enum ASCII {
         return String(decoding: text[first...last], as: UTF8.self)
     }
 
-    /// A character of a token (RFC 9110, section 5.6.2).
+    /// Whether a byte is a character of a token (RFC 9110, section 5.6.2).
     static func isToken(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true

@@ -1,4 +1,4 @@
-/// An answer with a small body, after which the connection closes.
+/// A response with a small body. The connection closes after it.
 package struct HTTPResponse: Hashable, Sendable, Error {
     package var status: Int
     package var headers: HTTPHeaders
@@ -10,15 +10,15 @@ package struct HTTPResponse: Hashable, Sendable, Error {
         self.body = body
     }
 
-    /// An answer in plain words.
+    /// Makes a response whose body is a text for people.
     package init(status: Int, text: String) {
         self.init(
             status: status, headers: ["Content-Type": "text/plain; charset=utf-8"], body: Array((text + "\n").utf8))
     }
 
-    /// The answer as bytes, `Content-Length` and `Connection: close` added.
+    /// The response as bytes, with `Content-Length` and `Connection: close` added.
     ///
-    /// - Parameter includesBody: false in the answer to `HEAD`.
+    /// - Parameter includesBody: false in the response to `HEAD`.
     package func encoded(includesBody: Bool = true) -> [UInt8] {
         var head = "HTTP/1.1 \(status) \(HTTPResponse.reason(status))\r\n"
         for field in headers.fields {
@@ -28,12 +28,12 @@ package struct HTTPResponse: Hashable, Sendable, Error {
         return Array(head.utf8) + (includesBody ? body : [])
     }
 
-    /// A header value must not end its line: control characters become spaces.
+    /// Replaces control characters by spaces, so that a value cannot end its header line.
     private static func onOneLine(_ text: String) -> String {
         String(decoding: text.utf8.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 }, as: UTF8.self)
     }
 
-    /// The phrase that goes with a status (RFC 9110, section 15).
+    /// The reason phrase of a status (RFC 9110, section 15).
     package static func reason(_ status: Int) -> String {
         switch status {
         case 101: "Switching Protocols"

@@ -13,12 +13,12 @@ package struct ClientHandshake {
         var body: [UInt8] = []
     }
 
-    /// How much of a refusal's text is read.
+    /// How many bytes of a refusal's text are read.
     private static let refusalByteCountMax = 4_096
 
     /// - Parameters:
     ///   - key: from ``WebSocketKey/random(using:)``.
-    ///   - subprotocols: offered; if there are any, the server must choose one.
+    ///   - subprotocols: the ones to offer; if there are any, the server must choose one.
     ///   - server: the server's name for error messages.
     package init(key: String, subprotocols: [String], server: String) {
         self.key = key
@@ -57,10 +57,10 @@ package struct ClientHandshake {
         "Sec-WebSocket-Extensions", "Content-Length", "Transfer-Encoding",
     ]
 
-    /// Takes bytes up to the end of the answer.
+    /// Reads the response, and the text of a refusal.
     ///
     /// - Returns: how many bytes belonged to the handshake, and whether it is complete.
-    /// - Throws: when the server refused or its answer is not one to an upgrade.
+    /// - Throws: when the server refused the upgrade, or when its response does not complete one.
     package mutating func receive(
         _ input: UnsafeRawBufferPointer
     ) throws(TransportError) -> (consumed: Int, isComplete: Bool) {

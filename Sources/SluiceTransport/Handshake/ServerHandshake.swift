@@ -1,24 +1,24 @@
 /// The server's half of the opening handshake (RFC 6455, section 4.2).
 package struct ServerHandshake {
-    /// What to do after some bytes.
+    /// What to do after the bytes received so far.
     package enum Step {
         /// The head is not whole yet.
         case wait
-        /// A page is asked for.
+        /// The request is for a page; answer it.
         case page(HTTPRequest)
-        /// A well-formed upgrade; answer with ``ServerHandshake/response(to:subprotocol:)``.
+        /// The request is a well-formed upgrade; complete it with ``ServerHandshake/response(to:subprotocol:)``.
         case upgrade(HTTPRequest, subprotocol: String?)
-        /// Send this and close.
+        /// Send this response and close.
         case refuse(HTTPResponse)
     }
 
     private var parser = HTTPHeadParser()
     private let subprotocols: [String]
 
-    /// - Parameter subprotocols: those spoken here, the best first; if there are any, clients must offer one.
+    /// - Parameter subprotocols: the supported ones, in order of preference; if there are any, clients must offer one.
     package init(subprotocols: [String]) { self.subprotocols = subprotocols }
 
-    /// Takes bytes up to the end of the request head.
+    /// Reads bytes up to the end of the request head.
     package mutating func receive(_ input: UnsafeRawBufferPointer) -> (consumed: Int, step: Step) {
         do throws(HTTPResponse) {
             let (consumed, lines) = try parser.parse(input)
@@ -72,7 +72,7 @@ package struct ServerHandshake {
         return .upgrade(request, subprotocol: chosen)
     }
 
-    /// The answer that completes an upgrade.
+    /// The response that completes an upgrade.
     package static func response(to request: HTTPRequest, subprotocol: String?) -> [UInt8] {
         let accept = WebSocketKey.accept(request.headers["Sec-WebSocket-Key"] ?? "")
         var head = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"

@@ -31,7 +31,7 @@ final class LoopbackConnection: MessageConnection {
             guard let end = state.ends[id], !end.isEndedByOwner else { return }
             state.ends[id]?.isEndedByOwner = true
             guard end.delegate == nil || state.ends[end.peer]?.delegate != nil else {
-                // Still opening: there is nobody to shake hands with.
+                // The connection is still opening, so there is no peer to shake hands with.
                 state.ends[end.peer] = nil
                 return state.end(id, nil)
             }

@@ -68,7 +68,7 @@ extension LoopbackNetwork {
         if let sender, !sender.isEndedByOwner { sender.delegate?.connectionDidDrain(sender.connection) }
     }
 
-    /// Closes because of what the peer sent, as a WebSocket does.
+    /// Closes a connection whose peer broke a rule, as a WebSocket connection does.
     private func refuse(_ end: LoopbackState.End, _ error: TransportError) {
         let code = error.closeCode ?? .protocolError
         update { state in
@@ -79,7 +79,7 @@ extension LoopbackNetwork {
 
     private func finishClosing(_ end: LoopbackState.End, _ code: CloseCode, reason: String) {
         update { state in
-            // Both sides closing at once have shaken hands.
+            // A close frame from here that the peer has not read yet counts as the other half of the handshake.
             state.end(end.peer, nil)
         }
         finish(

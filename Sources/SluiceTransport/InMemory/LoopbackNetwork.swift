@@ -1,8 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// A network without sockets, within a process: servers and stores that are given the same one reach each other, by the
-/// servers' host names, and nobody else does.
+/// Connects servers and stores of one process without sockets. Those that are given the same network reach each other
+/// by the servers' host names; nobody else reaches them.
 public final class LoopbackNetwork: Sendable {
     /// Runs a closure later, on one thread or queue of its own.
     package typealias Executor = @Sendable (@escaping @Sendable () -> Void) -> Void
@@ -11,17 +11,17 @@ public final class LoopbackNetwork: Sendable {
     let options: WebSocketOptions
     private let executor: Executor?
 
-    /// A network that carries what is sent at once, on a queue of its own.
+    /// Makes a network that delivers everything at once, on a queue of its own.
     public convenience init() {
         let queue = DispatchQueue(label: "sluice.loopback")
         self.init { body in queue.async(execute: body) }
     }
 
-    /// The twin of ``WebSocketServer`` and ``WebSocketClient`` for tests and simulations.
+    /// Makes the twin of ``WebSocketServer`` and ``WebSocketClient`` for tests and simulations.
     ///
-    /// - Parameter executor: where the network delivers by itself. Without one, what connections send waits until ``pump()``
-    ///   or ``deliverNext(choosing:)`` delivers it, in the order of sending or in one chosen by the caller, on the calling
-    ///   thread.
+    /// - Parameter executor: where the network delivers by itself. Without one, what connections send waits until
+    ///   ``pump()`` or ``deliverNext(choosing:)`` delivers it on the calling thread, in the order of sending or in one
+    ///   that the caller chooses.
     package init(options: WebSocketOptions = .init(), executor: Executor?) {
         self.options = options
         self.executor = executor
@@ -77,7 +77,7 @@ public final class LoopbackNetwork: Sendable {
         return client
     }
 
-    /// Breaks all connections to a host, losing what is under way, and lets nobody connect until ``restore(_:)``.
+    /// Breaks all connections to a host, loses what is on its way, and lets nobody connect until ``restore(_:)``.
     package func cut(_ host: String) {
         update { state in
             state.cutHosts.insert(host)
@@ -91,18 +91,18 @@ public final class LoopbackNetwork: Sendable {
         }
     }
 
-    /// Undoes ``cut(_:)`` for new connections.
+    /// Ends ``cut(_:)``: the host can be reached by new connections.
     package func restore(_ host: String) { update { _ = $0.cutHosts.remove(host) } }
 
-    /// Holds back everything between a host and its clients; nothing is lost.
+    /// Holds back everything between a host and its clients until ``unstall(_:)``; nothing is lost.
     package func stall(_ host: String) { update { _ = $0.stalledHosts.insert(host) } }
 
-    /// Undoes ``stall(_:)``.
+    /// Ends ``stall(_:)``: what was held back can be delivered.
     package func unstall(_ host: String) { update { _ = $0.stalledHosts.remove(host) } }
 
     /// Delivers until nothing is left that may be delivered. A call inside a delivery does nothing.
     ///
-    /// - Returns: how many things were delivered.
+    /// - Returns: how many items were delivered.
     @discardableResult
     package func pump() -> Int {
         var count = 0
@@ -110,10 +110,10 @@ public final class LoopbackNetwork: Sendable {
         return count
     }
 
-    /// Delivers one thing.
+    /// Delivers one item.
     ///
-    /// - Parameter choose: picks one of that many connections that something waits for, in the order of their ids; nil
-    ///   delivers what was sent first.
+    /// - Parameter choose: chooses one of the connections that have something to deliver, in the order of their ids: it
+    ///   is given their number and returns an index. Nil delivers what was sent first.
     /// - Returns: false when nothing may be delivered, or when called inside a delivery.
     @discardableResult
     package func deliverNext(choosing choose: ((Int) -> Int)? = nil) -> Bool {
@@ -130,7 +130,7 @@ public final class LoopbackNetwork: Sendable {
         return true
     }
 
-    /// Changes the state, and has the executor pump if there is something new.
+    /// Changes the state, and has the executor pump if something can be delivered.
     func update(_ body: (inout sending LoopbackState) -> Void) {
         let mustPump = state.withLock { state in
             body(&state)

@@ -1,6 +1,6 @@
-/// Everything in a ``LoopbackNetwork``, behind its lock.
+/// The state of a ``LoopbackNetwork``, guarded by its lock.
 struct LoopbackState {
-    /// What can come to one end of a connection.
+    /// What can be delivered to one end of a connection.
     enum Item {
         case request(HTTPRequest)
         case opened
@@ -42,20 +42,20 @@ struct LoopbackState {
     var isPumpScheduled = false
     private var lastSequence: UInt64 = 0
 
-    /// Puts something in the queue of an end, if that still exists.
+    /// Puts an item into the queue of an end, if that end still exists.
     mutating func post(_ item: Item, to id: ConnectionID) {
         lastSequence += 1
         ends[id]?.inbound.append((lastSequence, item))
     }
 
-    /// Drops what waits for an end and lets it end next.
+    /// Drops the queue of an end and puts the end of the connection into it.
     mutating func end(_ id: ConnectionID, _ error: TransportError?) {
         ends[id]?.inbound = []
         ends[id]?.inboundHead = 0
         post(.ended(error), to: id)
     }
 
-    /// The ends that something may be delivered to, what was sent first at the front.
+    /// The ends that something can be delivered to, in the order in which their first items were sent.
     func candidates() -> [ConnectionID] {
         var found: [(sequence: UInt64, id: ConnectionID)] = []
         for (id, end) in ends {

@@ -1,12 +1,15 @@
-/// Decides which connections of a server are served while their peers have not shown who they are. It has no clock and
-/// no sockets.
+/// Limits how many connections a server serves before their peers have logged in, so that silent peers cannot keep
+/// others out. It has no clock and no sockets.
 ///
 /// Life of a connection: `waiting → pending → admitted`. A pending connection is served until its peer has logged in;
-/// their number is limited, for each address and over all. A connection beyond that waits unserved for a place. When
-/// none is free, the pending connection that has made no progress for longest gives its place up, unless that is less
-/// than ``Limits/patience`` ago: peers that say nothing hold up the others for about that long. A place that a peer has
-/// left goes to whoever waits longest, so a burst of honest peers is served in order; a place that was taken from a
-/// silent peer goes to whoever came last, so a crowd of silent peers cannot stand in line before those that speak.
+/// the number of pending connections is limited, in all and for each address. A connection beyond that waits, unserved,
+/// for a place.
+///
+/// When no place is free, the pending connection that has made no progress for longest loses its place, but not before
+/// ``Limits/patience`` has passed: so silent peers delay others by about that long. A place that its peer leaves goes
+/// to the connection that has waited longest (one of the same address, if any waits), so a burst of honest peers is
+/// served in order. A place that is taken from a silent peer goes to the connection that came last, so a crowd of
+/// silent peers cannot stand in line before those that speak.
 ///
 /// Cost: O(1) for each event while places are free, O(pending) when they are not.
 struct Admission {
@@ -17,17 +20,17 @@ struct Admission {
         var pendingMaxPerAddress: Int
         /// The most connections that wait.
         var waitingMax = 10_000
-        /// How long a pending connection may make no progress while others wait. In nanoseconds.
+        /// How long a pending connection may make no progress while others wait, in nanoseconds.
         var patience: Int64 = 1_000_000_000
-        /// How long a peer has to show who it is, and how long it may wait for a place. In nanoseconds.
+        /// How long a peer has to log in, and how long a connection may wait for a place, in nanoseconds.
         var time: Int64
 
-        /// The places that only addresses without any pending connection may take.
+        /// How many places are kept for addresses that have no pending connection.
         var reserve: Int { pendingMax / 4 }
     }
 
     enum Step: Equatable {
-        /// Begin to serve it.
+        /// Begin to serve a connection.
         case begin(ConnectionID)
         /// Refuse a connection that was never served.
         case refuse(ConnectionID, reason: String)
@@ -38,7 +41,7 @@ struct Admission {
     private struct Pending {
         var address: AddressKey
         var begun: Int64
-        /// When it began or last got a step further.
+        /// When it began or last made progress.
         var progressed: Int64
     }
 
@@ -72,7 +75,7 @@ struct Admission {
         return []
     }
 
-    /// A pending connection has got a step further.
+    /// A pending connection has made progress.
     mutating func progress(_ id: ConnectionID, now: Int64) { pending[id]?.progressed = now }
 
     /// A connection is no longer pending: its peer is known, or it has ended.
@@ -81,7 +84,8 @@ struct Admission {
         return fill(first: address, now: now)
     }
 
-    /// Ends what has had its time. Call it a few times a second while not ``isIdle``.
+    /// Ends the connections whose time has passed, and gives the places of silent peers to those that wait. Call it a
+    /// few times a second while not ``isIdle``.
     mutating func tick(now: Int64) -> [Step] {
         var steps: [Step] = []
         for (id, entry) in pending.sorted(by: { $0.key.rawValue < $1.key.rawValue })
@@ -144,7 +148,7 @@ extension Admission {
         return address
     }
 
-    /// Gives free places to those that wait, one address before the others.
+    /// Gives free places to connections that wait, those of one address first.
     private mutating func fill(first: AddressKey, lastComesFirst: Bool = false, now: Int64) -> [Step] {
         guard waitingCount > 0 else { return [] }
         var steps: [Step] = []

@@ -1,7 +1,7 @@
 import CEpoll
 import Glibc
 
-/// A listening socket.
+/// Accepts connections at one address.
 final class Listener: PollHandler, @unchecked Sendable {  // Kept to the loop's thread after `init`.
     private let loop: EventLoop
     private var descriptor: Int32
@@ -10,14 +10,14 @@ final class Listener: PollHandler, @unchecked Sendable {  // Kept to the loop's 
     private let didFail: (TransportError) -> Void
     let address: SocketAddress
 
-    /// How long no connection is accepted after descriptors ran out.
+    /// How long to accept no connections after file descriptors or memory ran out.
     private static let exhaustionPause = Duration.milliseconds(100)
 
     /// Binds and listens; accepts nothing before ``start()``.
     ///
     /// - Parameters:
     ///   - isDualStack: whether an IPv6 socket accepts IPv4 connections too.
-    ///   - didAccept: called on the loop with a new socket, which then belongs to it.
+    ///   - didAccept: called on the loop with a new socket, which the closure then owns.
     init(
         _ address: SocketAddress, isDualStack: Bool, loop: EventLoop,
         didAccept: @escaping (Int32, SocketAddress) -> Void, didFail: @escaping (TransportError) -> Void
@@ -47,7 +47,7 @@ final class Listener: PollHandler, @unchecked Sendable {  // Kept to the loop's 
         if descriptor >= 0 { Glibc.close(descriptor) }
     }
 
-    /// Begins to accept. On the loop's thread.
+    /// Begins to accept connections. Call it on the loop's thread.
     func start() {
         guard !isListening, descriptor >= 0 else { return }
         do throws(TransportError) {
@@ -58,7 +58,7 @@ final class Listener: PollHandler, @unchecked Sendable {  // Kept to the loop's 
         }
     }
 
-    /// Accepts no more. On the loop's thread.
+    /// Stops accepting connections. Call it on the loop's thread.
     func stop() {
         guard descriptor >= 0 else { return }
         if isListening { loop.deregister(descriptor) }
@@ -91,7 +91,7 @@ final class Listener: PollHandler, @unchecked Sendable {  // Kept to the loop's 
         }
     }
 
-    /// The waiting connection would wake the loop at once again.
+    /// Stops accepting for a while, because a connection that cannot be accepted would wake the loop again at once.
     private func pause() {
         loop.change(descriptor, [])
         _ = loop.schedule(after: Listener.exhaustionPause) { [weak self] in

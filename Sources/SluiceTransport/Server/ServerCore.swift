@@ -1,7 +1,8 @@
 import Glibc
 import Synchronization
 
-/// What all connections of a server share: who is open, who may begin, and the end of all.
+/// Keeps the state that all connections of a server share: it limits their number, decides which ones begin, and closes
+/// all of them at the end.
 final class ServerCore: ConnectionAcceptor {
     private struct State {
         var connections: [ConnectionID: WebSocketConnection] = [:]
@@ -21,10 +22,10 @@ final class ServerCore: ConnectionAcceptor {
     private let loop: EventLoop
     private let state: Mutex<State>
 
-    /// How often connections that have had their time are looked for.
+    /// How often ``Admission/tick(now:)`` is called while connections are pending or waiting.
     private static let tickTime = Duration.milliseconds(250)
 
-    /// - Parameter loop: runs what concerns no single connection.
+    /// - Parameter loop: runs the timer of the admission.
     init(hooks: ServerHooks, tls: TLSContext?, options: WebSocketServerOptions, loop: EventLoop) {
         self.hooks = hooks
         self.tls = tls
@@ -60,7 +61,7 @@ final class ServerCore: ConnectionAcceptor {
     /// The peer of a connection has shown who it is.
     func admit(_ connection: WebSocketConnection) { change { $0.leave(connection.id, now: $1) } }
 
-    /// Changes the admission and carries out what follows.
+    /// Changes the admission and carries out the steps that result.
     private func change(_ body: (inout Admission, Int64) -> [Admission.Step]) {
         let now = MonotonicClock.now
         let (actions, mustTick) = state.withLock { state in
@@ -121,7 +122,7 @@ final class ServerCore: ConnectionAcceptor {
 extension ServerCore {
     func page(for request: HTTPRequest) -> HTTPResponse? { hooks.page(request) }
 
-    /// Asks the owner about an upgrade, unless the limit answers.
+    /// Asks the owner about an upgrade, unless the server is stopping or full.
     func decide(_ request: HTTPRequest, for connection: WebSocketConnection) -> UpgradeDecision {
         let refusal: UpgradeDecision? = state.withLock { state in
             if state.isStopping { return .reject(status: 503, text: "this server is shutting down") }
@@ -161,7 +162,7 @@ extension ServerCore {
 extension ServerCore {
     /// Accepts no more connections, and closes the existing ones.
     ///
-    /// - Parameter whenEmpty: called once all are closed, perhaps at once.
+    /// - Parameter whenEmpty: called once all are closed, possibly before this returns.
     func closeAll(whenEmpty: @escaping @Sendable () -> Void) {
         let (connections, sockets, isEmpty) = state.withLock { state in
             state.isStopping = true
@@ -176,16 +177,16 @@ extension ServerCore {
         for connection in connections { connection.close(code: .goingAway, reason: "the server is shutting down") }
     }
 
-    /// Ends what is left.
+    /// Aborts the connections that are left.
     func abortAll() {
         let connections = state.withLock { Array($0.connections.values) }
         for connection in connections { connection.abort() }
     }
 }
 
-/// Takes a connection through its opening only to tell the peer why it is refused.
+/// Opens a connection only to tell its peer why it is refused.
 private struct RefusingAcceptor: ConnectionAcceptor {
-    /// How many are told at a time; more are closed without a word.
+    /// How many connections are told at the same time; the others are closed without a reason.
     static let countMax = 64
     static let time = Duration.seconds(2)
 

@@ -1,35 +1,35 @@
 import Glibc
 import Synchronization
 
-/// How a server listens.
+/// The limits of a server and the certificate that it shows.
 package struct WebSocketServerOptions: Hashable, Sendable {
     /// Limits and times.
     package var connection = WebSocketOptions(openTimeout: .seconds(10))
-    /// The certificate to show; nil for connections without TLS.
+    /// The certificate; nil for connections without TLS.
     package var tls: TLSServerConfiguration?
-    /// More connections are refused with status 503.
+    /// The most connections that are open at a time. More are refused with status 503.
     package var connectionCountMax = 100_000
-    /// Whether the owner says of each connection when its peer is known (``MessageConnection/admit()``). Until then the
-    /// connection is pending: it has `connection.openTimeout`, counted from its beginning, and one of few places.
-    /// Without it a connection is pending until the upgrade.
+    /// Whether the owner calls ``MessageConnection/admit()`` once it knows the peer of a connection. Until then the
+    /// connection is pending: it has `connection.openTimeout`, counted from its beginning, and one of few places. If
+    /// false, a connection is pending only until the upgrade.
     package var awaitsAdmission = false
     /// The most connections that are pending at a time. A quarter is kept for addresses that have none.
     package var pendingConnectionCountMax = 1_024
-    /// The most connections of one address (of IPv6: one network of 64 bits) that are pending at a time.
+    /// The most connections of one address (with IPv6, of one /64 network) that are pending at a time.
     package var pendingConnectionCountMaxPerAddress = 256
-    /// The most connections that wait, unserved, until they may be pending. More are refused with status 503.
+    /// The most connections that wait, unserved, for a place among the pending ones. More are refused with status 503.
     package var waitingConnectionCountMax = 10_000
-    /// A pending connection that has made no progress for so long gives its place to one that waits.
+    /// How long a pending connection may make no progress before it loses its place to one that waits.
     package var patience = Duration.seconds(1)
-    /// Whether to refuse to listen where other machines reach it, whatever a name turns out to mean.
+    /// Whether to refuse to listen at an address that other machines can reach, whatever a host name resolves to.
     package var isLoopbackOnly = false
 
     package init() {}
 }
 
-/// A listening WebSocket server.
+/// Listens for WebSocket connections and serves them.
 package final class WebSocketServer: Sendable {
-    /// The port listened at: the one asked for, or the one found when that was 0.
+    /// The port that the server listens at: the one asked for or, if that was 0, a free one.
     package let port: UInt16
     private let core: ServerCore
     private let loop: EventLoop
@@ -39,10 +39,11 @@ package final class WebSocketServer: Sendable {
     /// Starts to listen.
     ///
     /// - Parameters:
-    ///   - host: a name or an address; every address of a name is listened at. Empty or `*`: all of this machine's.
+    ///   - host: a name or an address; the server listens at every address of a name. Empty or `*` means all addresses
+    ///     of this machine.
     ///   - port: 0 chooses a free port.
-    ///   - group: serves the connections; each goes to the next loop.
-    /// - Throws: when the address cannot be used, naming it, or a certificate file cannot.
+    ///   - group: serves the connections, which its loops get in rotation.
+    /// - Throws: when an address or a certificate file cannot be used; the message names it.
     package static func listen(
         host: String, port: UInt16, options: WebSocketServerOptions = .init(), group: EventLoopGroup, hooks: ServerHooks
     ) throws(TransportError) -> WebSocketServer {
@@ -96,7 +97,7 @@ package final class WebSocketServer: Sendable {
         self.listeners = listeners
     }
 
-    /// Whether a host to listen at is a loopback address, or `localhost`. Looks nothing up.
+    /// Whether a host to listen at is `localhost` or a loopback address. Looks up no names.
     package static func isLoopback(_ host: String) -> Bool {
         if host == "localhost" { return true }
         let addresses = try? SocketAddress.resolve(host, port: 0, isListening: true, numericOnly: true)

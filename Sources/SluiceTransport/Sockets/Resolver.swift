@@ -1,11 +1,11 @@
 import Glibc
 
-/// Looks names up without blocking an event loop.
+/// Looks up host names without blocking an event loop.
 enum Resolver {
     typealias Answer = Result<[SocketAddress], TransportError>
 
-    /// Finds a host's addresses and hands them over on the loop: at once for an address in digits, else after a thread
-    /// of its own has asked the system.
+    /// Finds the addresses of a host and passes them to `completion` on the loop. An IP address needs no lookup; for a
+    /// name, a thread of its own asks the system.
     static func resolve(
         _ host: String, port: UInt16, on loop: EventLoop, _ completion: @escaping @Sendable (Answer) -> Void
     ) {

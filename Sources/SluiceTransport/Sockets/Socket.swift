@@ -29,12 +29,12 @@ enum Socket {
 
     static func close(_ descriptor: Int32) { Glibc.close(descriptor) }
 
-    /// Sends small messages at once instead of waiting for an acknowledgement of the last.
+    /// Has the kernel send small messages at once, without waiting for the acknowledgement of earlier ones.
     static func setNoDelay(_ descriptor: Int32) {
         set(descriptor, level: Int32(IPPROTO_TCP), option: TCP_NODELAY, 1)
     }
 
-    /// Takes the error of a finished asynchronous connect; 0 when it succeeded.
+    /// Returns and clears the error of a finished asynchronous connect; 0 when it succeeded.
     static func takeError(_ descriptor: Int32) -> Int32 {
         var value: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)

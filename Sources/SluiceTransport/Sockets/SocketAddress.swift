@@ -6,7 +6,7 @@ struct SocketAddress: Sendable {
     private var storage: sockaddr_storage
     private var length: socklen_t
 
-    /// Filled in by the kernel.
+    /// Makes room for an address that the kernel fills in.
     init() {
         storage = sockaddr_storage()
         length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -41,7 +41,7 @@ struct SocketAddress: Sendable {
             withUnsafeBytes(of: storage) { UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self)) }
         }
         set {
-            // Both families keep the port at the same place.
+            // The port is at the same place in both families.
             withUnsafeMutableBytes(of: &storage) {
                 $0.storeBytes(of: newValue.bigEndian, toByteOffset: 2, as: UInt16.self)
             }
@@ -53,17 +53,17 @@ struct SocketAddress: Sendable {
         withUnsafeBytes(of: storage) { bytes in
             switch family {
             case AF_INET: bytes[4] == 127
-            // Behind family, port and flow label.
+            // The address is behind family, port and flow label.
             case AF_INET6: bytes[8..<23].allSatisfy { $0 == 0 } && bytes[23] == 1
             default: false
             }
         }
     }
 
-    /// What connections of one peer have in common.
+    /// Identifies the peer for limits on each address.
     var key: AddressKey {
         withUnsafeBytes(of: storage) { bytes in
-            // Behind family, port and, with IPv6, flow label. An IPv4 address may come mapped into IPv6.
+            // The address is behind family, port and, with IPv6, flow label. An IPv4 address may come mapped into IPv6.
             let isMapped =
                 family == AF_INET6 && bytes[8..<18].allSatisfy { $0 == 0 } && bytes[18] == 0xFF && bytes[19] == 0xFF
             guard family == AF_INET6, !isMapped else {
@@ -74,7 +74,7 @@ struct SocketAddress: Sendable {
         }
     }
 
-    /// As in "127.0.0.1:80" or "[::1]:80".
+    /// Host and port, such as "127.0.0.1:80" or "[::1]:80".
     var text: String {
         var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
         let result = withPointer { getnameinfo($0, $1, &host, socklen_t(host.count), nil, 0, NI_NUMERICHOST) }
@@ -87,7 +87,7 @@ struct SocketAddress: Sendable {
     ///
     /// - Parameters:
     ///   - host: a name or address; nil means every address of this machine.
-    ///   - isListening: whether the addresses are to listen at.
+    ///   - isListening: whether the addresses are for listening.
     static func resolve(
         _ host: String?, port: UInt16, isListening: Bool, numericOnly: Bool = false
     ) throws(TransportError) -> [SocketAddress] {
@@ -116,7 +116,7 @@ struct SocketAddress: Sendable {
     }
 }
 
-/// Tells peers apart: an IPv4 address, or the network of an IPv6 address (its first 64 bits), which is one customer's.
+/// Tells peers apart: by IPv4 address or, with IPv6, by network (the first 64 bits), since one customer has all of it.
 struct AddressKey: Hashable {
     var bits: UInt64
     var isIPv6: Bool

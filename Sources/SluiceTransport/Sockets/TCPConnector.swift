@@ -1,6 +1,6 @@
 import Glibc
 
-/// Connects to the first of several addresses that answers, one after another.
+/// Tries several addresses one after another and connects to the first that answers.
 final class TCPConnector: PollHandler, @unchecked Sendable {  // Kept to the loop's thread.
     private let loop: EventLoop
     private let addresses: [SocketAddress]

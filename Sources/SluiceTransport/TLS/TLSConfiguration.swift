@@ -19,6 +19,6 @@ package enum TLSTrust: Hashable, Sendable {
     case authorities(files: [String])
     /// Any chain that has, or is signed by, the certificate in this PEM file; host and dates do not matter.
     case pinned(file: String)
-    /// Any self-signed certificate and no other; it protects against listeners but not against impostors.
+    /// Any self-signed certificate and no other. This protects against eavesdroppers but not against impostors.
     case selfSignedOnly
 }

@@ -1,7 +1,7 @@
 import COpenSSL
 import Glibc
 
-/// Certificates and rules shared by many TLS sessions.
+/// The certificates and rules that many TLS sessions share.
 final class TLSContext: @unchecked Sendable {  // OpenSSL locks; nothing changes after `init`.
     let pointer: OpaquePointer
     /// Which certificates a client accepts; nil for a server.
@@ -14,7 +14,7 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL locks; nothing changes
         self.pointer = pointer
         self.trust = trust
         SSL_CTX_ctrl(pointer, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
-        // Who records traffic and gets hold of the certificate's key later must not be able to read it.
+        // An attacker who records traffic and obtains the certificate's key later must not be able to read it.
         SSL_CTX_set_cipher_list(pointer, TLSContext.forwardSecretCiphers)
         let modes =
             SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS

@@ -1,15 +1,15 @@
 import COpenSSL
 
-/// OpenSSL's errors in plain words.
+/// Turns OpenSSL's errors into transport errors and texts.
 enum TLSError {
-    /// Takes the oldest error of this thread and forgets the others.
+    /// Returns the text of this thread's oldest error and clears all errors.
     static func takeText() -> String {
         let code = ERR_peek_error()
         ERR_clear_error()
         return code == 0 ? "no reason given" : text(code)
     }
 
-    /// Whether the last error says that a key is not that of the certificate.
+    /// Whether the last error says that a key does not belong to the certificate.
     static var isKeyMismatch: Bool {
         let code = ERR_peek_last_error()
         guard ERR_GET_LIB(code) == ERR_LIB_X509 else { return false }
@@ -27,10 +27,10 @@ enum TLSError {
         ERR_reason_error_string(code).map { String(cString: $0) } ?? "error \(code)"
     }
 
-    /// Takes the error of a failed handshake.
+    /// Returns the error of a failed handshake and clears OpenSSL's errors.
     ///
     /// - Parameters:
-    ///   - verification: the result of checking the certificate.
+    ///   - verification: OpenSSL's result of verifying the certificate.
     ///   - host: the name that the certificate should have; nil on a server.
     static func takeHandshakeError(verification: Int, host: String?, peer: String) -> TransportError {
         let code = ERR_peek_error()

@@ -14,9 +14,9 @@ final class TLSSession {
     private let context: TLSContext
     private let host: String?
     private let peer: String
-    /// The last write could not go on before something is read (a key update); reading flushes it.
+    /// Whether the last write waits until something is read, as during a key update. Reading makes it possible again.
     private(set) var writeWantsRead = false
-    /// The last read could not go on before something is written.
+    /// Whether the last read waits until something is written.
     private(set) var readWantsWrite = false
 
     /// - Parameters:
@@ -82,8 +82,8 @@ final class TLSSession {
         }
     }
 
-    /// With ``TLSTrust/selfSignedOnly`` OpenSSL checks nothing; the session key already proves that the server has the
-    /// certificate's key.
+    /// Checks what OpenSSL does not check with ``TLSTrust/selfSignedOnly``: that the certificate is self-signed. The
+    /// handshake has proved that the server has the certificate's key.
     private func selfSignedError() -> TransportError? {
         guard context.trust == .selfSignedOnly, let host else { return nil }
         guard let certificate = SSL_get1_peer_certificate(session) else {
@@ -127,7 +127,7 @@ final class TLSSession {
 
     /// Writes one record from the head of the queue.
     ///
-    /// - Parameter scratch: memory to join small messages in.
+    /// - Parameter scratch: memory in which small messages are joined to one record.
     func write(_ queue: borrowing SendQueue, scratch: UnsafeMutableRawBufferPointer) -> Socket.WriteResult {
         let bytes = TLSSession.nextRecord(queue, scratch)
         ERR_clear_error()
@@ -145,7 +145,8 @@ final class TLSSession {
         }
     }
 
-    /// The same head of a queue always gives the same bytes, or more of them, as OpenSSL asks of a retry.
+    /// The bytes of the next record. The same head of a queue always gives the same bytes, or more of them, as OpenSSL
+    /// demands when a write is tried again.
     private static func nextRecord(
         _ queue: borrowing SendQueue, _ scratch: UnsafeMutableRawBufferPointer
     ) -> UnsafeRawBufferPointer {
