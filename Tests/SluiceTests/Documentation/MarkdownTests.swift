@@ -1,0 +1,124 @@
+import Foundation
+import Testing
+
+/// The form of every page: lines that fit, links that lead somewhere, names of code that exists.
+@Suite struct MarkdownTests {
+    private static let lineLengthMax = 120
+    private static let root = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
+    private static let pages: [String] = {
+        func pages(_ folder: String) -> [String] {
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: "\(root)/\(folder)")) ?? []
+            return names.filter { $0.hasSuffix(".md") }.sorted().map { folder.isEmpty ? $0 : "\(folder)/\($0)" }
+        }
+        return pages("") + pages("docs") + pages("docs/Sluice.docc")
+    }()
+
+    private func text(_ page: String) throws -> String {
+        try String(contentsOfFile: "\(Self.root)/\(page)", encoding: .utf8)
+    }
+
+    /// The lines outside code blocks, with their numbers.
+    private func prose(_ page: String) throws -> [(number: Int, line: Substring)] {
+        var isCode = false
+        return try text(page).split(separator: "\n", omittingEmptySubsequences: false).enumerated().compactMap {
+            offset, line in
+            let isFence = line.drop { $0 == " " }.hasPrefix("```")
+            if isFence { isCode.toggle() }
+            return isCode || isFence ? nil : (offset + 1, line)
+        }
+    }
+
+    /// A heading as links name it.
+    private func anchor(_ heading: Substring) -> String {
+        let kept = heading.drop { $0 == "#" }.trimmingCharacters(in: .whitespaces).lowercased().filter {
+            $0.isLetter || $0.isNumber || $0 == " " || $0 == "-" || $0 == "_"
+        }
+        return kept.replacingOccurrences(of: " ", with: "-")
+    }
+
+    @Test func thereAreAllPages() {
+        #expect(Self.pages.count >= 16)
+        #expect(Self.pages.contains("README.md") && Self.pages.contains("docs/models.md"))
+    }
+
+    /// Tables may be longer, and so may a line whose one word is.
+    @Test(arguments: pages) func linesBreakAt120Columns(page: String) throws {
+        for (number, line) in try prose(page) where line.count > Self.lineLengthMax {
+            let isTable = line.drop { $0 == " " }.hasPrefix("|")
+            let isOneWord = !line.drop { " -".contains($0) }.contains(" ")
+            #expect(isTable || isOneWord, "\(page):\(number) has \(line.count) columns")
+        }
+    }
+
+    @Test(arguments: pages) func everyLinkLeadsToAFileAndAHeading(page: String) throws {
+        let folder = URL(filePath: "\(Self.root)/\(page)").deletingLastPathComponent()
+        let prose = try prose(page).map(\.line).joined(separator: "\n")
+        for match in prose.matches(of: #/\]\(([^)\s]+)\)/#) where !match.1.contains("://") {
+            let parts = match.1.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+            let file = parts[0].isEmpty ? "\(Self.root)/\(page)" : folder.appending(path: parts[0]).path
+            #expect(FileManager.default.fileExists(atPath: file), "\(page) links to \(match.1)")
+            guard parts.count == 2, let target = try? String(contentsOfFile: file, encoding: .utf8) else { continue }
+            let anchors = target.split(separator: "\n").filter { $0.hasPrefix("#") }.map(anchor)
+            #expect(anchors.contains(String(parts[1])), "\(page) links to \(match.1)")
+        }
+    }
+
+    /// The root page of the reference groups every guide; docc makes an article of each.
+    @Test func everyGuideIsOnTheRootPageOfTheReference() throws {
+        let rootPage = try text("docs/Sluice.docc/Sluice.md")
+        let named = rootPage.matches(of: #/<doc:([^>]+)>/#).map { String($0.1) }
+        let guides = Self.pages.filter { $0.hasPrefix("docs/") && !$0.contains(".docc/") }.map {
+            String($0.dropFirst("docs/".count).dropLast(".md".count))
+        }
+        #expect(Set(named) == Set(guides + ["DESIGN", "PROTOCOL"]))
+    }
+
+    @Test func theReadmeLeadsToEveryGuide() throws {
+        let readme = try text("README.md")
+        for page in Self.pages where page.hasPrefix("docs/") && !page.contains(".docc/") {
+            #expect(readme.contains("(\(page))"), "README.md does not lead to \(page)")
+        }
+    }
+
+    /// What looks like a type in these pages is declared somewhere, so that a renamed one is renamed there too.
+    @Test(arguments: ["DESIGN.md", "CONTRIBUTING.md", "docs/threat-model.md", "docs/testing.md", "docs/models.md"])
+    func everyTypeThatAPageNamesExists(page: String) throws {
+        try #require(Self.declared.count > 500)
+        let named = try prose(page).flatMap { $0.line.matches(of: #/`([A-Z][a-z]\w*)[`.(]/#).map { String($0.1) } }
+        try #require(!named.isEmpty)
+        let unknown = Set(named).subtracting(Self.declared).subtracting(Self.foreign)
+        #expect(unknown.isEmpty, "\(page) names \(unknown.sorted())")
+    }
+
+    /// The names that the sources declare, and those of files and folders.
+    private static let declared: Set<String> = {
+        let keywords: Set<Substring> = [
+            "struct", "class", "enum", "actor", "protocol", "typealias", "macro", "func", "associatedtype",
+        ]
+        var declared: Set<String> = []
+        for folder in ["Sources", "Tests", "Playground"] {
+            let files = FileManager.default.enumerator(atPath: "\(root)/\(folder)")
+            while let file = files?.nextObject() as? String {
+                declared.insert(String(file.split(separator: "/").last ?? ""))
+                guard file.hasSuffix(".swift"),
+                    let source = try? String(contentsOfFile: "\(root)/\(folder)/\(file)", encoding: .utf8)
+                else { continue }
+                let words = source.utf8.split { byte in
+                    !(0x30...0x39 ~= byte || 0x41...0x5A ~= byte || 0x61...0x7A ~= byte || byte == 0x5F)
+                }.map { Substring($0) }
+                for (keyword, name) in zip(words, words.dropFirst()) where keywords.contains(keyword) {
+                    declared.insert(String(name))
+                }
+            }
+        }
+        return declared
+    }()
+
+    /// Types of the standard library and of Foundation, modules and values that pages name.
+    private static let foreign: Set<String> = [
+        "Bool", "Int", "Int8", "Int64", "UInt", "UInt8", "UInt32", "UInt64", "Float", "Double", "Decimal", "String",
+        "Data", "Date", "Set", "Equatable", "Hashable", "Codable", "Mutex", "Atomic", "AsyncSequence", "Origin",
+        "Sendable",
+        "Upgrade", "Other", "Package", "Synchronization",
+    ]
+}
