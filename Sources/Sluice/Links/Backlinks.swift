@@ -1,7 +1,7 @@
 internal import SluiceModel
 
-/// The objects whose links lead to an object: an inverse relationship. Nothing of it is stored; reading looks the
-/// links up.
+/// The objects whose links lead to an object: an inverse relationship. The store does not store it; each read looks up
+/// the links.
 ///
 /// ```swift
 /// @Model struct Person {
@@ -17,7 +17,7 @@ public struct Backlinks<Source: Model>: Sendable {
     private let property: String?
     private let links: LinkSource?
 
-    /// The objects that link to `target` by the property at a key path, of a model's class.
+    /// Makes the backlinks of `target` through the property of `Source` at a key path.
     public init<Target: Model, Value: LinkPath>(of target: Target, through property: KeyPath<Source, Value>)
     where Value.LinkTarget == Target {
         self.target = target.identity
@@ -25,16 +25,18 @@ public struct Backlinks<Source: Model>: Sendable {
         links = target.objectMetadata.origin?.links
     }
 
-    /// The objects that are on this device now, by object id. Reads the disk, contacts nobody.
+    /// Reads the objects that are on this device now, in the order of their object ids. It reads the disk and does not
+    /// contact the server.
     ///
-    /// - Throws: ``ModelError`` when the object that is linked to was made by hand, or an object cannot be read as its
-    ///   type.
+    /// - Throws: ``ModelError`` when `target` was not read from a store, or when an object cannot be read as its type.
     public func fetchAll() throws -> [Source] {
         let (links, property) = try source()
         return try links.backlinks(to: target, property: property, as: Source.self)
     }
 
-    /// How many objects on this device link here now.
+    /// Counts the objects on this device that link to the target now.
+    ///
+    /// - Throws: ``ModelError`` when `target` was not read from a store.
     public func count() throws -> Int {
         let (links, property) = try source()
         return try links.resolver.backlinkCount(to: target, className: Source.className, property: property)
@@ -56,9 +58,9 @@ extension Backlinks: CustomStringConvertible {
     public var description: String { "\(Source.className).\(property ?? "?") → \(target)" }
 }
 
-/// A property's name in a model, and which property of which class leads back to it.
+/// Describes an inverse property of a model: its name, and the property of the class that links back.
 package struct InverseProperty: Sendable {
     package let name: String
-    /// The class and the property that link; asked for late, since models refer to each other.
+    /// The class and the property that link. A closure, to be called late, because models refer to each other.
     package let origin: @Sendable () -> (className: String, property: String)
 }

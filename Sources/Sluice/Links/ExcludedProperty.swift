@@ -1,7 +1,7 @@
 public import SluiceModel
 internal import Synchronization
 
-/// A property whose value is not here because every query that brought its object excludes it.
+/// Stands for a property whose value is not here because every query that brought its object excludes it.
 public final class ExcludedProperty: Sendable {
     /// The object that has the property.
     public let object: Identity
@@ -16,13 +16,13 @@ public final class ExcludedProperty: Sendable {
         self.binding = binding
     }
 
-    /// Reports the value's first read to the store's log, when it logs verbosely.
+    /// Reports the first read of the value to the store's log, if that is verbose.
     func touch(isLink: Bool = true) {
         guard binding.onExcludedAccess != nil, !isReported.exchange(true, ordering: .relaxed) else { return }
         binding.onExcludedAccess?(ExcludedAccess(object: object, property: name, isLink: isLink))
     }
 
-    /// Brings the object without the exclusion and returns the property's value.
+    /// Fetches the object without the exclusion, and returns the property's value.
     func resolve(timeout: Duration?) async throws -> Value {
         guard let links = binding.links else { throw ModelError.detached(object.className) }
         let row = try await links.resolver.resolve(object, timeout: timeout)

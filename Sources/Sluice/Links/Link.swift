@@ -1,9 +1,9 @@
 public import SluiceModel
 
-/// A typed reference to one object: it knows its target's identity, whether or not the target is here.
+/// A typed reference to one object. It holds the target's identity, whether or not the target is on this device.
 ///
-/// Links are equal when their targets' identities are. A link property is `Link<Dealer>?`, or `Link<Dealer>` where a
-/// link without target reads better than an optional.
+/// Two links are equal when the identities of their targets are equal. A link property has the type `Link<Dealer>?`, or
+/// `Link<Dealer>` where a link without target reads better than an optional.
 public struct Link<Target: Model>: Sendable {
     @usableFromInline let state: State
     @usableFromInline package let links: LinkSource?
@@ -21,17 +21,17 @@ public struct Link<Target: Model>: Sendable {
         self.links = links
     }
 
-    /// A link to the object, whether it is stored yet or not.
+    /// Makes a link to the object, which does not have to be stored yet.
     public init(_ target: Target) {
         self.init(state: .key(target.objectKey), links: target.objectMetadata.origin?.links)
     }
 
-    /// A link to the object with this primary key, whether or not it is here.
+    /// Makes a link to the object with this primary key, which does not have to be here.
     public init(key: some PrimaryKeyValue) {
         self.init(state: ObjectKey(primaryKey: key.propertyValue).map(State.key) ?? .none)
     }
 
-    /// A link to an object of a keyless class by its id, whether or not it is here.
+    /// Makes a link to the object of a keyless class with this id, which does not have to be here.
     public init(id: ObjectID) {
         self.init(state: .key(.id(id)))
     }
@@ -40,15 +40,15 @@ public struct Link<Target: Model>: Sendable {
         self.init(state: .key(key), links: links)
     }
 
-    /// The target's primary key or id; nil without a target, and when a query excluded the link.
+    /// The primary key or id of the target; nil if the link has no target, or if a query excluded the link.
     public var key: ObjectKey? {
         if case .key(let key) = state { key } else { nil }
     }
 
-    /// The target's class and key; nil without a target, and when a query excluded the link.
+    /// The class and key of the target; nil if the link has no target, or if a query excluded the link.
     public var identity: Identity? { key.map { Identity(className: Target.className, key: $0) } }
 
-    /// The target's global id; nil without a target, and when a query excluded the link.
+    /// The object id of the target; nil if the link has no target, or if a query excluded the link.
     public var objectID: ObjectID? { identity?.objectID }
 
     /// Whether the link's value is not here because a query excluded it.
@@ -62,10 +62,10 @@ public struct Link<Target: Model>: Sendable {
         return (try? links.resolver.isPresent(identity)) ?? false
     }
 
-    /// The target as it is on this device now; nil without a target, when it is not here, and when a query excluded
-    /// the link. Reads the disk, contacts nobody.
+    /// Reads the target from this device; nil if the link has no target, if the target is not here, or if a query
+    /// excluded the link. It reads the disk and does not contact the server.
     ///
-    /// - Throws: ``ModelError`` when the link was made by hand, or the target cannot be read as its type.
+    /// - Throws: ``ModelError`` when the link was not read from a store, or when the target cannot be read as its type.
     public func fetch() throws -> Target? {
         if case .excluded(let property) = state { property.touch() }
         guard let key else { return nil }
@@ -73,11 +73,12 @@ public struct Link<Target: Model>: Sendable {
         return try links.fetch(key, as: Target.self)
     }
 
-    /// The target, brought from the server when it is not here, or when a query excluded the link.
+    /// Returns the target, and fetches it from the server if it is not here or if a query excluded the link.
     ///
-    /// - Parameter timeout: the longest wait without progress; nil waits for ever.
-    /// - Throws: ``ModelError`` when there is no target, the server has no such object for this user, or the link was
-    ///   made by hand; ``SyncError`` when nothing comes in time or there is no server, and what stops a connection.
+    /// - Parameter timeout: the longest wait without progress; nil waits without limit.
+    /// - Throws: ``ModelError`` when the link has no target or was not read from a store, or when the server has no
+    ///   such object for this user; ``SyncError`` when nothing arrives in time, when the store has no server, or when
+    ///   the server ends syncing.
     public func resolve(timeout: Duration? = nil) async throws -> Target {
         if let target = try fetch() { return target }
         if case .excluded(let property) = state {

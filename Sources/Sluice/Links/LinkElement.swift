@@ -1,12 +1,12 @@
-/// A type that leads to objects of one class: a model itself, links, and collections of links.
+/// A type that leads to objects of one class: a model, a link, or a collection of links.
 public protocol LinkPath: SendableMetatype {
-    /// The model that it leads to.
+    /// The model that the type leads to.
     associatedtype LinkTarget: Model
 }
 
-/// What a literal of ``Links`` can list: objects, and links to them.
+/// An element of an array literal of ``Links``: an object, or a link to one.
 public protocol LinkElement<LinkTarget>: LinkPath, Sendable {
-    /// The link itself, or a link to the object.
+    /// This link, or a link to this object.
     var typedLink: Link<LinkTarget> { get }
 }
 

@@ -1,32 +1,35 @@
 package import SluiceModel
 
-/// What links read through: the store, as its values know it.
+/// Gives links access to the store that their objects were read from.
 ///
-/// Values hold their resolver strongly, and bindings do, so it should not own a cache of bindings that outlives it.
+/// Values and bindings hold their resolver strongly. A resolver must therefore not own a cache of bindings that
+/// outlives it.
 package protocol LinkResolving: AnyObject, Sendable {
-    /// The binding of a type and class in this store.
+    /// The binding of a Swift type to a class of this store.
     func binding(of element: any ResultElement.Type, className: String) throws -> ElementBinding
 
-    /// The object's row; nil when it is not here. Reads the disk, contacts nobody.
+    /// Reads the row of the object; nil if the object is not here. It reads the disk and does not contact the server.
     func fetch(_ object: Identity) throws -> Row?
 
-    /// Whether the object is here. Reads the disk, contacts nobody.
+    /// Whether the object is here. It reads the disk and does not contact the server.
     func isPresent(_ object: Identity) throws -> Bool
 
-    /// The rows of a class whose link property leads to the object, by object id. Reads the disk, contacts nobody.
+    /// Reads the rows of a class whose link property leads to the object, in the order of their object ids. It reads
+    /// the disk and does not contact the server.
     func backlinks(to object: Identity, className: String, property: String) throws -> [Row]
 
-    /// How many objects of a class have a link property that leads to the object. Reads the disk, contacts nobody.
+    /// Counts the objects of a class whose link property leads to the object. It reads the disk and does not contact
+    /// the server.
     func backlinkCount(to object: Identity, className: String, property: String) throws -> Int
 
-    /// Brings the object from the server, whole, and returns its row.
+    /// Fetches the object from the server without exclusions, and returns its row.
     ///
-    /// - Parameter timeout: the longest wait without progress; nil waits for ever.
-    /// - Throws: ``ModelError`` with `notFound` when there is no such object for this user.
+    /// - Parameter timeout: the longest wait without progress; nil waits without limit.
+    /// - Throws: ``ModelError`` with `notFound` when the server has no such object for this user.
     func resolve(_ object: Identity, timeout: Duration?) async throws -> Row
 }
 
-/// A resolver in one word, which every link of a store shares.
+/// Holds a resolver in one word; all links of a store share it. (`any LinkResolving` takes two words in each link.)
 @usableFromInline
 package final class LinkSource: Sendable {
     package let resolver: any LinkResolving

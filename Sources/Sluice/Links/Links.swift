@@ -1,14 +1,14 @@
 public import SluiceModel
 
-/// A typed, ordered to-many reference: a collection of links, which may lead to objects that are not here.
+/// A typed, ordered to-many reference: a collection of links, whose targets do not have to be on this device.
 ///
-/// When a query excluded the property it reads as empty, see ``isExcluded``; assigning a new value replaces it,
-/// changing its elements is refused when the object is written.
+/// If a query excluded the property, the collection reads as empty and ``isExcluded`` is true. Assigning a new value
+/// then replaces it; changing its elements makes the write of the object throw.
 public struct Links<Target: Model>: Sendable {
     var keys: [ObjectKey]
     var links: LinkSource?
     let excludedProperty: ExcludedProperty?
-    /// Why the value cannot be stored any more.
+    /// Why the value cannot be stored, after an invalid change.
     var fault: ModelError?
 
     init(keys: [ObjectKey], links: LinkSource?, excluded: ExcludedProperty? = nil) {
@@ -17,12 +17,12 @@ public struct Links<Target: Model>: Sendable {
         self.excludedProperty = excluded
     }
 
-    /// No links.
+    /// Makes an empty collection.
     public init() {
         self.init(keys: [], links: nil)
     }
 
-    /// Links to the objects, in order.
+    /// Makes links to the objects, in their order.
     public init(_ targets: some Sequence<Target>) {
         self.init()
         for target in targets { append(target) }
@@ -31,10 +31,10 @@ public struct Links<Target: Model>: Sendable {
     /// Whether the links are not here because a query excluded them.
     public var isExcluded: Bool { excludedProperty != nil }
 
-    /// The targets that are on this device now, in order; the others are left out. Reads the disk, one object a link;
-    /// contacts nobody.
+    /// Reads the targets that are on this device now, in order, and leaves the others out. It reads the disk once for
+    /// each link and does not contact the server.
     ///
-    /// - Throws: ``ModelError`` when the links were made by hand, or a target cannot be read as its type.
+    /// - Throws: ``ModelError`` when the links were not read from a store, or when a target cannot be read as its type.
     public func fetchAll() throws -> [Target] {
         excludedProperty?.touch()
         guard !keys.isEmpty else { return [] }
@@ -90,7 +90,7 @@ extension Links: RandomAccessCollection, RangeReplaceableCollection, MutableColl
 }
 
 extension Links: ExpressibleByArrayLiteral {
-    /// Links to the given objects, or the given links.
+    /// Makes links to the given objects, or takes the given links.
     public init(arrayLiteral elements: any LinkElement<Target>...) {
         self.init()
         for element in elements { append(element.typedLink) }

@@ -1,7 +1,8 @@
 internal import SluiceModel
 
 extension Change: CustomStringConvertible {
-    /// One line: where the change came from, what it did, and the state of the subscription. Shows no object.
+    /// One line that shows the origin of the change, what it did, and the state of the subscription. It contains no
+    /// values of objects.
     ///
     /// `remote change (create): 3 objects, 1 inserted at 2; complete`
     public var description: String {
@@ -23,7 +24,7 @@ extension Change: CustomStringConvertible {
 }
 
 extension SubscriptionStatus: CustomStringConvertible {
-    /// The state in a word, with the progress while the first rows come and the reason of an error.
+    /// The state, with the progress of a bootstrap or the reason of an error.
     public var description: String {
         switch state {
         case .pending, .complete: state.rawValue

@@ -1,46 +1,48 @@
 public import SluiceModel
 internal import SluiceViews
 
-/// One change of observed results: what they are now, how they differ from before, and who made the difference.
+/// One change of observed results: the results now, how they differ from before, and who made the difference.
 ///
-/// Indices of deletions, and of where moves start, are positions in the results before; all others in ``results``.
+/// ``deletions`` and ``Move/from`` are positions in the results before the change; all other indices are positions in
+/// ``results``.
 public struct Change<Element: ResultElement>: Sendable {
-    /// An object that is no longer among the results, and why.
+    /// An object that left the results, and why.
     public struct Removal: Sendable, Hashable {
-        /// Its class and key.
+        /// The class and key of the object.
         public let identity: Identity
-        /// The object's position in the results before.
+        /// The position of the object in the results before the change.
         public let index: Int
-        /// Why it left.
+        /// Why the object left.
         public let reason: RemovalReason
     }
 
-    /// An object that is elsewhere in the order than before.
+    /// An object whose place in the order changed.
     public struct Move: Sendable, Hashable {
-        /// Its position in the results before.
+        /// The position in the results before the change.
         public let from: Int
-        /// Its position in the results now.
+        /// The position in the results now.
         public let to: Int
     }
 
     /// The results at the commit that this change ends with.
     public let results: ResultsSnapshot<Element>
-    /// Whether this is the first event: everything that was here when observing began.
+    /// Whether this is the first event, which has everything that was here when the observation began.
     public let isInitial: Bool
-    /// Positions in the results before, ascending.
+    /// Positions in the results before the change, ascending.
     public let deletions: [Int]
     /// Positions in the results now, ascending.
     public let insertions: [Int]
-    /// Positions in the results now, ascending: objects whose content, or something they link to, changed.
+    /// Positions in the results now, ascending, of objects whose content changed or whose links lead to an object that
+    /// changed.
     public let modifications: [Int]
-    /// Objects whose place among the others changed: the fewest that explain the order.
+    /// Objects whose place relative to the others changed: a smallest set that explains the new order.
     public let moves: [Move]
     /// The objects behind ``deletions``, in the same order.
     public let removals: [Removal]
-    /// How far the server's answer has come.
+    /// How much of the server's answer has arrived.
     public let subscription: SubscriptionStatus
-    /// Who made the change, if it came from the server; nil for a change made here, for the first event, and for events
-    /// that only tell a new state.
+    /// Who made the change, if it came from the server; nil for a local change, for the first event, and for an event
+    /// that only reports a new state of the subscription.
     public let remote: Remote?
 
     init(_ event: ResultEvent, core: StoreCore) {
@@ -60,6 +62,6 @@ public struct Change<Element: ResultElement>: Sendable {
         remote = event.remote
     }
 
-    /// How far the server's answer has come, in a word.
+    /// The state of the subscription, without progress and error.
     public var state: SubscriptionState { subscription.state }
 }

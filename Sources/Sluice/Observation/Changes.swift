@@ -1,10 +1,10 @@
-/// The changes of results, as they come. Each iteration is an observation of its own.
+/// The changes of results as an asynchronous sequence. Each iteration is a separate observation.
 public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
     fileprivate let results: Results<Element>
 
     init(results: Results<Element>) { self.results = results }
 
-    /// Begins to observe: the query is in sync as long as the iterator is about.
+    /// Begins an observation, which keeps the query in sync as long as the iterator exists.
     public func makeAsyncIterator() -> Iterator { Iterator(results) }
 
     /// One observation.
@@ -31,9 +31,9 @@ public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
             deliveries = stream
         }
 
-        /// The next change; nil when the store was closed or the task cancelled.
+        /// Waits for the next change; nil when the store was closed or the task was cancelled.
         ///
-        /// - Throws: `QueryError` or ``StoreError`` when the query could not be observed.
+        /// - Throws: `QueryError` or ``StoreError`` when the query cannot be observed.
         public mutating func next() async throws -> Change<Element>? {
             for try await delivery in deliveries {
                 delivery.ready()

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// Lets callbacks through until it is closed; closing waits for a callback that is under way on another thread.
+/// Lets callbacks run until it is closed. Closing it waits for a callback that is running on another thread.
 package final class DeliveryGate: Sendable {
     private struct State {
         var isClosed = false
@@ -20,7 +20,7 @@ package final class DeliveryGate: Sendable {
         body()
     }
 
-    /// After this has returned no callback runs, except one that this call was made from.
+    /// Closes the gate: after this returns no callback runs, except one that made this call.
     package func close() {
         state.withLock { $0.isClosed = true }
         delivering.lock()
@@ -28,9 +28,9 @@ package final class DeliveryGate: Sendable {
     }
 }
 
-/// A lock that its own thread may take again.
+/// A lock that the thread holding it may lock again.
 private final class RecursiveLock: @unchecked Sendable {
-    // The mutex is initialised once, never moved, and made for use from any thread.
+    // The mutex is initialised once, never moved, and any thread may use it.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
     init() {

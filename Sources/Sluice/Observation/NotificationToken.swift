@@ -1,12 +1,12 @@
 internal import Synchronization
 
-/// The observer's hold on an observation: while it lives, changes are reported and the query keeps syncing.
+/// Keeps an observation alive: as long as the token exists, the store reports changes and keeps the query in sync.
 ///
-/// Letting the token go out of scope ends notifications and syncing and keeps the local data (unless the store's
-/// configuration says to purge). Interests are counted by canonical query across the process, so syncing ends only
-/// with the last token for an identical query.
+/// Releasing the token ends the notifications and the syncing, and keeps the local data unless
+/// ``StoreConfiguration/purgesWhenTokenIsReleased`` is set. All tokens of a process for the same canonical query share
+/// one subscription, so syncing ends only with the last of them.
 public final class NotificationToken: Sendable {
-    /// What a token does when it ends.
+    /// What ending a token does.
     package struct Ending: Sendable {
         package var stopSyncing: Bool
         package var purgeLocal: Bool
@@ -27,17 +27,17 @@ public final class NotificationToken: Sendable {
         self.end = end
     }
 
-    /// Stops notifications; none is delivered after this has returned, unless it is called from within one.
+    /// Stops the notifications. None is delivered after this returns, unless a notification's handler makes the call.
     ///
-    /// Returns when syncing has ended and the purge is on disk; called within a write, both follow when that has ended.
-    /// Calling it again does nothing.
+    /// The call returns when syncing has ended and the purge is on disk. Within a write, both happen after the write
+    /// has ended. Calling it again does nothing.
     ///
     /// - Parameters:
-    ///   - stopSyncing: end the subscription. With `false` the query keeps syncing until a later identical
-    ///     token, or ``Store/stopSyncing(_:purgeLocal:)``, ends it.
-    ///   - purgeLocal: remove the query's objects from this store, except those that another subscription holds or that are not
-    ///     uploaded yet. Never deletes anything on the server. Acts only when syncing stops, and only if nobody else in
-    ///     this process observes an identical query.
+    ///   - stopSyncing: whether to end the subscription. With `false` the query stays in sync until a later token for
+    ///     an identical query, or ``Store/stopSyncing(_:purgeLocal:)``, ends it.
+    ///   - purgeLocal: whether to remove the query's objects from this store, except those that another subscription
+    ///     holds and those with changes that are not uploaded yet. A purge deletes nothing on the server. It happens
+    ///     only when syncing ends, and only if no other token in this process observes an identical query.
     public func stop(stopSyncing: Bool = true, purgeLocal: Bool = true) {
         finish(Ending(stopSyncing: stopSyncing, purgeLocal: purgeLocal && stopSyncing))
     }
@@ -58,7 +58,7 @@ public final class NotificationToken: Sendable {
 }
 
 extension NotificationToken: CustomStringConvertible {
-    /// Whether it observes still.
+    /// Whether the token still observes.
     public var description: String {
         "NotificationToken(\(state.withLock { $0.isStopped } ? "stopped" : "observing"))"
     }

@@ -1,17 +1,17 @@
 public import FoundationEssentials
 public import SluiceModel
 
-/// Where a change came from, when it came from the server.
+/// The origin of a change that came from the server: who made it, and when.
 public struct Remote: Sendable, Hashable {
-    /// One commit behind the change.
+    /// One commit that is part of the change.
     public struct Author: Sendable, Hashable {
-        /// Who made it; nil when the user is anonymous, and for rows of a bootstrap or catch-up.
+        /// Who made the commit; nil for an anonymous user, and for the rows of a bootstrap or catch-up.
         public let userID: String?
-        /// The kinds of operation in it.
+        /// The kinds of operations in the commit.
         public let operations: Set<OperationKind>
-        /// When the server accepted it.
+        /// When the server accepted the commit.
         public let acceptedAt: Date
-        /// The server process that took it; nil when it has no name.
+        /// The server process that accepted the commit; nil if it has no name.
         public let workerID: String?
 
         package init(userID: String?, operations: Set<OperationKind>, acceptedAt: Date, workerID: String?) {
@@ -22,9 +22,9 @@ public struct Remote: Sendable, Hashable {
         }
     }
 
-    /// All commits that this change gathers, in the server's order; never empty.
+    /// The commits that the change consists of, in the server's order; never empty.
     public let authors: [Author]
-    /// When this process applied the change, taken right before observers were told.
+    /// When this process applied the change, read right before the observers were notified.
     public let receivedAt: Date
 
     package init(authors: [Author], receivedAt: Date) {
@@ -35,10 +35,10 @@ public struct Remote: Sendable, Hashable {
 
     /// The user of the last commit; nil when unknown.
     public var userID: String? { authors[authors.count - 1].userID }
-    /// The kinds of operation in all of the commits.
+    /// The kinds of operations in all of the commits.
     public var operations: Set<OperationKind> { authors.reduce(into: []) { $0.formUnion($1.operations) } }
     /// When the server accepted the last commit.
     public var acceptedAt: Date { authors[authors.count - 1].acceptedAt }
-    /// The server process that took the last commit.
+    /// The server process that accepted the last commit.
     public var workerID: String? { authors[authors.count - 1].workerID }
 }

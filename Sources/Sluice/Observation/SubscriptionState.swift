@@ -1,22 +1,23 @@
-/// How far the server's answer to a query has come.
+/// How much of the server's answer to a query has arrived.
 public enum SubscriptionState: String, Sendable, Hashable {
-    /// Asked for, not answered yet; or not connected and never completed.
+    /// The store has asked and the server has not answered yet; or the store is not connected and the query was never
+    /// complete.
     case pending
-    /// The first rows are coming.
+    /// The first rows are arriving.
     case bootstrapping
-    /// Everything the server names is here, and stays current while connected.
+    /// Every result that the server named is here. The results stay current while the store is connected.
     case complete
-    /// The server refused the query; ``SubscriptionStatus/error`` says why.
+    /// The server rejected the query; ``SubscriptionStatus/error`` says why.
     case error
 }
 
-/// The state of a subscription and, while it is being answered, how far it is.
+/// The state of a subscription, and the progress of its bootstrap.
 public struct SubscriptionStatus: Sendable, Hashable {
-    /// Where the answer stands.
+    /// How much of the answer has arrived.
     public var state: SubscriptionState
-    /// The share of the first rows that is here, from 0 to 1; 1 once complete.
+    /// The part of the first rows that is here, from 0 to 1; 1 once the subscription is complete.
     public var progress: Double
-    /// Why the server refused the query.
+    /// Why the server rejected the query.
     public var error: SyncError?
 
     package init(state: SubscriptionState, progress: Double = 0, error: SyncError? = nil) {

@@ -1,12 +1,13 @@
 extension Results: CustomStringConvertible {
-    /// The query in its canonical form, or what is wrong with it. Reads no object.
+    /// The query in its canonical form, or what is wrong with it. It reads no object.
     public var description: String {
         do { return try "Results(\(canonicalText))" } catch { return "Results(\(error))" }
     }
 }
 
 extension ResultsSnapshot: CustomStringConvertible {
-    /// How many objects, and the first ten of them on a line each. An object that cannot be read says why.
+    /// The number of objects, and the first ten of them, one on each line. For an object that cannot be read, the line
+    /// says why.
     public var description: String {
         let shown = 0..<Swift.min(count, 10)
         let lines = shown.map { index in

@@ -3,11 +3,12 @@ internal import SluiceStorage
 public import SluiceViews
 
 extension Results {
-    /// What the query means and costs in this store. Reads no object, and contacts nobody.
+    /// Explains what the query means and costs in this store. It reads no object and does not contact the server.
     ///
-    /// The plan is how objects on disk are found while the query is not observed or not yet complete; the members of a
-    /// complete subscription are read by their row ids.
-    /// - Throws: `QueryError` when the query is malformed or names what the schema lacks.
+    /// The plan says how the store finds objects on disk while the query is not observed or not complete yet. It reads
+    /// the members of a complete subscription by their row ids.
+    ///
+    /// - Throws: `QueryError` when the query is malformed or names something that is not in the schema.
     public func explain() throws -> QueryExplanation {
         let query = try query()
         return try core.read { reader in
@@ -16,11 +17,11 @@ extension Results {
         }
     }
 
-    /// What the query means and costs on the server. Makes no subscription there.
+    /// Explains what the query means and costs on the server. It makes no subscription there.
     ///
-    /// - Parameter timeout: the longest wait; nil waits for ever.
-    /// - Throws: `QueryError` as ``explain()``; ``SyncError`` when there is no session or no answer in time, or the server
-    ///   does not understand the query.
+    /// - Parameter timeout: the longest wait in all; nil waits without limit.
+    /// - Throws: `QueryError` as ``explain()``; ``SyncError`` when there is no session or no answer in time, or when
+    ///   the server does not understand the query.
     public func explainOnServer(timeout: Duration? = nil) async throws -> QueryExplanation {
         let report = try await core.report(.explain(query: query().canonicalText), timeout: timeout)
         do { return try QueryExplanation(json: report.utf8) } catch {

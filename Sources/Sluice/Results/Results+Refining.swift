@@ -1,49 +1,54 @@
 internal import SluiceQuery
 
-/// Refining a query by text. Costs nothing: what is wrong with a text or a path is thrown as `QueryError` where the
-/// results are used.
+/// Refining a query by text. Each call only describes a new query. An error in a text or a path is thrown as
+/// `QueryError` where the results are used.
 ///
-/// Conditions hold before everything else, wherever they are added. Orders, limits and ``distinct(by:)`` work in the order
-/// of the calls, each on what the one before it left.
+/// Conditions apply before everything else, wherever they are added. Orders, limits and ``distinct(by:)`` apply in the
+/// order of the calls, each to the objects that the previous one left.
 extension Results {
-    /// Only what also meets a condition in the query language, such as `"price < $0", 10_000`.
+    /// Keeps only the objects that also meet a condition in the query language, such as `"price < $0", 10_000`.
     ///
     /// - Parameters:
-    ///   - text: a condition, which SORT, DISTINCT, LIMIT and EXCLUDE may follow.
-    ///   - arguments: what `$0`, `$1` … or, in order, `%@` stand for; a ``Link`` for an object, an array for a list.
+    ///   - text: a condition. SORT, DISTINCT, LIMIT and EXCLUDE may follow it.
+    ///   - arguments: the values of `$0`, `$1` … or, in order, of each `%@`: a ``Link`` for an object, an array for a
+    ///     list.
     public func filter(_ text: String, _ arguments: (any PropertyValue)?...) -> Results {
         refined { $0.filter(text, arguments: arguments) }
     }
 
-    /// In the order of these keys, the first before all others: `.sorted(by: .descending(\.delay), .ascending(\.name))`.
-    /// Objects that are equal in all of them keep the order that was there, at first that of their ids.
+    /// Sorts by several keys, of which the first comes before all others:
+    /// `.sorted(by: .descending(\.delay), .ascending(\.name))`. Objects that are equal in all keys keep the order that
+    /// they had, which initially is that of their ids.
     ///
-    /// Sorting again refines: the keys follow those that are there. After ``limit(_:)`` or
-    /// ``distinct(by:)-(String...)`` it orders what that left. A SORT in the text of ``filter(_:_:)`` is the language's: after another SORT it is the stronger.
-    /// - Parameter keys: at most 16 in all. A property that comes twice, ascending and descending, is a `QueryError`.
+    /// Sorting again refines the order: the new keys follow those that are there. After ``limit(_:)`` or
+    /// ``distinct(by:)-(String...)`` a sort orders the objects that are left. A SORT in the text of ``filter(_:_:)``
+    /// follows the rules of the language: after another SORT, its keys come first.
+    ///
+    /// - Parameter keys: at most 16 in all. A property that occurs both ascending and descending is a `QueryError`.
     public func sorted(by keys: SortKey<Element>...) -> Results { sorted(by: keys) }
 
-    /// In the order of keys that are put together at run time; no key leaves the order as it is.
+    /// Sorts by keys that are known only at run time; without keys the order stays as it is.
     public func sorted(by keys: [SortKey<Element>]) -> Results { refined { $0.sorted(by: keys) } }
 
-    /// In the order of the property at a path such as `dealer.city`. Sorting again refines, see
+    /// Sorts by the property at a path such as `dealer.city`. Sorting again refines the order, see
     /// ``sorted(by:)-(SortKey<Element>...)``.
     public func sorted(by path: String, ascending: Bool = true) -> Results {
         sorted(by: ascending ? .ascending(path) : .descending(path))
     }
 
-    /// One object for each combination of values at these paths: the first in the order so far.
+    /// Keeps one object for each combination of values at these paths: the first in the current order.
     public func distinct(by paths: String...) -> Results {
         refined { $0.adding(clauses: [.distinct(paths.map { PathSyntax(dotted: $0) })]) }
     }
 
-    /// At most so many objects: the first in the order so far, which without sorting is that of their ids. Linked objects
-    /// do not count.
+    /// Keeps at most `count` objects: the first in the current order, which without sorting is that of their ids.
+    /// Linked objects do not count.
     ///
-    /// - Parameter count: from 0, which finds nothing; a negative one is a `QueryError`.
+    /// - Parameter count: 0 or more; 0 finds nothing. A negative count is a `QueryError`.
     public func limit(_ count: Int) -> Results { refined { $0.adding(clauses: [.limit(count)]) } }
 
-    /// Without the properties at these paths, such as `owners` or `owners.friends`, and what only they lead to.
+    /// Leaves out the properties at these paths, such as `owners` or `owners.friends`, and the objects that only they
+    /// lead to.
     public func excluding(_ paths: String...) -> Results {
         refined { $0.adding(clauses: [.exclude(paths.map { PathSyntax(dotted: $0) })]) }
     }

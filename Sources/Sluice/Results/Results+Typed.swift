@@ -1,28 +1,28 @@
 internal import SluiceQuery
 
-/// Refining a query by a model's properties. Costs nothing: what is wrong is thrown as `QueryError` where the results are
-/// used.
+/// Refining a query by a model's properties. Each call only describes a new query. An error is thrown as `QueryError`
+/// where the results are used.
 extension Results where Element: Model {
-    /// Only what also meets a condition, such as `{ $0.price < 10_000 && $0.name == "Toyota" }`.
+    /// Keeps only the objects that also meet a condition, such as `{ $0.price < 10_000 && $0.name == "Toyota" }`.
     public func `where`(_ condition: (Column<Element>) -> Condition) -> Results {
         let condition = condition(Column(Element.self)).syntax
         return refined { $0.adding(condition: condition) }
     }
 
-    /// What meets the condition so far, or another one.
+    /// Adds the objects that meet another condition to those that meet the condition so far.
     public func or(_ condition: (Column<Element>) -> Condition) -> Results {
         let condition = condition(Column(Element.self)).syntax
         return refined { $0.adding(alternative: condition) }
     }
 
-    /// In the order of a property, such as `\.price` or, through a link, `\.dealer.city`. Sorting again refines, see
+    /// Sorts by a property, such as `\.price` or, through a link, `\.dealer.city`. Sorting again refines the order, see
     /// ``sorted(by:)-(SortKey<Element>...)``.
     public func sorted<Value>(by path: KeyPath<Column<Element>, Column<Value>>, ascending: Bool = true) -> Results {
         sorted(by: ascending ? .ascending(path) : .descending(path))
     }
 
-    /// In the ascending order of several properties, the first before all others: `.sorted(by: \.city, \.name)`. Sorting
-    /// again refines, see ``sorted(by:)-(SortKey<Element>...)``.
+    /// Sorts by several properties, ascending, of which the first comes before all others:
+    /// `.sorted(by: \.city, \.name)`. Sorting again refines the order, see ``sorted(by:)-(SortKey<Element>...)``.
     public func sorted<First, Second, each Other>(
         by first: KeyPath<Column<Element>, Column<First>>, _ second: KeyPath<Column<Element>, Column<Second>>,
         _ others: repeat KeyPath<Column<Element>, Column<each Other>>
@@ -32,13 +32,13 @@ extension Results where Element: Model {
         return sorted(by: keys)
     }
 
-    /// One object for each value, or combination of values, of these properties: the first in the order so far.
+    /// Keeps one object for each value, or combination of values, of these properties: the first in the current order.
     public func distinct<each Value>(by path: repeat KeyPath<Column<Element>, Column<each Value>>) -> Results {
         let paths = Self.paths(repeat each path)
         return refined { $0.adding(clauses: [.distinct(paths)]) }
     }
 
-    /// Without properties, such as `\.owners` or `\.owners.friends`, and what only they lead to.
+    /// Leaves out properties, such as `\.owners` or `\.owners.friends`, and the objects that only they lead to.
     public func excluding<each Value>(_ path: repeat KeyPath<Column<Element>, Column<each Value>>) -> Results {
         let paths = Self.paths(repeat each path)
         return refined { $0.adding(clauses: [.exclude(paths)]) }

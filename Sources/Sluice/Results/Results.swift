@@ -5,11 +5,12 @@ internal import SluiceStorage
 internal import SluiceViews
 internal import Synchronization
 
-/// A query on a store: what to look for, not what was found. Making one costs nothing and contacts nobody.
+/// A query on a store, to fetch or to observe its results. Making one reads nothing and does not contact the server.
 ///
-/// ``fetch()`` reads what is here now; observing keeps the query in sync with the server for as long as it lasts.
+/// ``fetch()`` reads the results that are here now. Observing keeps the query in sync with the server until the
+/// observation ends.
 public struct Results<Element: ResultElement>: Sendable {
-    /// Open at least as long as results of it, or their tokens, are about.
+    /// Keeps the store open as long as results of it, or their tokens, exist.
     private let store: Store
     private let refinement: QueryDescription<Element>
 
@@ -20,51 +21,53 @@ public struct Results<Element: ResultElement>: Sendable {
 
     package var core: StoreCore { store.core }
 
-    /// Results of a query that was made from this one.
+    /// Makes results of a query that refines this one.
     func refined(
         _ refine: (QueryDescription<Element>) -> QueryDescription<Element>
     ) -> Results { Results(store: store, description: refine(refinement)) }
 
-    /// The checked query.
+    /// The query, checked against the store's schema.
     package func query() throws -> Query { try refinement.query(in: core.schema, inverses: core.inverses) }
 
-    /// The query in its canonical form, which is equal for equal queries.
+    /// The query in its canonical form. Queries that mean the same have the same text.
     ///
-    /// - Throws: `QueryError` when the query is malformed or names what the schema lacks.
+    /// - Throws: `QueryError` when the query is malformed or names something that is not in the schema.
     public var canonicalText: String { get throws { try query().canonicalText } }
 
     // MARK: Reading
 
-    /// The objects that are here now, in order. Reads the disk; never waits for the server.
+    /// Reads the objects that are here now, in order. It reads the disk and does not wait for the server.
     ///
-    /// O(results), and a sort of what matches unless an index has its order.
-    /// - Throws: `QueryError`; ``ModelError`` for the first object that cannot be read as its type, because a stored value is
-    ///   none of the type's, or a query excluded what nothing stands for. ``ResultsSnapshot/readable()`` of ``snapshot()``
-    ///   has the others.
+    /// O(results), plus a sort of the matches unless an index has the order of the query.
+    ///
+    /// - Throws: `QueryError`; ``ModelError`` for the first object that cannot be read as its type, because its type
+    ///   cannot represent a stored value, or because a query excluded a property that has no stand-in.
+    ///   ``ResultsSnapshot/readable()`` of ``snapshot()`` reads the other objects.
     public func fetch() throws -> [Element] {
         let query = try query()
         guard query.object == nil, !query.isPartial, query.sort.isEmpty else {
             return try core.decode(Element.self, read { try $0.sortedEntries() })
         }
-        // What nobody sorts or cuts becomes values as it is read.
+        // Results without sort, limit and stages are decoded as they are read.
         let binding = try core.binding(of: Element.self, classIndex: query.classIndex)
         return try read { try $0.elements(Element.self, binding) }
     }
 
-    /// The results that are here now, decoded only as they are read. Costs as ``fetch()``, without the decoding.
+    /// Reads the results that are here now, and decodes each object only when it is asked for. Costs as ``fetch()``,
+    /// without the decoding.
     ///
     /// - Throws: `QueryError`; ``StoreError`` when the store is closed.
     public func snapshot() throws -> ResultsSnapshot<Element> {
         ResultsSnapshot(list: try read { try $0.results() }, core: core)
     }
 
-    /// How many objects are here now. Finds all that `fetch()` would find, which costs O(matches), but sorts nothing
-    /// unless the query is cut in stages, and makes no values.
+    /// Counts the objects that are here now. It finds all matches, O(matches), but decodes none, and sorts only if the
+    /// query has stages.
     ///
     /// - Throws: `QueryError`; ``StoreError`` when the store is closed.
     public func count() throws -> Int { try read { try $0.count() } }
 
-    /// The first object that is here now, or nil. Reads one object; finding it costs what a query with LIMIT 1 does.
+    /// Reads the first object that is here now; nil if there is none. Finding it costs as much as a query with LIMIT 1.
     ///
     /// - Throws: as ``fetch()``.
     public func first() throws -> Element? { try limit(1).fetch().first }
@@ -77,26 +80,31 @@ public struct Results<Element: ResultElement>: Sendable {
 
     // MARK: Syncing
 
-    /// Waits until the server has named and sent every result, and returns them. For batch jobs.
+    /// Waits until the server has named and sent every result, and returns the results. For batch jobs.
     ///
-    /// What an earlier session completed does not count: away from the server this waits for it to come back.
-    /// - Parameter timeout: the longest wait without progress; nil waits for ever.
-    /// - Throws: ``SyncError`` when the server refuses the query, nothing comes in time, or there is no server.
+    /// A subscription that was complete in an earlier session does not suffice: without a connection this waits until
+    /// the store has connected and caught up.
+    ///
+    /// - Parameter timeout: the longest wait without progress; nil waits without limit.
+    /// - Throws: ``SyncError`` when the server rejects the query, when nothing arrives in time, or when the store has
+    ///   no server.
     public func synced(timeout: Duration? = nil) async throws -> [Element] {
         let query = try query()
         return try await core.synced(query, timeout: timeout) { try fetch() }
     }
 
-    /// Observes the results, and keeps the query in sync while the token lives.
+    /// Observes the results, and keeps the query in sync as long as the token exists.
     ///
-    /// Returns at once, also while another thread writes. The first event brings what is here; it comes as soon as no
-    /// transaction is open. Consecutive commits of one origin may come as one event when the handler lags; local and
-    /// remote ones never do. Beginning, a change of an object and ending each cost the same however many others observe.
+    /// This returns at once, even while another thread writes. The first event has the results that are here; it is
+    /// delivered once no transaction is open. If the handler is slow, consecutive commits of one origin may arrive as
+    /// one event; one event never combines local and remote commits. Beginning an observation, reporting a change of an
+    /// object and ending cost the same however many other observers there are.
+    ///
     /// - Parameters:
     ///   - queue: where the handler is called, such as the main queue; nil for a serial queue of the store.
     ///   - handler: called with one event at a time.
-    /// - Throws: `QueryError`; ``StoreError`` when the store is closed, or within a write. Where the store's file then fails,
-    ///   an event has the state ``SubscriptionState/error``.
+    /// - Throws: `QueryError`; ``StoreError`` when the store is closed, or within a write. If the store's file fails
+    ///   later, an event with the state ``SubscriptionState/error`` says so.
     public func observe(
         on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (Change<Element>) -> Void
     ) throws -> NotificationToken {
@@ -110,13 +118,18 @@ public struct Results<Element: ResultElement>: Sendable {
         }
     }
 
-    /// The results' changes as a sequence: the same events as ``observe(on:_:)``. Ending the iteration ends the observation
-    /// and keeps the local data.
+    /// The changes of the results as a sequence, with the same events as ``observe(on:_:)``. Ending the iteration ends
+    /// the observation and keeps the local data.
     public var changes: Changes<Element> { Changes(results: self) }
 
     typealias Ready = @Sendable () -> Void
 
-    /// Begins an observation; `end` is called when the store is closed, and `deliver` gets each event and what to call when it has been consumed.
+    /// Begins an observation.
+    ///
+    /// - Parameters:
+    ///   - end: called when the store is closed.
+    ///   - deliver: called with each event, what to call once the event is consumed, and the gate to deliver it
+    ///     through.
     func begin(
         end: @escaping @Sendable () -> Void = {},
         _ deliver: @escaping @Sendable (ResultEvent, @escaping Ready, DeliveryGate) -> Void
@@ -137,7 +150,7 @@ public struct Results<Element: ResultElement>: Sendable {
         }
         return NotificationToken(gate: gate, purgesWhenReleased: core.configuration.purgesWhenTokenIsReleased) {
             [store] ending in
-            // The store may be closed already; then so is the observation.
+            // If the store is closed already, its observations have ended.
             try? store.core.performAndWait { engine in
                 try engine.endObservation(number.value, keeping: !ending.stopSyncing, purging: ending.purgeLocal)
             }
@@ -145,7 +158,7 @@ public struct Results<Element: ResultElement>: Sendable {
     }
 }
 
-/// The number of an observation, which its first event is delivered before anybody knows.
+/// Holds the number of an observation. The first event may be delivered before the number is known.
 private final class ObservationNumber: Sendable {
     private let number = Atomic<UInt64>(0)
 

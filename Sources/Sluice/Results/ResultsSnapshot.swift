@@ -2,7 +2,7 @@ public import SluiceModel
 internal import SluiceStorage
 package import SluiceViews
 
-/// Results at one commit: immutable, shared between events, decoded as they are read.
+/// Results at one commit. A snapshot is immutable, events share it, and it decodes objects when they are read.
 public struct ResultsSnapshot<Element: ResultElement>: Sendable {
     package let list: ResultList
     private let core: StoreCore
@@ -21,7 +21,7 @@ public struct ResultsSnapshot<Element: ResultElement>: Sendable {
     /// The object at a position, from 0. Decodes it anew each time.
     ///
     /// - Precondition: the position is below ``count``.
-    /// - Throws: ``ModelError`` when this object cannot be read as its type; the others can be all the same.
+    /// - Throws: ``ModelError`` when this object cannot be read as its type; other objects may still be readable.
     public subscript(index: Int) -> Element {
         get throws {
             precondition(index >= 0 && index < count, "index out of range")
@@ -31,16 +31,19 @@ public struct ResultsSnapshot<Element: ResultElement>: Sendable {
 
     /// All objects, in order. O(count): decodes them anew each time.
     ///
-    /// - Throws: ``ModelError`` for the first object that cannot be read as its type, because a stored value is none of the
-    ///   type's, or a query excluded what nothing stands for; ``readable()`` has the others.
+    /// - Throws: ``ModelError`` for the first object that cannot be read as its type, because its type cannot represent
+    ///   a stored value, or because a query excluded a property that has no stand-in; ``readable()`` reads the other
+    ///   objects.
     public func elements() throws -> [Element] {
         try core.decode(Element.self, list.visible)
     }
 
-    /// The objects that can be read, in order, and why the others cannot: an enum's raw value that this version of the
-    /// program does not have takes its own object along and no other. O(count).
+    /// Decodes the objects that can be read, in order, and says why the others cannot. O(count).
     ///
-    /// - Throws: ``StoreError`` when the store's schema does not fit the type; nothing can be read then.
+    /// For example, an enum's raw value that this version of the program does not have makes its own object unreadable,
+    /// and no other.
+    ///
+    /// - Throws: ``StoreError`` when the store's schema does not fit the type, so that nothing can be read.
     public func readable() throws -> (elements: [Element], errors: [ModelError]) {
         var elements: [Element] = []
         var errors: [ModelError] = []
@@ -54,7 +57,7 @@ public struct ResultsSnapshot<Element: ResultElement>: Sendable {
         return (elements, errors)
     }
 
-    /// The global id of the object at a position, from 0. Decodes nothing.
+    /// The object id of the object at a position, from 0. Decodes nothing.
     ///
     /// - Precondition: the position is below ``count``.
     public func objectID(at index: Int) -> ObjectID { list.entries[index].position.id }

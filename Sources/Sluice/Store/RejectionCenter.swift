@@ -1,7 +1,7 @@
 package import Dispatch
 internal import Synchronization
 
-/// Reports rejected writes, and keeps them while there is nobody to hear of them.
+/// Reports rejected writes to handlers, and keeps the latest while there is no handler.
 package final class RejectionCenter: Sendable {
     private struct State {
         var handlers: [(number: Int, handler: @Sendable (WriteRejection) -> Void)] = []
@@ -46,14 +46,14 @@ package final class RejectionCenter: Sendable {
     }
 }
 
-/// The hold on a handler of ``Store/onWriteRejected(_:)``: the handler is called while the token lives.
+/// Keeps a handler of ``Store/onWriteRejected(_:)`` registered as long as the token exists.
 public final class RejectionToken: Sendable {
     private let end: Mutex<(@Sendable () -> Void)?>
 
     init(_ end: @escaping @Sendable () -> Void) { self.end = Mutex(end) }
 
-    /// Removes the handler; it is not called after this has returned, unless this is called from within it. Calling it
-    /// again does nothing.
+    /// Removes the handler. It is not called after this returns, unless the handler itself makes the call. Calling
+    /// `stop()` again does nothing.
     public func stop() {
         let end = end.withLock { end in
             defer { end = nil }

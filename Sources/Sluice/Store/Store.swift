@@ -3,48 +3,49 @@ public import SluiceModel
 internal import SluiceStorage
 internal import Synchronization
 
-/// A local store of objects, on disk or in memory, that syncs what is observed.
+/// A local store of objects, on disk or in memory, that keeps observed queries in sync with a server.
 ///
-/// Reading is synchronous and immediate, online or not. Writing is durable here at once and uploaded when the server is
-/// reached. Observing a query subscribes to it. Several stores on one path share everything. A store stays open until
-/// ``close()``, or until neither it nor results, tokens or sequences of it are about.
+/// Reads use local data and do not wait for the server. A write is durable on this device at once, and is uploaded when
+/// the server can be reached. Observing a query subscribes to it. Several stores on one path share everything. A store
+/// stays open until ``close()``, or until the store and its results, tokens and sequences are all released.
 public final class Store: Sendable {
     package let core: StoreCore
 
-    /// - Parameter core: held for this store.
+    /// - Parameter core: registered for this store, which releases it in `deinit`.
     private init(core: StoreCore) { self.core = core }
 
     deinit { StoreRegistry.shared.release(core) }
 
-    /// Opens a store, making its file if it is missing, and begins to sync if the configuration says with what.
+    /// Opens a store, creates its file if it is missing, and begins to sync if the configuration has a server.
     ///
-    /// - Throws: ``StoreError`` when the file cannot be used (another program's, a newer version's, damaged, held by another
-    ///   process; it is left untouched) or the configuration cannot; `SchemaError` when a class contradicts the stored one.
+    /// - Throws: ``StoreError`` when the configuration is invalid, or when the file cannot be used because it belongs
+    ///   to another program or a newer version, is damaged, or is held by another process; the file is left untouched.
+    ///   `SchemaError` when a class contradicts the stored one.
     public static func open(_ configuration: StoreConfiguration) async throws -> Store {
         Store(core: try await StoreRegistry.shared.core(for: configuration))
     }
 
-    /// Ends syncing and every observation. What was written stays in the file, uploaded or not.
+    /// Ends syncing and every observation. Everything that was written stays in the file, uploaded or not.
     ///
-    /// Other ``Store`` values on the same path are closed too. Closing again does nothing.
+    /// This also closes the other ``Store`` values on the same path. Closing again does nothing.
     public func close() async {
         await StoreRegistry.shared.close(core)
     }
 
-    /// The classes of this store: those it was opened with, and what the server has beyond them.
+    /// The classes of this store: those it was opened with, and those of the server.
     public var schema: Schema { core.schema }
 
-    /// Adds classes, or properties to classes, here and on the server.
+    /// Adds classes, or properties of classes, here and on the server.
     ///
-    /// - Throws: `SchemaError` when they contradict what this store has. A rejection of the server's ends syncing and is
-    ///   thrown by ``connected(timeout:)``.
+    /// - Throws: `SchemaError` when they contradict the store's schema. If the server rejects them, syncing ends, and
+    ///   ``connected(timeout:)`` throws the reason.
     public func declare(_ classes: [ClassSchema]) async throws {
         try await core.perform { try $0.declare(classes) }
     }
 
     // MARK: Reading
 
-    /// All objects of a model's class; a query to be refined, observed or fetched. Costs nothing.
+    /// All objects of a model's class: a query to refine, fetch or observe. Making it reads nothing.
     public func objects<Element: Model>(_ type: Element.Type) -> Results<Element> {
         Results(store: self, description: QueryDescription(className: Element.className))
     }
@@ -54,26 +55,29 @@ public final class Store: Sendable {
         Results(store: self, description: QueryDescription(className: className))
     }
 
-    /// The records of a query in the query language, such as `Car WHERE price < 9000 SORT(price ASC) LIMIT(20)`.
+    /// The records that a query in the query language finds, such as
+    /// `Car WHERE price < 9000 SORT(price ASC) LIMIT(20)`.
     ///
-    /// - Throws: `QueryError` when the text cannot be parsed or names what the schema does not have.
+    /// - Throws: `QueryError` when the text cannot be parsed or names something that is not in the schema.
     public func records(_ text: String) throws -> Results<Record> {
         let results = Results<Record>(store: self, description: try QueryDescription(text: text))
         _ = try results.query()
         return results
     }
 
-    /// The object with a primary key, if it is here. O(log n) in the objects of its class.
+    /// Reads the object with a primary key; nil if it is not here. O(log n) in the number of objects of the class.
     ///
-    /// - Throws: ``StoreError`` when the store is closed or lacks the class; ``ModelError`` when the object misses what a
-    ///   query excluded and nothing stands for it.
+    /// - Throws: ``StoreError`` when the store is closed or lacks the class; ``ModelError`` when the object cannot be
+    ///   read as its type; `RecordError` when a value of the key's type cannot be a key.
     public func object<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) throws -> Element? {
         try core.fetch(type, ObjectRef(try core.classIndex(of: Element.className), try ObjectKey(primaryKey: key)))
     }
 
-    /// The object with a global id, of whatever class, if it is here. O(log n) among keyless objects; those of a class with
-    /// a primary key do not store their id and are gone through, O(n), unless the store has made an index of their ids,
-    /// which it does once such an object is observed by id.
+    /// Reads the object with an object id, whatever its class; nil if it is not here.
+    ///
+    /// O(log n) for keyless classes. Classes with a primary key do not store the id: finding an object reads all of
+    /// their objects, O(n), unless the store has indexed their ids, which it does once such an object is observed by
+    /// its id.
     ///
     /// - Throws: ``StoreError`` when the store is closed.
     public func object(_ id: ObjectID) throws -> Record? {
@@ -81,10 +85,10 @@ public final class Store: Sendable {
         return try core.fetch(Record.self, reference)
     }
 
-    /// The object with a global id as a model; nil if it is not here or of another class. Costs as ``object(_:)``.
+    /// Reads the object with an object id as a model; nil if it is not here or of another class. Costs as
+    /// ``object(_:)``.
     ///
-    /// - Throws: ``StoreError`` when the store is closed or lacks the class; ``ModelError`` when the object misses what a
-    ///   query excluded and nothing stands for it.
+    /// - Throws: ``StoreError`` when the store is closed; ``ModelError`` when the object cannot be read as its type.
     public func object<Element: Model>(_ type: Element.Type, id: ObjectID) throws -> Element? {
         guard let reference = try core.read({ try $0.findObject(id) }),
             reference.classIndex == core.schema.index(of: Element.className)
@@ -92,31 +96,35 @@ public final class Store: Sendable {
         return try core.fetch(type, reference)
     }
 
-    /// One object as results, to be observed: by its value, whether or not it is here yet. Costs nothing.
+    /// Results that consist of one object, named by its value, whether or not it is here yet. Making them reads
+    /// nothing.
     public func results<Element: Model>(of object: Element) -> Results<Element> {
         results(Element.self, id: object.objectID)
     }
 
-    /// One object as results, to be observed: by its primary key, whether or not it is here yet. Costs nothing.
+    /// Results that consist of one object, named by its primary key, whether or not it is here yet. Making them reads
+    /// nothing.
     ///
-    /// - Throws: `RecordError` when a value of this type cannot be a key. What the store lacks shows when they are used.
+    /// - Throws: `RecordError` when a value of this type cannot be a key. A class that the store lacks is reported
+    ///   where the results are used.
     public func results<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) throws -> Results<Element> {
         let key = try ObjectKey(primaryKey: key)
         return results(type, id: Identity(className: Element.className, key: key).objectID)
     }
 
-    /// One object as results, to be observed: by its global id, whether or not it is here yet. Costs nothing.
+    /// Results that consist of one object, named by its object id, whether or not it is here yet. Making them reads
+    /// nothing.
     public func results<Element: ResultElement>(_ type: Element.Type, id: ObjectID) -> Results<Element> {
         Results(store: self, description: QueryDescription(object: id))
     }
 
-    /// Observes one object, whether or not it is here yet, and keeps it in sync while the token lives: short for
+    /// Observes one object, whether or not it is here yet, and keeps it in sync as long as the token exists. Short for
     /// observing ``results(of:)``.
     ///
     /// - Parameters:
-    ///   - object: names the object; its values do not matter.
+    ///   - object: names the object; its property values are not used.
     ///   - queue: where the handler is called; nil for a serial queue of the store.
-    ///   - handler: called with one event at a time; `results` has the object, or nothing.
+    ///   - handler: called with one event at a time; its `results` have the object, or are empty.
     /// - Throws: ``StoreError`` when the store is closed, or within a write.
     public func observe<Element: Model>(
         _ object: Element, on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (Change<Element>) -> Void
@@ -130,7 +138,7 @@ public final class Store: Sendable {
     ///
     /// - Parameter body: runs on the store's own queue, one transaction at a time.
     /// - Returns: what `body` returns.
-    /// - Throws: what `body` throws, or ``StoreError``; nothing is stored then.
+    /// - Throws: what `body` throws, or ``StoreError``; then nothing is stored.
     public func write<Result: Sendable>(
         _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
@@ -142,62 +150,69 @@ public final class Store: Sendable {
 
     // MARK: Syncing
 
-    /// Waits until a session with the server is open and its schema known.
+    /// Waits until a session with the server is open and the store knows the server's schema.
     ///
-    /// - Parameter timeout: the longest wait in all, whether or not anything moves; nil waits for ever. Connecting goes on
-    ///   after a timeout.
-    /// - Throws: ``SyncError`` when the server refuses this store, in time nothing came about, or there is no server;
-    ///   `CancellationError`.
+    /// - Parameter timeout: the longest wait in all, with or without progress; nil waits without limit. The store goes
+    ///   on connecting after a timeout.
+    /// - Throws: ``SyncError`` when the server rejects this store, when no session opens in time, or when the store has
+    ///   no server; `CancellationError`.
     public func connected(timeout: Duration? = nil) async throws {
         try await core.connected(timeout: timeout)
     }
 
-    /// Waits until everything written here is acknowledged, and so durable on the server.
+    /// Waits until the server has acknowledged everything written here, which makes it durable there.
     ///
-    /// - Parameter timeout: the longest wait without progress; nil waits for ever. Uploading goes on after a timeout.
-    /// - Throws: ``SyncError`` when syncing has ended, nothing moves in time, or there is no server; `CancellationError`.
+    /// - Parameter timeout: the longest wait without progress; nil waits without limit. The store goes on uploading
+    ///   after a timeout.
+    /// - Throws: ``SyncError`` when syncing has ended, when nothing is acknowledged in time, or when the store has no
+    ///   server; `CancellationError`.
     public func uploaded(timeout: Duration? = nil) async throws {
         try await core.uploaded(timeout: timeout)
     }
 
-    /// Ends syncing of a query that a token was stopped for with `stopSyncing: false`.
+    /// Ends the syncing of a query whose token was stopped with `stopSyncing: false`.
     ///
     /// - Parameters:
     ///   - results: any results of the query.
-    ///   - purgeLocal: also remove the query's objects from this store, as ``NotificationToken`` does.
+    ///   - purgeLocal: whether to remove the query's objects from this store too, see
+    ///     ``NotificationToken/stop(stopSyncing:purgeLocal:)``.
     public func stopSyncing<Element>(_ results: Results<Element>, purgeLocal: Bool = false) throws {
         let query = try results.query()
         try core.performAndWait { try $0.stopSyncing(query, purging: purgeLocal) }
     }
 
-    /// Removes what no query holds and is uploaded: objects written here outside any query, and what dormant queries left.
+    /// Removes the objects that no subscription holds and that are uploaded: those written here outside any query, and
+    /// those that dormant subscriptions left.
     ///
-    /// - Returns: how many objects went.
+    /// - Returns: how many objects were removed.
     @discardableResult
     public func purgeUnsubscribed() async throws -> Int {
         try await core.perform { try $0.purgeUnsubscribed() }
     }
 
-    /// Calls back whenever the server has rejected a write, after the objects show the server's state again.
+    /// Calls `handler` for each write that the server has rejected, after the objects show the server's state again.
     ///
-    /// The first handler also gets what was rejected before it was there: the last thousand, at most.
-    /// - Parameter handler: called on the serial queue of the store's callbacks, until the token is stopped or released or
-    ///   the store is closed.
+    /// The first handler also receives the rejections that arrived before it was added, at most the last thousand.
+    ///
+    /// - Parameter handler: called on the store's serial callback queue, until the token is stopped or released or the
+    ///   store is closed.
     public func onWriteRejected(_ handler: @escaping @Sendable (WriteRejection) -> Void) -> RejectionToken {
         core.rejections.add(handler)
     }
 
-    /// How the server's database is: version, classes with counts, sessions, what happened since the server opened it.
+    /// Asks the server for the status of its database: version, classes with their counts, sessions, and what happened
+    /// since the server opened it.
     ///
-    /// - Parameter timeout: the longest wait for a session and an answer; nil waits for ever.
-    /// - Throws: ``SyncError`` when there is no session, no answer in time or no server, or the server refuses; `CancellationError`.
+    /// - Parameter timeout: the longest wait for a session and an answer; nil waits without limit.
+    /// - Throws: ``SyncError`` when there is no session or no answer in time, when the store has no server, or when the
+    ///   server rejects the request; `CancellationError`.
     public func serverStatus(timeout: Duration? = nil) async throws -> ServerStatus {
         try await core.report(.status, as: ServerStatus.self, timeout: timeout)
     }
 
-    /// The queries that clients observe on the server's database, by their canonical text.
+    /// Asks the server for the queries that clients observe on its database, by their canonical text.
     ///
-    /// - Parameter timeout: the longest wait for a session and an answer; nil waits for ever.
+    /// - Parameter timeout: the longest wait for a session and an answer; nil waits without limit.
     /// - Throws: as ``serverStatus(timeout:)``.
     public func serverSubscriptions(timeout: Duration? = nil) async throws -> [ServerSubscription] {
         try await core.report(.subscriptions, as: [ServerSubscription].self, timeout: timeout)

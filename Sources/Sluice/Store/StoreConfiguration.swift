@@ -2,17 +2,18 @@ internal import FoundationEssentials
 public import SluiceModel
 public import SluiceTransport
 
-/// How a store is opened.
+/// Says how to open a store: its place, its classes and its server.
 public struct StoreConfiguration: Sendable {
     /// Where the store lives.
     public enum Location: Sendable, Hashable {
-        /// A file, made if missing.
+        /// A file, created if it is missing.
         case file(String)
-        /// Memory, gone when the last ``Store`` of that name is closed. Stores of one name in a process share their data.
+        /// Memory that is released when the last ``Store`` of that name is closed. Stores of one name in a process
+        /// share their data.
         case memory(name: String)
     }
 
-    /// How safe a local commit is when the machine, not only the process, dies.
+    /// What a local commit survives: the end of the process, or of the machine too.
     public enum Durability: Sendable, Hashable {
         /// Survives a killed process; a power cut may take the last commits.
         case process
@@ -20,22 +21,23 @@ public struct StoreConfiguration: Sendable {
         case full
     }
 
-    /// Where the store lives. All stores of one location in a process are one store.
+    /// Where the store lives. All stores of one process at one location are the same store.
     public var location: Location
     /// The Swift types whose objects the store holds.
     public var models: [any Model.Type]
-    /// Classes without a Swift type. A store without models learns its classes from the server and from ``Store/declare(_:)``.
+    /// Classes without a Swift type. A store without models gets its classes from the server and from
+    /// ``Store/declare(_:)``.
     public var schema: Schema
-    /// What the store syncs with; nil for a store that only lives here.
+    /// The server to sync with; nil for a store that exists only here.
     public var sync: SyncConfiguration?
-    /// What a local commit outlives. Nothing for a store in memory.
+    /// What a local commit survives. Without effect for a store in memory.
     public var durability: Durability = .process
-    /// Whether a token that merely goes out of scope also purges its query's local objects.
+    /// Whether releasing a token without stopping it also purges its query's local objects.
     public var purgesWhenTokenIsReleased = false
-    /// Where log lines go; nil for nowhere.
+    /// Where log lines go; nil logs nothing.
     public var log: LogSink?
 
-    /// Every class: of the models, and without one.
+    /// All classes: those of the models, and those without a Swift type.
     ///
     /// - Throws: `SchemaError` when a declaration is malformed or contradicts another.
     package func wholeSchema() throws -> Schema {
@@ -70,51 +72,55 @@ public struct StoreConfiguration: Sendable {
     }
 }
 
-/// What a store syncs with, and how.
+/// Names the server that a store syncs with, and says how to connect.
 public struct SyncConfiguration: Sendable, Hashable {
     /// What a store may do with the server's objects.
     public enum Access: Sendable, Hashable {
-        /// Observed queries come down, writes go up.
+        /// Observed queries are downloaded, and writes are uploaded.
         case readWrite
-        /// Writing throws, the server's schema is not added to, and the server keeps no record of this store.
+        /// Observed queries are downloaded. Writes throw, and the server neither adds to its schema nor keeps a record
+        /// of this store.
         case readOnly
     }
 
     /// `ws://HOST:PORT/DATABASE` or `wss://…`.
     public var url: String
-    /// Who the store's user is. The server decides what it accepts: today ``Credentials/anonymous`` in development only.
+    /// Who the store's user is. The server decides what it accepts: today only ``Credentials/anonymous``, in
+    /// development.
     public var credentials: Credentials
     /// What the store may do with the server's objects.
     public var access = Access.readWrite
-    /// Whom to believe to be the server; for `wss`.
+    /// Which server certificates to accept; for `wss`.
     public var trust = ServerTrust.systemAuthorities
-    /// More header fields for the request that opens a connection, for gateways on the way.
+    /// Additional header fields for the request that opens a connection, such as a gateway may need.
     public var headers: [String: String] = [:]
-    /// The network interface to go through, such as `eth0`; nil leaves it to the system.
+    /// The network interface to use, such as `eth0`; nil leaves the choice to the system.
     public var networkInterface: String?
-    /// Connects through this network instead of sockets, to a server in the same process; the URL's host is the server's
-    /// name in it.
+    /// Connects through this network instead of sockets, to a server in the same process. The host of the URL is the
+    /// name of the server in this network.
     public var loopback: LoopbackNetwork?
-    /// How long one attempt to connect may take, in all: name, TCP, TLS and WebSocket. Above zero, or opening throws.
+    /// The longest time for one attempt to connect, in all: name, TCP, TLS and WebSocket. Zero or less makes opening
+    /// throw.
     public var connectTimeout: Duration = .seconds(30)
-    /// The wait before the second attempt to connect; it doubles from there, less up to a quarter at random. Above zero.
+    /// The wait before the second attempt to connect. Each further wait is twice as long, less up to a quarter at
+    /// random. Above zero.
     public var reconnectDelay: Duration = .seconds(1)
     /// The longest wait between attempts. Above zero.
     public var reconnectDelayMax: Duration = .seconds(300)
-    /// How long a connection may be silent before it is probed; it is given up when nothing has come or gone for twice
-    /// that time after a probe. Above zero.
+    /// How long a connection may be silent before the store probes it. If nothing is received or sent for twice that
+    /// time after a probe, the store closes the connection. Above zero.
     public var heartbeat: Duration = .seconds(60)
 
     /// - Parameters:
     ///   - url: `ws://HOST:PORT/DATABASE` or `wss://…`.
-    ///   - credentials: who this store's user is.
+    ///   - credentials: who the store's user is.
     public init(url: String, credentials: Credentials = .anonymous) {
         self.url = url
         self.credentials = credentials
     }
 }
 
-/// Whom a store believes to be its server, over TLS.
+/// Which certificates a store accepts from its server over TLS.
 public enum ServerTrust: Sendable, Hashable {
     /// A certificate for the URL's host, signed by an authority that the system trusts.
     case systemAuthorities
@@ -122,16 +128,16 @@ public enum ServerTrust: Sendable, Hashable {
     case authorities(files: [String])
     /// Any chain that has, or is signed by, the certificate in this PEM file; host and dates do not matter.
     case pinned(file: String)
-    /// Any self-signed certificate and no other: for development, since it does not keep impostors out.
+    /// Any self-signed certificate and no other. For development only, since it does not keep impostors out.
     case selfSignedOnly
 }
 
-/// How a client says who it is. More kinds come with the server's login methods.
+/// How a client proves who its user is. More kinds will come with the server's login methods.
 public struct Credentials: Sendable, Hashable {
     package enum Kind: Sendable, Hashable { case anonymous }
 
     package var kind: Kind
 
-    /// No credentials: servers accept them only in development.
+    /// No credentials. Servers accept them only in development.
     public static let anonymous = Credentials(kind: .anonymous)
 }

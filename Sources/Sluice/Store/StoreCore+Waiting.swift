@@ -3,7 +3,7 @@ internal import SluiceModel
 internal import SluiceQuery
 internal import Synchronization
 
-/// Something that is waited for once: it arrives, fails, or takes too long.
+/// Something that a task awaits once: it arrives, fails, or takes too long.
 private final class Arrival<Value: Sendable>: Sendable {
     private struct State {
         var continuation: CheckedContinuation<Value, any Error>?
@@ -43,7 +43,8 @@ private final class Arrival<Value: Sendable>: Sendable {
 }
 
 extension StoreCore {
-    /// Fails the arrival when nothing has moved for as long as `timeout`, and says what the matter is, if that is known.
+    /// Fails the arrival if there is no progress for `timeout`. The error names the last problem of the connection, if
+    /// one is known.
     private func limit<Value>(_ arrival: Arrival<Value>, to timeout: Duration?, _ what: String) {
         guard let timeout, let progress = arrival.progress else { return }
         configuration.environment.schedule(timeout) { [weak self] in
@@ -58,7 +59,7 @@ extension StoreCore {
         }
     }
 
-    /// - Throws: ``SyncError/Code/noServer`` when no server will ever say anything.
+    /// - Throws: ``SyncError/Code/noServer`` when the store has no server to wait for.
     private func requireServer() throws {
         try checkOpen()
         guard configuration.sync == nil else { return }
@@ -66,9 +67,10 @@ extension StoreCore {
             .noServer, "this store syncs with nothing; open it with a SyncConfiguration to wait for a server")
     }
 
-    /// Waits until a query's subscription is complete and caught up in an open session, runs `body` while it is held, and lets go.
+    /// Waits until a query's subscription is complete and has caught up in an open session, runs `body` while the
+    /// subscription is held, and then releases it.
     ///
-    /// - Parameter timeout: the longest time without any progress; nil waits for ever.
+    /// - Parameter timeout: the longest wait without progress; nil waits without limit.
     package func synced<Value: Sendable>(
         _ query: Query, timeout: Duration?, _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
@@ -120,7 +122,7 @@ extension StoreCore {
 
     func uploaded(timeout: Duration?) async throws {
         try await wait(timeout: timeout, "the server did not acknowledge more") { $0.whenUploaded($1) }
-        // What was refused on the way has been reported by the time that this returns.
+        // By the time that this returns, the handlers have been told of every write that was rejected meanwhile.
         await withCheckedContinuation { continuation in callbacks.async { continuation.resume() } }
     }
 
@@ -135,7 +137,7 @@ extension StoreCore {
 
     /// Removes an empty class, or a property without values, from the server's schema.
     ///
-    /// - Returns: the report on the schema that is left.
+    /// - Returns: the report on the remaining schema.
     package func removeFromSchema(class className: String, property: String?, timeout: Duration?) async throws -> String
     {
         try await answer(timeout: timeout) { $0.requestRemoval(ofClass: className, property: property, reply: $1) }

@@ -5,10 +5,10 @@ package import SluiceStorage
 internal import SluiceWire
 internal import Synchronization
 
-/// What all ``Store`` values on one path share: the storage, the engine, and the queue that both writers and the server's
-/// messages go through.
+/// The state that all ``Store`` values on one path share: the storage, the engine, and the queue that serves both
+/// writers and the server's messages.
 package final class StoreCore: Sendable {
-    /// The engine, touched on the queue only.
+    /// The engine, which only code on the queue uses.
     private struct Confined: @unchecked Sendable {
         // Sound because every access goes through `queue`.
         let engine: ClientEngine
@@ -22,7 +22,7 @@ package final class StoreCore: Sendable {
     private let confined: Confined
     private let link: ServerLink?
     private let closed = Atomic<Bool>(false)
-    /// Frames that have arrived and wait for the queue: whatever has gathered is taken at once.
+    /// Frames that have arrived and wait for the queue. The queue handles all of them in one turn.
     private let frames = Mutex<[[UInt8]]>([])
     private let isOnQueue = DispatchSpecificKey<Bool>()
     private let bindings = Mutex<[BindingKey: ElementBinding]>([:])
@@ -65,10 +65,10 @@ package final class StoreCore: Sendable {
 
     // MARK: Inverse relationships
 
-    /// What models call their backlinks.
+    /// The names of the models' inverse properties.
     var inverses: InverseNames { declaredInverses.withLock { $0 } }
 
-    /// Takes in what models call their backlinks.
+    /// Adds the names of the models' inverse properties.
     func addInverses(of models: [any Model.Type]) {
         declaredInverses.withLock { names in
             for model in models {
@@ -92,7 +92,7 @@ package final class StoreCore: Sendable {
     func read<Result>(_ body: (any ClientReading) throws -> Result) throws -> Result {
         try checkOpen()
         do { return try storage.read(body) } catch {
-            // It may have been closed meanwhile.
+            // Another thread may have closed the store meanwhile.
             try checkOpen()
             throw StoreError.wrapping(error)
         }
@@ -114,7 +114,7 @@ package final class StoreCore: Sendable {
         }
     }
 
-    /// Runs `body` on the store's queue and waits for it; at once when called from there.
+    /// Runs `body` on the store's queue and waits for it; a call from the queue runs it at once.
     package func performAndWait<Result>(_ body: (ClientEngine) throws -> Result) throws -> Result {
         if DispatchQueue.getSpecific(key: isOnQueue) == true { return try run(body) }
         return try queue.sync {
@@ -123,7 +123,7 @@ package final class StoreCore: Sendable {
         }
     }
 
-    /// Runs `body` on the store's queue without waiting for whoever uses it: at once when called from there, else later.
+    /// Runs `body` on the store's queue without waiting for the queue: at once when called from the queue, else later.
     ///
     /// - Parameter fail: called on the queue with what `body` throws later, or because the store was closed meanwhile.
     /// - Throws: ``StoreError`` when the store is closed; what `body` throws at once.
@@ -196,8 +196,8 @@ package final class StoreCore: Sendable {
         for _ in batch { link?.didHandleFrame() }
     }
 
-    /// Ends syncing and all subscriptions, after what the queue has been given before; what was written stays, and is
-    /// uploaded when the store is next opened. Waits for nothing, so that any thread may let go of a store.
+    /// Ends syncing and all subscriptions, after the work that the queue already has. What was written stays, and is
+    /// uploaded when the store is next opened. It does not wait, so any thread may release a store.
     ///
     /// - Parameter completion: called on the queue.
     func close(_ completion: @escaping @Sendable () -> Void) {
@@ -209,12 +209,12 @@ package final class StoreCore: Sendable {
         }
     }
 
-    /// The classes of the store, as of now.
+    /// The current classes of the store.
     package var schema: Schema { published.withLock { $0 } }
 
     // MARK: Elements
 
-    /// How rows of a class become values of a type.
+    /// How rows of a class are decoded as a type.
     func binding(of element: any ResultElement.Type, classIndex: Int) throws -> ElementBinding {
         let schema = schema
         let key = BindingKey(

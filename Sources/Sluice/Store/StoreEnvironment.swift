@@ -3,18 +3,19 @@ internal import FoundationEssentials
 package import SluiceModel
 package import SluiceTransport
 
-/// What a store has from the outside world: time, chance, and a way to its server. Tests bring their own.
+/// The services of the outside world that a store uses: time, randomness, and the connection to its server. Tests
+/// replace them.
 package struct StoreEnvironment: Sendable {
     /// The wall clock.
     package var now: @Sendable () -> Timestamp
     /// 64 random bits.
     package var random: @Sendable () -> UInt64
-    /// Calls back after a delay.
+    /// Calls the function after a delay.
     package var schedule: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
     /// Begins a connection to an endpoint; nil connects through sockets.
     package var connect: (@Sendable (Endpoint, any MessageConnectionDelegate) throws -> any MessageConnection)?
 
-    /// The real world.
+    /// The services of the system.
     package static let system = StoreEnvironment(
         now: { Timestamp(Date()) }, random: { .random(in: .min ... .max) },
         schedule: { delay, body in

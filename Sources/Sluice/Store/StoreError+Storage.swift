@@ -1,8 +1,8 @@
 internal import SluiceStorage
 
 extension StoreError {
-    /// What callers of a store get for an error: the storage's own as a ``StoreError`` with the same message, others as
-    /// they are.
+    /// The error that callers of a store receive: a storage error becomes a ``StoreError`` with the same message; other
+    /// errors stay as they are.
     static func wrapping(_ error: any Error) -> any Error {
         guard let storage = error as? StorageError else { return error }
         return StoreError(Code(storage.code), storage.message, cause: storage)

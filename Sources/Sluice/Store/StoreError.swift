@@ -1,30 +1,30 @@
 /// Why an operation on a store failed.
 public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What kind of thing was wrong. More codes may come.
+    /// The kind of failure. More codes may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         public let description: String
 
         package init(description: String) { self.description = description }
 
-        /// The configuration cannot be used.
+        /// The configuration is invalid.
         public static let invalidConfiguration = Code(description: "invalidConfiguration")
         /// The store was closed.
         public static let closed = Code(description: "closed")
-        /// Something that cannot be done from within a write transaction.
+        /// The operation is not possible within a write transaction.
         public static let insideWrite = Code(description: "insideWrite")
         /// The schema has no class of that name.
         public static let unknownClass = Code(description: "unknownClass")
-        /// An object to be inserted is here already.
+        /// An object to insert is already here.
         public static let objectExists = Code(description: "objectExists")
-        /// An object to be changed is not here.
+        /// An object to change is not here.
         public static let objectMissing = Code(description: "objectMissing")
-        /// The store syncs to read only.
+        /// The store has read-only access to its server.
         public static let readOnly = Code(description: "readOnly")
-        /// A transaction that syncs is too large to travel in one piece.
+        /// A transaction of a store that syncs is too large to upload in one piece.
         public static let transactionTooLarge = Code(description: "transactionTooLarge")
         /// Another process, or something else in this one, has the file open.
         public static let locked = Code(description: "locked")
-        /// The file is no store: no database, or one of another program.
+        /// The file is not a store: not a database, or a database of another program.
         public static let foreignFile = Code(description: "foreignFile")
         /// The file was written by a newer version of this library.
         public static let newerFormat = Code(description: "newerFormat")
@@ -36,11 +36,11 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let storage = Code(description: "storage")
     }
 
-    /// What kind of thing happened, to be compared in code.
+    /// The kind of failure, for code to compare.
     public let code: Code
-    /// What was wrong, where, and what would be right. Never holds user data.
+    /// What was wrong, where, and what would be right. It contains no user data.
     public let message: String
-    /// The error behind this one.
+    /// The underlying error.
     public let cause: (any Error)?
 
     package init(_ code: Code, _ message: String, cause: (any Error)? = nil) {

@@ -2,8 +2,8 @@ internal import SluiceModel
 internal import SluiceQuery
 internal import SluiceStorage
 
-/// What links of a store's values are followed through. Holds the store weakly: a value outlives its store, and its
-/// links then fail with a clear error.
+/// Resolves the links of the values that were read from a store. It holds the store weakly: if a value outlives its
+/// store, following its links fails with a clear error.
 final class StoreLinks: LinkResolving {
     private weak let core: StoreCore?
 
@@ -68,7 +68,7 @@ final class StoreLinks: LinkResolving {
 }
 
 extension StoreCore {
-    /// Calls `body` with every object of a class that has a link to `object` in a property, once each.
+    /// Calls `body` once for each object of a class that links to `object` through a property.
     fileprivate func forEachBacklink(
         to object: Identity, className: String, property: String, in reader: any ClientReading,
         _ body: (ObjectRef) throws -> Void
@@ -84,7 +84,7 @@ extension StoreCore {
         }
     }
 
-    /// The position of a class.
+    /// The position of a class in the schema.
     func classIndex(of className: String) throws -> Int {
         guard let classIndex = schema.index(of: className) else {
             throw StoreError(.unknownClass, "the store has no class '\(className)'")

@@ -4,23 +4,23 @@ internal import SluiceModel
 internal import SluiceStorage
 internal import Synchronization
 
-/// The open stores of this process, by where they live.
+/// Holds the open stores of this process by location.
 ///
-/// The lock is held for looking only: files are opened and closed, and stores asked, outside it. Meanwhile their place
-/// is taken, and whoever wants it waits without a thread.
+/// The lock protects only the table. Files are opened and closed, and stores are asked, while it is not held; meanwhile
+/// the location is marked as busy, and callers that want it are suspended without blocking a thread.
 final class StoreRegistry: Sendable {
     static let shared = StoreRegistry()
 
     private enum Entry {
-        /// Being opened or closed.
+        /// A core is being opened or closed here.
         case busy(waiters: [CheckedContinuation<Void, Never>])
         case open(StoreCore, holderCount: Int)
     }
 
     private enum Claim {
-        /// The store is open, and is held.
+        /// The store is open, and the caller now holds it too.
         case open(StoreCore)
-        /// The place is the caller's to open.
+        /// Nothing is open here; the caller must open it.
         case free
         case busy
     }
@@ -28,8 +28,8 @@ final class StoreRegistry: Sendable {
     private let entries = Mutex<[StoreConfiguration.Location: Entry]>([:])
     private let opening = DispatchQueue(label: "sluice.opening", attributes: .concurrent)
 
-    /// The core of the configuration's location: the one that is open, its schema extended, or a new one. It is held
-    /// until ``release(_:)``.
+    /// Returns the core of the configuration's location: the open one, with its schema extended, or a new one. The
+    /// caller holds it until ``release(_:)``.
     func core(for configuration: StoreConfiguration) async throws -> StoreCore {
         let location = configuration.location.standardized
         let schema = try configuration.wholeSchema()
@@ -44,7 +44,7 @@ final class StoreRegistry: Sendable {
                     return try await join(core, configuration, schema: schema)
                 } catch {
                     release(core)
-                    // Closed by another at the same time: open it again.
+                    // Somebody closed it at the same time: open it again.
                     guard core.isClosed else { throw error }
                 }
             }
@@ -76,7 +76,7 @@ final class StoreRegistry: Sendable {
         }
     }
 
-    /// Gives a place that was busy its new entry.
+    /// Replaces the entry of a busy location, and resumes those who wait for it.
     private func finish(_ location: StoreConfiguration.Location, _ entry: Entry?) {
         let waiters = entries.withLock { entries -> [CheckedContinuation<Void, Never>] in
             guard case .busy(let waiters) = entries[location] else { return [] }
@@ -145,7 +145,7 @@ final class StoreRegistry: Sendable {
 
     // MARK: Closing
 
-    /// Lets go of a core; the last to do so closes it, in the background.
+    /// Gives up one hold on a core. When the last hold is given up, the core closes in the background.
     func release(_ core: StoreCore) {
         let location = core.configuration.location.standardized
         let isLast = entries.withLock { entries in
@@ -156,7 +156,7 @@ final class StoreRegistry: Sendable {
         if isLast { core.close { [self] in finish(location, nil) } }
     }
 
-    /// Closes a core, whoever holds it.
+    /// Closes a core, whoever else holds it.
     func close(_ core: StoreCore) async {
         let location = core.configuration.location.standardized
         let isMine = entries.withLock { entries in
@@ -170,7 +170,7 @@ final class StoreRegistry: Sendable {
 }
 
 extension StoreConfiguration.Location {
-    /// The same place has the same location.
+    /// The same location in a form that is equal for all paths to one place.
     var standardized: StoreConfiguration.Location {
         switch self {
         case .memory: self

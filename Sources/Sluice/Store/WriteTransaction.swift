@@ -1,6 +1,6 @@
 public import SluiceModel
 
-/// One write transaction: what it reads is what it has written so far.
+/// A write transaction. Its reads see the writes that it has made so far.
 public struct WriteTransaction: ~Copyable {
     private let writer: LocalWriter
     private let core: StoreCore
@@ -16,16 +16,18 @@ public struct WriteTransaction: ~Copyable {
     /// Adds a new object.
     ///
     /// - Parameter object: a model, or a record of a class of this store.
-    /// - Throws: ``StoreError/Code/objectExists`` if an object with its key is here; `RecordError` or ``ModelError`` when it
-    ///   does not fit the store's schema.
+    /// - Throws: ``StoreError/Code/objectExists`` if an object with its key is already here; `RecordError` or
+    ///   ``ModelError`` when it does not fit the store's schema.
     public func insert<Element: ResultElement>(_ object: Element) throws {
         let (row, classIndex) = try encoded(object)
         try writer.insert(row, ofClass: classIndex)
     }
 
-    /// Adds an object, or sets the properties of the one with its key. A value that was read without some properties, since
-    /// a query excluded them, leaves those alone. The others are written even where they differ in nothing here, so that
-    /// this write counts against others' of the same time.
+    /// Inserts an object, or sets the properties of the object with its key.
+    ///
+    /// Properties that are missing from a value, because a query excluded them when it was read, stay as they are. All
+    /// others are written even if their value is the same here, so that this write competes with concurrent writes of
+    /// others.
     ///
     /// - Parameter object: a model, or a record of a class of this store.
     /// - Throws: `RecordError` or ``ModelError`` when it does not fit the store's schema.
@@ -35,9 +37,11 @@ public struct WriteTransaction: ~Copyable {
         try writer.upsert(row, ofClass: classIndex, present: all.subtracting(row.absent))
     }
 
-    /// Changes an object: `body` gets it as it is now, and the properties that it changes are recorded.
+    /// Changes an object. `body` receives its current value; the transaction records the properties that `body`
+    /// changes.
     ///
-    /// - Throws: ``StoreError/Code/objectMissing`` if the object is not here; what `body` throws.
+    /// - Throws: ``StoreError/Code/objectMissing`` if the object is not here; `RecordError` if `body` changes the
+    ///   primary key; what `body` throws.
     public func update<Element: Model>(_ object: Element, _ body: (inout Element) throws -> Void) throws {
         let binding = try core.binding(of: Element.self, classIndex: try core.classIndex(of: Element.className))
         let reference = ObjectRef(binding.classIndex, object.objectKey)
@@ -58,14 +62,14 @@ public struct WriteTransaction: ~Copyable {
         try writer.update(reference, fields)
     }
 
-    /// Adds to a number, so that additions made elsewhere meanwhile count too.
+    /// Adds an amount to a number. Additions that others make at the same time are added up, and none is lost.
     ///
     /// - Parameters:
-    ///   - object: names the object; its values do not matter.
+    ///   - object: names the object; its property values are not used.
     ///   - property: the number.
-    ///   - amount: may be negative. What overflows wraps around.
-    /// - Throws: ``StoreError/Code/objectMissing`` if the object is not here; `RecordError` when the key path reaches no
-    ///   stored number of the class.
+    ///   - amount: may be negative. The sum of integers wraps around on overflow.
+    /// - Throws: ``StoreError/Code/objectMissing`` if the object is not here; `RecordError` when the key path does not
+    ///   lead to a stored number of the class.
     public func increment<Element: Model, Number: PropertyValue & Numeric>(
         _ object: Element, _ property: KeyPath<Element, Number>, by amount: Number
     ) throws {
@@ -76,9 +80,9 @@ public struct WriteTransaction: ~Copyable {
         try update(object.identity, add: [name: amount.propertyValue])
     }
 
-    /// Deletes an object, here and on the server; one that is not here is deleted on the server all the same.
+    /// Deletes an object, here and on the server. An object that is not here is deleted on the server too.
     ///
-    /// - Parameter object: names the object; its values do not matter.
+    /// - Parameter object: names the object; its property values are not used.
     public func delete<Element: ResultElement>(_ object: Element) throws {
         let (row, classIndex) = try encoded(object)
         try writer.delete(ObjectRef(classIndex, row.key))
@@ -89,7 +93,7 @@ public struct WriteTransaction: ~Copyable {
         try delete(Identity(className: Element.className, key: try ObjectKey(primaryKey: key)))
     }
 
-    /// The object with a primary key as this transaction sees it.
+    /// Reads the object with a primary key as this transaction sees it; nil if it is not here.
     public func object<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) throws -> Element? {
         let binding = try core.binding(of: type, classIndex: try core.classIndex(of: Element.className))
         return try writer.row(ObjectRef(binding.classIndex, try ObjectKey(primaryKey: key))).map {
@@ -102,7 +106,7 @@ public struct WriteTransaction: ~Copyable {
     /// Changes properties of an object by name.
     ///
     /// - Parameters:
-    ///   - object: its class and key.
+    ///   - object: the class and key of the object.
     ///   - set: new values.
     ///   - add: amounts to add to numbers.
     public func update(_ object: Identity, set: [String: Value] = [:], add: [String: Value] = [:]) throws {
@@ -139,7 +143,7 @@ public struct WriteTransaction: ~Copyable {
         try writer.delete(reference(object).object)
     }
 
-    /// The object with a class and key as this transaction sees it.
+    /// Reads the object with a class and key as this transaction sees it; nil if it is not here.
     public func record(_ object: Identity) throws -> Record? {
         let (reference, classSchema) = try reference(object)
         return try writer.row(reference).map { Record(classSchema: classSchema, row: $0) }
@@ -165,7 +169,7 @@ public struct WriteTransaction: ~Copyable {
         let className = try Element.declaredClass?.schema.get().name ?? (object as? Record)?.classSchema.name
         let classIndex = try core.classIndex(of: className ?? "")
         let binding = try core.binding(of: Element.self, classIndex: classIndex)
-        // A record's class is not known from its type.
+        // The type of a record does not name its class.
         if Element.declaredClass != nil {
             recent.binding = binding
             recent.element = ObjectIdentifier(Element.self)
@@ -178,7 +182,7 @@ public struct WriteTransaction: ~Copyable {
     }
 }
 
-/// The binding of the type that was written last: loops over objects of one type need not look for it.
+/// Caches the binding of the type that was written last, so that a loop over objects of one type looks it up once.
 private final class RecentBinding {
     var element: ObjectIdentifier?
     var binding: ElementBinding?

@@ -1,6 +1,6 @@
 internal import SluiceWire
 
-/// What a server can be asked about itself.
+/// A report that a store can ask its server for.
 package enum ReportTopic: Sendable {
     case status
     case subscriptions

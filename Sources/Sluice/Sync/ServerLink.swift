@@ -2,7 +2,7 @@ internal import SluiceModel
 internal import SluiceTransport
 internal import Synchronization
 
-/// The shell around one store's connection: carries frames between the transport and the store's queue.
+/// Runs the connection of one store: it carries frames between the transport and the store's queue.
 final class ServerLink: Sendable {
     private struct State {
         var connection: (any MessageConnection)?
@@ -14,7 +14,7 @@ final class ServerLink: Sendable {
     private let environment: StoreEnvironment
     private let state = Mutex(State())
 
-    /// - Throws: ``StoreError`` when the URL cannot be used.
+    /// - Throws: ``StoreError`` when the URL or a duration is invalid.
     init(_ configuration: SyncConfiguration, environment: StoreEnvironment) throws {
         do {
             endpoint = try Endpoint(configuration.url)
@@ -34,7 +34,7 @@ final class ServerLink: Sendable {
     /// The database that the URL names.
     var databaseName: String { String(endpoint.target.drop { $0 == "/" }) }
 
-    /// Begins a connection; what happens to it is told to `tell`, in order, until ``disconnect()``.
+    /// Begins a connection, and reports its events to `tell`, in order, until ``disconnect()``.
     func connect(tell: @escaping @Sendable (ClientEvent) -> Void) {
         let delegate = Delegate(tell: tell)
         do {
@@ -81,7 +81,7 @@ final class ServerLink: Sendable {
         state.withLock { $0.connection }?.send(SharedBuffer(frame))
     }
 
-    /// Ends the connection; nothing more is told about it.
+    /// Ends the connection. No further event of it is reported.
     func disconnect() {
         let ended = state.withLock { state in
             defer { state = State() }
@@ -91,19 +91,20 @@ final class ServerLink: Sendable {
         ended.connection?.close()
     }
 
-    /// Says that a received frame has been dealt with.
+    /// Reports that the store has handled a received frame.
     func didHandleFrame() {
         let (connection, delegate) = state.withLock { ($0.connection, $0.delegate) }
         if let connection { delegate?.didHandleFrame(connection) }
     }
 
-    /// Tells what happens on one connection, and holds it back while the store has not kept up.
+    /// Reports the events of one connection, and pauses it while the store has too many frames to handle.
     private final class Delegate: MessageConnectionDelegate {
         private static let pendingCountMax = 64
 
         private let tell: @Sendable (ClientEvent) -> Void
         private let isSilent = Atomic<Bool>(false)
-        /// Under one lock with the orders to the connection: a pause that overtook its resumption would never end.
+        /// One lock guards the count and the calls to the connection, because a pause that came after its own
+        /// resumption would never end.
         private let flow = Mutex((pendingCount: 0, isPaused: false))
 
         init(tell: @escaping @Sendable (ClientEvent) -> Void) { self.tell = tell }
@@ -144,7 +145,7 @@ final class ServerLink: Sendable {
     }
 }
 
-/// The event loop that all stores of a process share.
+/// Holds the event loop that all stores of a process share.
 private enum SharedLoop {
     private static let shared = Mutex<EventLoop?>(nil)
 

@@ -1,10 +1,10 @@
 internal import FoundationEssentials
 
-/// How a server's database is: what ``Store/serverStatus(timeout:)`` returns.
+/// The status of a server's database, from ``Store/serverStatus(timeout:)``.
 ///
-/// Counts of what happened begin when the server opened the database.
+/// All counters start when the server opens the database.
 public struct ServerStatus: Sendable, Hashable, Codable {
-    /// A class, and how many objects of it there are.
+    /// A class and the number of its objects.
     public struct ClassCount: Sendable, Hashable, Codable {
         /// The class's name.
         public let name: String
@@ -16,11 +16,11 @@ public struct ServerStatus: Sendable, Hashable, Codable {
     public struct Index: Sendable, Hashable, Codable {
         /// The index's name.
         public let name: String
-        /// The name of the class whose objects it finds.
+        /// The class whose objects the index finds.
         public let className: String
-        /// Its properties, separated by comma and blank; a descending one ends with ` DESC`.
+        /// The indexed properties, separated by a comma and a space; a descending one ends with ` DESC`.
         public let properties: String
-        /// Why it is there: `key`, `link`, `declared` or `automatic`.
+        /// Why the index exists: `key`, `link`, `declared` or `automatic`.
         public let origin: String
 
         private enum CodingKeys: String, CodingKey {
@@ -29,17 +29,17 @@ public struct ServerStatus: Sendable, Hashable, Codable {
         }
     }
 
-    /// Subscriptions by how they began.
+    /// How many subscriptions began in each way.
     public struct SubscriptionStarts: Sendable, Hashable, Codable {
-        /// Nothing had changed for them.
+        /// Those for which nothing had changed.
         public let current: UInt64
-        /// What had changed was read from the log.
+        /// Those for which the server read the changes from its log.
         public let replayed: UInt64
-        /// Client and server had the same digest.
+        /// Those for which client and server had the same digest.
         public let equal: UInt64
-        /// Client and server compared members.
+        /// Those for which client and server compared the members.
         public let compared: UInt64
-        /// From the start.
+        /// Those for which the server sent everything.
         public let anew: UInt64
     }
 
@@ -47,42 +47,42 @@ public struct ServerStatus: Sendable, Hashable, Codable {
     public let database: String
     /// The database's id, in hexadecimal digits.
     public let databaseID: String
-    /// The database's version: that of its last commit.
+    /// The version of the database, which is that of its last commit.
     public let version: UInt64
-    /// The oldest version from which the server can tell what has changed.
+    /// The oldest version since which the server knows what has changed.
     public let logStart: UInt64
-    /// The classes, in the schema's order.
+    /// The classes, in the order of the schema.
     public let classes: [ClassCount]
     /// The indexes.
     public let indexes: [Index]
     /// The clients that are connected now.
     public let sessions: UInt64
-    /// The clients that the server remembers, connected or not.
+    /// The clients that the server has a record of, connected or not.
     public let clients: UInt64
-    /// The live queries now; equal ones of several clients are one.
+    /// The current views. Subscriptions to equal queries share one view.
     public let views: UInt64
-    /// The subscriptions now.
+    /// The current subscriptions.
     public let subscriptions: UInt64
-    /// Transactions that were accepted.
+    /// Accepted transactions.
     public let commits: UInt64
-    /// Groups of transactions that were written to disk at once.
+    /// Groups of transactions that the server wrote to disk at once.
     public let commitGroups: UInt64
-    /// Objects that commits changed.
+    /// Objects that commits have changed.
     public let changedObjects: UInt64
-    /// Operations that later ones had outdone.
+    /// Operations without effect, because later operations had precedence.
     public let supersededOperations: UInt64
-    /// Transactions that were rejected.
+    /// Rejected transactions.
     public let rejectedTransactions: UInt64
-    /// Digests that were sent to running sessions.
+    /// Digests that the server has sent to running sessions.
     public let digestsSent: UInt64
-    /// Pages that were sent to begin subscriptions.
+    /// Pages that the server has sent in bootstraps and catch-ups.
     public let pagesSent: UInt64
-    /// Subscriptions by how they began.
+    /// How many subscriptions began in each way.
     public let subscriptionsStarted: SubscriptionStarts
 }
 
 extension ServerStatus: CustomStringConvertible {
-    /// One line: the database, its version, and how many objects, sessions and subscriptions it has.
+    /// One line: the database, its version, its objects by class, and the numbers of sessions and subscriptions.
     public var description: String {
         let objects = classes.map { "\($0.name) \($0.count)" }.joined(separator: ", ")
         return "\(database) at version \(version): [\(objects)], \(sessions) sessions, \(subscriptions) subscriptions"
@@ -95,19 +95,19 @@ public struct ServerSubscription: Sendable, Hashable, Codable, CustomStringConve
     public let query: String
     /// The hash of the query's text, in hexadecimal digits.
     public let hash: String
-    /// How many subscriptions share it.
+    /// How many subscriptions share the query.
     public let subscribers: UInt64
-    /// How many of them are not complete yet.
+    /// How many of these subscriptions are not complete yet.
     public let bootstrapping: UInt64
 
-    /// One line: the query and how many share it.
+    /// One line: the query and the number of its subscriptions.
     public var description: String { "\(query): \(subscribers) subscribers" }
 }
 
 extension StoreCore {
-    /// A report of the server as a value.
+    /// Asks the server for a report, and decodes it.
     ///
-    /// - Throws: ``SyncError`` as the report does, or when it cannot be read.
+    /// - Throws: ``SyncError`` when there is no answer, or when this version cannot read it.
     func report<Report: Decodable>(
         _ topic: ReportTopic, as type: Report.Type, timeout: Duration?
     ) async throws -> Report {

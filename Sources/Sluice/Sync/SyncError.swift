@@ -1,6 +1,6 @@
-/// Why syncing, a subscription or a write was refused or failed.
+/// Why the server rejected, or why the store could not do, something in connection with syncing.
 public struct SyncError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What kind of thing happened. More codes may come, also from newer servers.
+    /// The kind of failure. More codes may be added, by newer servers too.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         public let description: String
 
@@ -10,25 +10,25 @@ public struct SyncError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let unreachable = Code(description: "unreachable")
         /// The store was opened without a server to sync with.
         public static let noServer = Code(description: "noServer")
-        /// Nothing arrived within the time allowed.
+        /// Nothing arrived in time.
         public static let timedOut = Code(description: "timedOut")
-        /// The store was closed, or syncing stopped, while waiting.
+        /// The store was closed, or syncing ended, during the wait.
         public static let stopped = Code(description: "stopped")
-        /// The query cannot be answered as it stands.
+        /// The server cannot answer this query.
         public static let invalidQuery = Code(description: "invalidQuery")
         /// The query names a class or property that the server does not know.
         public static let unknownName = Code(description: "unknownName")
         /// Client and server disagree about a class.
         public static let schema = Code(description: "schema")
-        /// The login was refused.
+        /// The server rejected the login.
         public static let notAuthenticated = Code(description: "notAuthenticated")
         /// The user may not do this.
         public static let notPermitted = Code(description: "notPermitted")
-        /// A write that the server refused.
+        /// The server rejected a write.
         public static let writeRejected = Code(description: "writeRejected")
         /// The peer did not follow the protocol, or speaks another version of it.
         public static let protocolViolation = Code(description: "protocolViolation")
-        /// More than the server takes: too large a transaction, too many subscriptions.
+        /// The request exceeds a limit of the server, such as the size of a transaction or the number of subscriptions.
         public static let limitExceeded = Code(description: "limitExceeded")
         /// The server failed.
         public static let server = Code(description: "server")
@@ -36,7 +36,7 @@ public struct SyncError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let storage = Code(description: "storage")
     }
 
-    /// What kind of thing happened, to be compared in code.
+    /// The kind of failure, for code to compare.
     public let code: Code
     /// What happened, where, and what would be right.
     public let message: String

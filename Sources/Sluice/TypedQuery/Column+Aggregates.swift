@@ -1,46 +1,47 @@
 internal import SluiceQuery
 
-/// Numbers of a collection, added up or compared. Nulls are left out.
+/// Aggregates of a collection of numbers. Nulls are left out.
 extension Column where Value: PropertyCollection, Value.ElementValue.Comparand == AnyNumber {
-    /// The sum of all elements; 0 of none.
+    /// The sum of all elements; 0 if there are none.
     public var sum: Column<AnyNumber> { Column<AnyNumber>(aggregated("sum")) }
 
-    /// The average of all elements; null of none.
+    /// The average of all elements; null if there are none.
     public var average: Column<Double?> { Column<Double?>(aggregated("avg")) }
 }
 
 extension Column where Value: PropertyCollection, Value.ElementValue.Comparand: PropertyElement & Comparable {
-    /// The smallest element, of numbers and dates; null of none.
+    /// The smallest element, of numbers or dates; null if there are none.
     public var min: Column<Value.ElementValue.Comparand?> { .init(aggregated("min")) }
 
-    /// The greatest element, of numbers and dates; null of none.
+    /// The greatest element, of numbers or dates; null if there are none.
     public var max: Column<Value.ElementValue.Comparand?> { .init(aggregated("max")) }
 }
 
-/// A property of the objects that a collection of links leads to, added up or compared: `$0.owners.average(of: \.age)`.
+/// Aggregates of a property of the objects that a collection of links leads to: `$0.owners.average(of: \.age)`. Nulls
+/// are left out.
 extension Column where Value: PropertyCollection & LinkPath {
-    /// A property of an object of the collection.
+    /// A path from an object of the collection to one of its properties.
     public typealias Path<Property> = KeyPath<Column<Value.LinkTarget>, Column<Property>>
 
-    /// The sum of a property, nulls left out; 0 of none.
+    /// The sum of a property; 0 if there are no values.
     public func sum<Number: PropertyElement>(of path: Path<Number>) -> Column<AnyNumber>
     where Number.Comparand == AnyNumber {
         Column<AnyNumber>(aggregated("sum", of: path))
     }
 
-    /// The average of a property, nulls left out; null of none.
+    /// The average of a property; null if there are no values.
     public func average<Number: PropertyElement>(of path: Path<Number>) -> Column<Double?>
     where Number.Comparand == AnyNumber {
         Column<Double?>(aggregated("avg", of: path))
     }
 
-    /// The smallest value of a property, a number or a date, nulls left out; null of none.
+    /// The smallest value of a property, a number or a date; null if there are no values.
     public func min<Property: PropertyElement>(of path: Path<Property>) -> Column<Property.Comparand?>
     where Property.Comparand: PropertyElement & Comparable {
         .init(aggregated("min", of: path))
     }
 
-    /// The greatest value of a property, a number or a date, nulls left out; null of none.
+    /// The greatest value of a property, a number or a date; null if there are no values.
     public func max<Property: PropertyElement>(of path: Path<Property>) -> Column<Property.Comparand?>
     where Property.Comparand: PropertyElement & Comparable {
         .init(aggregated("max", of: path))

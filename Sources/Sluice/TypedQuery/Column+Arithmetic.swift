@@ -1,7 +1,7 @@
 public import SluiceModel
 internal import SluiceQuery
 
-/// Any number: what a calculation with columns gives, and what all types of numbers compare with. Has no values.
+/// The type of calculated columns, which all types of numbers compare with. It has no values.
 public enum AnyNumber: PropertyElement, Comparable {
     public static var propertyType: PropertyType { .scalar(.double) }
 
@@ -10,8 +10,9 @@ public enum AnyNumber: PropertyElement, Comparable {
     public static func decode(_ value: Value, from row: borrowing RowDecoder) -> AnyNumber? { nil }
 }
 
-/// Calculating with numbers of any types, optional or not, as the query language does: integers give an integer, divided
-/// toward zero; with a decimal the result is a decimal, else a double. Null with anything is null.
+/// Arithmetic with numbers of any types, optional or not, as in the query language. Two integers give an integer, and
+/// their quotient is rounded toward zero; with a decimal the result is a decimal, else a double. An operation with null
+/// is null.
 extension Column where Value: PropertyValue, Value.Comparand == AnyNumber {
     /// The sum.
     public static func + <Other: PropertyValue>(left: Column, right: Column<Other>) -> Column<AnyNumber>
@@ -37,13 +38,13 @@ extension Column where Value: PropertyValue, Value.Comparand == AnyNumber {
         calculated(left.expression, .subtract, right.expression)
     }
 
-    /// The difference from a constant.
+    /// The difference: the number minus a constant.
     public static func - <Constant: PropertyValue>(left: Column, right: Constant) -> Column<AnyNumber>
     where Constant.Comparand == AnyNumber {
         calculated(left.expression, .subtract, .literal(LiteralSyntax(right)))
     }
 
-    /// The difference from a constant.
+    /// The difference: a constant minus the number.
     public static func - <Constant: PropertyValue>(left: Constant, right: Column) -> Column<AnyNumber>
     where Constant.Comparand == AnyNumber {
         calculated(.literal(LiteralSyntax(left)), .subtract, right.expression)
@@ -67,19 +68,19 @@ extension Column where Value: PropertyValue, Value.Comparand == AnyNumber {
         calculated(.literal(LiteralSyntax(left)), .multiply, right.expression)
     }
 
-    /// The quotient; null where an integer or a decimal is divided by zero.
+    /// The quotient; null when an integer or a decimal is divided by zero.
     public static func / <Other: PropertyValue>(left: Column, right: Column<Other>) -> Column<AnyNumber>
     where Other.Comparand == AnyNumber {
         calculated(left.expression, .divide, right.expression)
     }
 
-    /// The quotient by a constant.
+    /// The quotient: the number divided by a constant; null when an integer or a decimal is divided by zero.
     public static func / <Constant: PropertyValue>(left: Column, right: Constant) -> Column<AnyNumber>
     where Constant.Comparand == AnyNumber {
         calculated(left.expression, .divide, .literal(LiteralSyntax(right)))
     }
 
-    /// The quotient of a constant; null where an integer or a decimal is divided by zero.
+    /// The quotient: a constant divided by the number; null when an integer or a decimal is divided by zero.
     public static func / <Constant: PropertyValue>(left: Constant, right: Column) -> Column<AnyNumber>
     where Constant.Comparand == AnyNumber {
         calculated(.literal(LiteralSyntax(left)), .divide, right.expression)

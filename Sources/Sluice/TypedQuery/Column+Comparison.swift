@@ -1,44 +1,44 @@
 internal import SluiceModel
 internal import SluiceQuery
 
-/// A property and a constant of its type.
+/// Comparisons of a property with a constant of its type.
 extension Column where Value: PropertyValue {
-    /// The property has this value. Null equals null.
+    /// A condition that holds when the property has this value. Null equals null.
     public static func == (column: Column, value: Value) -> Condition { column.compared(.equal, value) }
 
-    /// The property has another value.
+    /// A condition that holds when the property has another value.
     public static func != (column: Column, value: Value) -> Condition { column.compared(.notEqual, value) }
 
-    /// The property is less; null is not.
+    /// A condition that holds when the property is less; it does not hold for null.
     public static func < (column: Column, value: Value) -> Condition { column.compared(.less, value) }
 
-    /// The property is less or equal; null is neither.
+    /// A condition that holds when the property is less or equal; it does not hold for null.
     public static func <= (column: Column, value: Value) -> Condition { column.compared(.lessOrEqual, value) }
 
-    /// The property is greater; null is not.
+    /// A condition that holds when the property is greater; it does not hold for null.
     public static func > (column: Column, value: Value) -> Condition { column.compared(.greater, value) }
 
-    /// The property is greater or equal; null is neither.
+    /// A condition that holds when the property is greater or equal; it does not hold for null.
     public static func >= (column: Column, value: Value) -> Condition { column.compared(.greaterOrEqual, value) }
 
-    /// The property is null, which behind a link without target every property is.
+    /// A condition that holds when the property is null. Every property is null behind a link without target.
     public static func == (column: Column, value: _OptionalNilComparisonType) -> Condition {
         column.compared(.equal, to: .value(.null))
     }
 
-    /// The property is not null.
+    /// A condition that holds when the property is not null.
     public static func != (column: Column, value: _OptionalNilComparisonType) -> Condition {
         column.compared(.notEqual, to: .value(.null))
     }
 
-    /// The property has one of the values.
+    /// A condition that holds when the property has one of the values.
     public func `in`(_ values: some Sequence<Value>) -> Condition { isAmong(values) }
 
     func isAmong(_ values: some Sequence<some PropertyValue>) -> Condition {
         compared(.isIn, to: .list(values.map { LiteralSyntax($0) }))
     }
 
-    /// Whether the property relates so to a value.
+    /// Compares the property with a constant.
     func compared(_ comparison: ComparisonOperator, _ value: some PropertyValue) -> Condition {
         switch value.propertyValue {
         case .list(let elements), .set(let elements):
@@ -61,39 +61,40 @@ extension Column {
     }
 }
 
-/// Two properties, of one type or of two that compare: an optional and what it wraps, two types of numbers.
+/// Comparisons of two properties of one type, or of two comparable types: an optional and what it wraps, or two types
+/// of numbers.
 extension Column where Value: PropertyValue {
-    /// Both properties have the same value. Null equals null.
+    /// A condition that holds when both properties have the same value. Null equals null.
     public static func == <Other: PropertyValue>(left: Column, right: Column<Other>) -> Condition
     where Other.Comparand == Value.Comparand {
         left.compared(.equal, to: right.expression)
     }
 
-    /// The properties have different values.
+    /// A condition that holds when the properties have different values.
     public static func != <Other: PropertyValue>(left: Column, right: Column<Other>) -> Condition
     where Other.Comparand == Value.Comparand {
         left.compared(.notEqual, to: right.expression)
     }
 
-    /// The first property is less; null is neither less nor greater.
+    /// A condition that holds when the first property is less; it does not hold for null.
     public static func < <Other: PropertyValue>(left: Column, right: Column<Other>) -> Condition
     where Other.Comparand == Value.Comparand {
         left.compared(.less, to: right.expression)
     }
 
-    /// The first property is less or equal; null is neither less nor greater.
+    /// A condition that holds when the first property is less or equal; it does not hold for null.
     public static func <= <Other: PropertyValue>(left: Column, right: Column<Other>) -> Condition
     where Other.Comparand == Value.Comparand {
         left.compared(.lessOrEqual, to: right.expression)
     }
 
-    /// The first property is greater; null is neither less nor greater.
+    /// A condition that holds when the first property is greater; it does not hold for null.
     public static func > <Other: PropertyValue>(left: Column, right: Column<Other>) -> Condition
     where Other.Comparand == Value.Comparand {
         left.compared(.greater, to: right.expression)
     }
 
-    /// The first property is greater or equal; null is neither less nor greater.
+    /// A condition that holds when the first property is greater or equal; it does not hold for null.
     public static func >= <Other: PropertyValue>(left: Column, right: Column<Other>) -> Condition
     where Other.Comparand == Value.Comparand {
         left.compared(.greaterOrEqual, to: right.expression)
@@ -101,7 +102,8 @@ extension Column where Value: PropertyValue {
 }
 
 extension Column where Value: PropertyValue & Comparable {
-    /// The property lies between the bounds or on one of them.
+    /// A condition that holds when the property lies between the bounds or equals one of them; it does not hold for
+    /// null.
     public func between(_ range: ClosedRange<Value>) -> Condition { lies(within: range) }
 }
 
@@ -110,13 +112,13 @@ extension Column {
         compared(.between, to: .list([LiteralSyntax(range.lowerBound), LiteralSyntax(range.upperBound)]))
     }
 
-    /// The link leads to this object.
+    /// A condition that holds when the link leads to this object.
     public static func == <Target: Model>(column: Column, target: Target) -> Condition
     where Value: LinkPath, Value.LinkTarget == Target {
         column.compared(.equal, to: .literal(LiteralSyntax(Link(target))))
     }
 
-    /// The link leads to another object, or to none.
+    /// A condition that holds when the link leads to another object or has no target.
     public static func != <Target: Model>(column: Column, target: Target) -> Condition
     where Value: LinkPath, Value.LinkTarget == Target {
         column.compared(.notEqual, to: .literal(LiteralSyntax(Link(target))))
@@ -124,7 +126,7 @@ extension Column {
 }
 
 extension LiteralSyntax {
-    /// A constant from Swift code; a link names its target's class.
+    /// Makes a constant from a Swift value; a link names its target's class.
     init<Value: PropertyValue>(_ value: Value) {
         self.init(value.propertyValue, targetClass: Value.propertyType.targetClass)
     }

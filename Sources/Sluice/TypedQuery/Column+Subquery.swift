@@ -1,27 +1,28 @@
 internal import SluiceQuery
 internal import Synchronization
 
-/// A collection of links, with a condition on the objects that they lead to.
+/// Conditions on the objects that a collection of links leads to.
 extension Column where Value: PropertyCollection & LinkPath {
-    /// How many objects of the collection meet a condition of their own: `$0.owners.count { $0.age > 60 } > 1`.
+    /// The number of objects of the collection that meet a condition of their own:
+    /// `$0.owners.count { $0.age > 60 } > 1`.
     public func count(where condition: (Column<Value.LinkTarget>) -> Condition) -> Column<Int> {
         let variable = SubqueryVariables.next()
         let element = Column<Value.LinkTarget>(PathSyntax([.init(.variable(variable))]))
         return Column<Int>(.subquery(SubquerySyntax(columnPath, variable, condition(element).syntax)))
     }
 
-    /// Some object of the collection meets a condition, all of which is asked of one and the same object.
+    /// A condition that holds when one object of the collection meets all of the given condition.
     public func contains(where condition: (Column<Value.LinkTarget>) -> Condition) -> Condition {
         count(where: condition) > 0
     }
 
-    /// Every object of the collection meets a condition; true where there is none.
+    /// A condition that holds when every object of the collection meets the given condition, and when there are none.
     public func allSatisfy(_ condition: (Column<Value.LinkTarget>) -> Condition) -> Condition {
         count { !condition($0) } == 0
     }
 }
 
-/// Names for the elements that subqueries speak of; no two of a process are the same.
+/// Makes names for the elements of subqueries; no two names of a process are equal.
 private enum SubqueryVariables {
     private static let count = Atomic<UInt64>(0)
 

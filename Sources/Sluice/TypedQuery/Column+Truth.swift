@@ -1,35 +1,35 @@
 internal import SluiceQuery
 
-/// `Bool` and `Bool?`: what a property may be that is a condition by itself.
+/// The types of properties that are conditions by themselves: `Bool` and `Bool?`.
 public protocol TruthValue: PropertyValue {}
 
 extension Bool: TruthValue {}
 
 extension Optional: TruthValue where Wrapped == Bool {}
 
-/// A Boolean property as a condition: that it is true. Null is not.
+/// A Boolean property as a condition, which holds when the property is true. It does not hold for null.
 extension Column where Value: TruthValue {
-    /// The property is not true.
+    /// A condition that holds when the property is false or null.
     public static prefix func ! (column: Column) -> Condition { !column.isTrue }
 
-    /// The property is true and the condition holds.
+    /// A condition that holds when the property is true and the other condition holds.
     public static func && (column: Column, condition: Condition) -> Condition { column.isTrue && condition }
 
-    /// The condition holds and the property is true.
+    /// A condition that holds when the other condition holds and the property is true.
     public static func && (condition: Condition, column: Column) -> Condition { condition && column.isTrue }
 
-    /// Both properties are true.
+    /// A condition that holds when both properties are true.
     public static func && <Other: TruthValue>(left: Column, right: Column<Other>) -> Condition {
         left.isTrue && right.isTrue
     }
 
-    /// The property is true, or the condition holds.
+    /// A condition that holds when the property is true, when the other condition holds, or both.
     public static func || (column: Column, condition: Condition) -> Condition { column.isTrue || condition }
 
-    /// The condition holds, or the property is true.
+    /// A condition that holds when the other condition holds, when the property is true, or both.
     public static func || (condition: Condition, column: Column) -> Condition { condition || column.isTrue }
 
-    /// One of the properties is true, or both are.
+    /// A condition that holds when one of the properties is true, or both are.
     public static func || <Other: TruthValue>(left: Column, right: Column<Other>) -> Condition {
         left.isTrue || right.isTrue
     }
@@ -38,33 +38,34 @@ extension Column where Value: TruthValue {
 }
 
 extension Results where Element: Model {
-    /// Only what also has a Boolean property that is true, such as `{ $0.isNew }`.
+    /// Keeps only the objects that also have a true Boolean property, such as `{ $0.isNew }`.
     public func `where`<Value: TruthValue>(_ property: (Column<Element>) -> Column<Value>) -> Results {
         self.where { property($0).isTrue }
     }
 
-    /// What meets the condition so far, or has a Boolean property that is true.
+    /// Adds the objects with a true Boolean property to those that meet the condition so far.
     public func or<Value: TruthValue>(_ property: (Column<Element>) -> Column<Value>) -> Results {
         self.or { property($0).isTrue }
     }
 }
 
 extension Column where Value: PropertyCollection & LinkPath {
-    /// How many objects of the collection have a Boolean property that is true: `$0.owners.count { $0.isActive } > 1`.
+    /// The number of objects of the collection whose Boolean property is true: `$0.owners.count { $0.isActive } > 1`.
     public func count<Truth: TruthValue>(
         where property: (Column<Value.LinkTarget>) -> Column<Truth>
     ) -> Column<Int> {
         count { property($0).isTrue }
     }
 
-    /// Some object of the collection has a Boolean property that is true.
+    /// A condition that holds when the Boolean property of some object of the collection is true.
     public func contains<Truth: TruthValue>(
         where property: (Column<Value.LinkTarget>) -> Column<Truth>
     ) -> Condition {
         contains { property($0).isTrue }
     }
 
-    /// Every object of the collection has a Boolean property that is true; so it is where there is none.
+    /// A condition that holds when the Boolean property is true for every object of the collection, and when there are
+    /// none.
     public func allSatisfy<Truth: TruthValue>(
         _ property: (Column<Value.LinkTarget>) -> Column<Truth>
     ) -> Condition {

@@ -1,20 +1,20 @@
 package import SluiceQuery
 
-/// A property in a typed query, reached from the queried class: what `$0.price` is in `where { $0.price < 10_000 }`.
+/// A property in a typed query, starting at the queried class: what `$0.price` is in `where { $0.price < 10_000 }`.
 ///
-/// A dot follows links: `$0.dealer.city`, backwards too. A path through a collection speaks of any of its elements unless
-/// ``all`` or ``none`` says otherwise. Columns of numbers can be calculated with: `$0.price * 1.19`. Comparing makes a
-/// condition; nothing is read.
+/// A dot follows a link, forward or backward: `$0.dealer.city`. A condition on a path through a collection holds when
+/// any of its elements meets it, unless ``all`` or ``none`` says otherwise. Columns of numbers support arithmetic:
+/// `$0.price * 1.19`. Comparing columns makes a condition and reads nothing.
 @dynamicMemberLookup
 public struct Column<Value> {
-    /// What stands for it in a comparison.
+    /// The operand that represents the column in a comparison.
     let expression: ExpressionSyntax
 
     init(_ path: PathSyntax) { expression = .path(path) }
 
     init(_ expression: ExpressionSyntax) { self.expression = expression }
 
-    /// The property's path; empty for what was calculated, which has no properties of its own.
+    /// The path of the property; empty for a calculated column, which has no properties of its own.
     package var columnPath: PathSyntax {
         if case .path(let path) = expression { path } else { PathSyntax([]) }
     }
@@ -24,21 +24,21 @@ extension Column where Value: Model {
     /// The queried class itself.
     init(_ root: Value.Type) { self.init(PathSyntax([])) }
 
-    /// How many objects link to this one, by whatever property.
+    /// The number of objects that link to this one, through any property.
     public var backlinkCount: Column<Int> {
         Column<Int>(columnPath.appending(.operation("links")).appending(.operation("count")))
     }
 }
 
 extension Column where Value: LinkPath {
-    /// A property of the class, or of the link's target.
+    /// A property of the queried class, or of the link's target.
     public subscript<Property: PropertyValue>(
         dynamicMember keyPath: KeyPath<Value.LinkTarget, Property>
     ) -> Column<Property> {
         Column<Property>(columnPath.appending(.property(Value.LinkTarget.modelDefinition.nameInQuery(at: keyPath))))
     }
 
-    /// The objects that link to the object, or to the link's target.
+    /// The objects that link to the queried object, or to the link's target.
     public subscript<Source: Model>(
         dynamicMember keyPath: KeyPath<Value.LinkTarget, Backlinks<Source>>
     ) -> Column<Links<Source>> {
@@ -51,8 +51,8 @@ extension Column where Value: LinkPath {
 }
 
 extension ModelDefinition {
-    /// The name that a query shows for a key path. What is no property of the class keeps its Swift name, so that the
-    /// query is refused with a message that says it.
+    /// The name that a query uses for a key path. A key path that is no property of the class keeps its Swift name, so
+    /// that the error that rejects the query shows it.
     func nameInQuery(at keyPath: PartialKeyPath<Root>) -> String {
         if let name = propertyName(at: keyPath) { return name }
         let text = String(describing: keyPath)

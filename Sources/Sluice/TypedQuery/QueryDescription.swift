@@ -1,7 +1,7 @@
 package import SluiceModel
 package import SluiceQuery
 
-/// A query under construction: a class, a condition, and the clauses that follow it, unchecked.
+/// A query under construction: a class, a condition and the clauses that follow it, not checked yet.
 package struct QueryDescription<Element: ResultElement>: Sendable {
     private let target: QuerySyntax.Target
     private var predicate: PredicateSyntax?
@@ -12,12 +12,12 @@ package struct QueryDescription<Element: ResultElement>: Sendable {
         target = .objects(className: className)
     }
 
-    /// One object, of whatever class.
+    /// A query of one object, of any class.
     package init(object id: ObjectID) {
         target = .object(id)
     }
 
-    /// A whole query in the query language.
+    /// Parses a whole query in the query language.
     ///
     /// - Throws: `QueryError` when the text cannot be parsed.
     package init(text: String) throws(QueryError) {
@@ -27,12 +27,12 @@ package struct QueryDescription<Element: ResultElement>: Sendable {
         clauses = syntax.clauses
     }
 
-    /// The queried class; nil for one object by its id.
+    /// The queried class; nil for a query of one object by its id.
     package var className: String? {
         if case .objects(let name, _) = target { name } else { nil }
     }
 
-    /// The query as written so far, unchecked.
+    /// The query so far, not checked.
     ///
     /// - Throws: `QueryError` when a ``filter(_:_:)`` could not be parsed.
     package func syntax() throws(QueryError) -> QuerySyntax {
@@ -41,15 +41,15 @@ package struct QueryDescription<Element: ResultElement>: Sendable {
             target, where: predicate ?? .constant(true), clauses: clauses)
     }
 
-    /// The query checked against a schema, in canonical form.
+    /// Checks the query against a schema, and brings it into canonical form.
     package func query(
         in schema: Schema, inverses: InverseNames = InverseNames()
     ) throws(QueryError) -> Query {
         try Query(syntax(), schema: schema, inverses: inverses)
     }
 
-    /// Adds a condition in the query language, and the clauses behind it. A text that cannot be parsed makes ``syntax()``
-    /// throw.
+    /// Adds a condition in the query language and the clauses that follow it. If the text cannot be parsed,
+    /// ``syntax()`` throws.
     package func filter(_ text: String, arguments: [(any PropertyValue)?]) -> QueryDescription {
         do throws(QueryError) {
             let values = arguments.map { $0?.propertyValue ?? .null }
@@ -62,10 +62,10 @@ package struct QueryDescription<Element: ResultElement>: Sendable {
         }
     }
 
-    /// Sorted by these keys, the first before all others.
+    /// Sorts by these keys, of which the first comes before all others.
     ///
-    /// What is sorted already is refined: the keys follow those that are there. After a limit or `distinct` they order
-    /// what that left.
+    /// An existing order is refined: the new keys follow the keys that are there. After a limit or `distinct` the keys
+    /// order the objects that are left.
     package func sorted(by keys: [SortKey<Element>]) -> QueryDescription {
         guard !keys.isEmpty else { return self }
         var description = self
@@ -89,7 +89,7 @@ package struct QueryDescription<Element: ResultElement>: Sendable {
         return description.adding(clauses: [.sort(order)])
     }
 
-    /// Adds a condition, which objects must meet besides what is there, and clauses, which follow those that are there.
+    /// Adds a condition, which objects must meet in addition, and clauses, which follow the existing ones.
     package func adding(condition: PredicateSyntax? = nil, clauses: [QuerySyntax.Clause] = []) -> QueryDescription {
         var description = self
         if let condition { description.predicate = predicate.map { $0 && condition } ?? condition }
@@ -97,7 +97,8 @@ package struct QueryDescription<Element: ResultElement>: Sendable {
         return description
     }
 
-    /// The condition so far, or another; without one there is nothing to widen.
+    /// Adds an alternative to the condition so far. A query without a condition finds everything already and stays as
+    /// it is.
     package func adding(alternative condition: PredicateSyntax) -> QueryDescription {
         var description = self
         description.predicate = predicate.map { $0 || condition }
@@ -106,7 +107,7 @@ package struct QueryDescription<Element: ResultElement>: Sendable {
 }
 
 extension PathSyntax {
-    /// Property names joined by dots.
+    /// Makes a path from property names joined by dots.
     init(dotted text: String) {
         self.init(text.split(separator: ".", omittingEmptySubsequences: false).map { Component(.property(String($0))) })
     }
@@ -118,7 +119,7 @@ extension PathSyntax {
         components.map { "\($0.kind)" } == other.components.map { "\($0.kind)" }
     }
 
-    /// The path for an error message.
+    /// The path as error messages show it.
     fileprivate var text: String {
         components.map { component in
             switch component.kind {
