@@ -17,6 +17,6 @@ package struct CommitDelta: Sendable {
         positions = Dictionary(uniqueKeysWithValues: changes.enumerated().lazy.map { ($1.object, $0) })
     }
 
-    /// The change of an object; nil if the group left it alone.
+    /// The change of an object; nil if the group did not change it.
     package func change(of object: ObjectRef) -> ObjectDelta? { positions[object].map { changes[$0] } }
 }

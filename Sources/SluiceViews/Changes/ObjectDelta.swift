@@ -3,9 +3,9 @@ package import SluiceModel
 /// What one commit group did to one object: its image before the first commit of the group and after the last.
 package struct ObjectDelta: Sendable {
     package let object: ObjectRef
-    /// The object before the group; nil if it was not here (a ghost, or unknown).
+    /// The object before the group; nil if it was absent (a ghost, or unknown).
     package let old: Row?
-    /// The object after the group; nil if it is not here.
+    /// The object after the group; nil if it is absent.
     package let new: Row?
     /// Which authors of the group's commits changed the object: positions in the engine's list of authors.
     package let authors: [Int]
@@ -24,10 +24,10 @@ package struct ObjectDelta: Sendable {
         }
     }
 
-    /// Whether the object came or went.
+    /// Whether the group created or deleted the object.
     package var changesPresence: Bool { (old == nil) != (new == nil) }
 
-    /// Whether the object came, went, or changed in one of these properties.
+    /// Whether the group created or deleted the object, or changed one of these properties.
     func concerns(_ properties: PropertySet) -> Bool { changesPresence || changed.meets(properties) }
 
     private static func difference(_ old: [Value], _ new: [Value]) -> PropertySet {

@@ -1,6 +1,6 @@
 package import SluiceModel
 
-/// What an object is in a view. An object that is both a root and linked is a root.
+/// The role of an object in a view. An object that is both a root and linked is a root.
 package enum ViewRole: Sendable, Hashable {
     /// A result of the query itself.
     case root
@@ -8,13 +8,13 @@ package enum ViewRole: Sendable, Hashable {
     case linked
 }
 
-/// One object of a view, as of the state that a delta leads to.
+/// One object of a view, in the state after a delta.
 package struct ViewObject: Sendable, Hashable {
     package let object: ObjectRef
-    /// Every property that the view includes of the object: the union over all ways that lead to it.
+    /// Every property that the view includes of the object: the union over all paths that lead to it.
     package let included: PropertySet
-    /// What a follower of the view lacks: values that changed, and properties that were not included before. All of
-    /// `included` for an object that the view did not have in any role.
+    /// What the client lacks: the properties that changed, and those that the view did not include before. Equals
+    /// `included` for an object that the view did not contain before.
     package let changed: PropertySet
 
     package init(object: ObjectRef, included: PropertySet, changed: PropertySet) {
@@ -38,21 +38,21 @@ package struct ViewDeparture: Sendable, Hashable {
 /// How one commit group changes one view.
 ///
 /// Every object has one role: root if the query itself returns it, else linked. A linked object that becomes a root is
-/// in `entered` alone; a root that is still linked when it ceases to be a root is in `left` and in `linkedEntered`.
+/// only in `entered`. A root that stops being a root but is still linked is in `left` and in `linkedEntered`.
 package struct ViewDelta: Sendable {
     /// Objects that became roots.
     package var entered: [ViewObject] = []
-    /// Objects that ceased to be roots.
+    /// Objects that stopped being roots.
     package var left: [ViewDeparture] = []
-    /// Roots before and after with values that changed or with other properties included than before.
+    /// Objects that stay roots, and of which a value or the set of included properties changed.
     package var updated: [ViewObject] = []
-    /// Objects that became linked without being roots.
+    /// Objects that became linked and are not roots.
     package var linkedEntered: [ViewObject] = []
-    /// Linked objects that left the view; `deleted` or `filter`.
+    /// Linked objects that left the view; the reason is `deleted` or `filter`.
     package var linkedLeft: [ViewDeparture] = []
-    /// Linked objects before and after with values that changed or with other properties included than before.
+    /// Objects that stay linked, and of which a value or the set of included properties changed.
     package var linkedUpdated: [ViewObject] = []
-    /// The authors whose changes show in this delta, ascending: positions in the engine's list of authors.
+    /// The authors whose changes are visible in this delta, ascending: positions in the engine's list of authors.
     package var authors: [Int] = []
 
     package init() {}

@@ -1,6 +1,6 @@
 import SluiceModel
 
-/// An object in a state of a closure plan.
+/// A node of the link closure: an object together with a state of the closure plan.
 struct ClosureNode: Hashable, Sendable {
     let object: ObjectRef
     let state: Int

@@ -1,31 +1,32 @@
 package import SluiceModel
 package import SluiceQuery
 
-/// Which links a query follows from where: its exclusion tree unrolled over the schema into a finite automaton.
+/// Says which links a query follows from which objects. It is the query's exclusion tree, unrolled over the schema into
+/// a finite automaton.
 ///
-/// A state is a class at a position of the exclusion tree, or a class as root. Root states have no arrivals, so an
+/// A state is a class at a position of the exclusion tree, or a class as root. No step leads to a root state, so an
 /// object that is both a root and linked is two nodes.
 package struct ClosurePlan: Sendable {
     struct State: Sendable {
         let classIndex: Int
         let isRoot: Bool
-        /// What the view includes of an object in this state.
+        /// The properties that the view includes of an object in this state.
         let included: PropertySet
         var steps: [Step] = []
-        /// The properties of `steps`.
+        /// The link properties of `steps`.
         var followed: PropertySet = []
         /// How linked objects lead here.
         var arrivals: [Arrival] = []
     }
 
-    /// From a state through a link property to another state.
+    /// A step from one state through a link property to another state.
     struct Step: Sendable {
         let property: Int
         let target: Int
         let targetClass: Int
     }
 
-    /// The other end of a step.
+    /// A step, seen from the state that it leads to.
     struct Arrival: Sendable {
         let source: Int
         let sourceClass: Int
@@ -38,7 +39,7 @@ package struct ClosurePlan: Sendable {
     /// The states of linked objects of each class.
     private(set) var linkedStates: [Int: [Int]] = [:]
 
-    /// The classes of whose objects the view includes now this and now that, as they are reached.
+    /// The classes of which the view includes different properties depending on the path that leads to an object.
     private(set) var mixedClasses: Set<Int> = []
 
     /// - Parameters:
@@ -84,40 +85,41 @@ package struct ClosurePlan: Sendable {
         }
     }
 
-    /// - Parameter query: checked against `schema`.
+    /// - Parameter query: a query that was checked against `schema`.
     package init(_ query: Query, schema: Schema) {
         let rootClasses = query.object == nil ? [query.classIndex] : Array(schema.classes.indices)
         self.init(rootClasses: rootClasses, exclusions: query.exclusions, schema: schema)
     }
 
-    /// Whether a link is followed from every object of a class, however it was reached.
+    /// Whether the view follows a link from every object of a class, whatever path leads to the object.
     ///
-    /// - Parameter isRoot: whether the objects are results, or linked.
+    /// - Parameter isRoot: whether the objects are roots; else they are linked.
     package func alwaysFollows(_ property: Int, ofClass classIndex: Int, isRoot: Bool) -> Bool {
         guard !isRoot else { return rootStates[classIndex].map { states[$0].followed.contains(property) } ?? false }
         guard let linked = linkedStates[classIndex] else { return false }
         return linked.allSatisfy { states[$0].followed.contains(property) }
     }
 
-    /// Whether any link is followed from a root.
+    /// Whether the view follows any link from a root.
     var followsLinks: Bool { !linkedStates.isEmpty }
 
-    /// The classes that linked objects may be of.
+    /// The classes of linked objects.
     var linkedClasses: some Sequence<Int> { linkedStates.keys }
 
-    /// What the view includes of a root of this class for being a root.
+    /// The properties that the view includes of a root of this class, apart from those that it includes of it as a
+    /// linked object.
     func rootProperties(ofClass classIndex: Int) -> PropertySet {
         rootStates[classIndex].map { states[$0].included } ?? []
     }
 
-    /// Everything the view may include of an object of this class, in whatever role.
+    /// All properties that the view may include of an object of this class, in either role.
     func includable(ofClass classIndex: Int) -> PropertySet {
         var union = rootProperties(ofClass: classIndex)
         for state in linkedStates[classIndex] ?? [] { union.formUnion(states[state].included) }
         return union
     }
 
-    /// Calls `body` with the nodes that links of a row, taken in `state`, lead to; repeats included.
+    /// Calls `body` with each node that a link of the row leads to from `state`. A node may occur several times.
     func forEachTarget(of row: Row, in state: Int, _ body: (ClosureNode) throws -> Void) rethrows {
         for step in states[state].steps {
             try row.forEachLink(in: step.property) { key in

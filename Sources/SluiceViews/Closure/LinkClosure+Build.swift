@@ -2,13 +2,13 @@ import SluiceModel
 import SluiceQuery
 
 extension LinkClosure {
-    /// Counts the links of one root, before ``finishBuilding(in:)``.
+    /// Counts the links of one root. Call it for all roots, and then ``finishBuilding(in:)``.
     mutating func addRoot(_ row: Row, ofClass classIndex: Int) {
         guard let state = plan.rootStates[classIndex] else { return }
         plan.forEachTarget(of: row, in: state) { countRootLink(to: $0, 1) }
     }
 
-    /// Follows the links of everything that the roots lead to.
+    /// Adds everything that the links of the roots lead to, directly or indirectly.
     mutating func finishBuilding(in source: any ObjectSource) throws {
         var queue: [ClosureNode] = []
         for node in entries.keys where try source.isPresent(node.object) { queue.append(node) }
@@ -17,7 +17,7 @@ extension LinkClosure {
         beginStep()
     }
 
-    /// Makes nodes of all that is here and reachable from the given nodes and not yet a node, breadth first.
+    /// Adds all present objects that are reachable from the given nodes and are not nodes yet, breadth first.
     mutating func expand(_ nodes: [ClosureNode], in source: any ObjectSource) throws {
         var queue = nodes
         var next = 0

@@ -5,7 +5,7 @@ extension LinkClosure {
     /// Brings the closure to the state of `source`.
     ///
     /// - Parameters:
-    ///   - commit: the group between the two states.
+    ///   - commit: the commit group between the two states.
     ///   - roots: every object whose role as a root changed, and every changed object that was or is a root.
     ///   - source: the state after the group.
     ///   - before: the state before it.
@@ -52,7 +52,7 @@ extension LinkClosure {
         }
     }
 
-    /// Takes the nodes of changed objects apart: what they no longer lead to loses its support.
+    /// Updates the nodes of changed objects: a node that they supported and no longer link to loses its support.
     private mutating func unlinkChanged(
         _ commit: CommitDelta, before: OldStateSource, step: inout ClosureStep
     ) throws {
@@ -77,7 +77,7 @@ extension LinkClosure {
         }
     }
 
-    /// Decides what the changed counts of links from roots mean.
+    /// Decides what the changed counts of links from roots mean for their nodes.
     private mutating func sortOut(_ step: inout ClosureStep) {
         for node in step.countedOrder {
             guard let entry = entries[node] else { continue }
@@ -92,7 +92,7 @@ extension LinkClosure {
         }
     }
 
-    /// Ends a node for now; what it supports has to look for another support.
+    /// Removes a node for now; the nodes that it supports must find another support.
     private mutating func suspend(_ node: ClosureNode, oldRow: Row?, step: inout ClosureStep) {
         if let oldRow {
             plan.forEachTarget(of: oldRow, in: node.state) { target in
@@ -102,10 +102,11 @@ extension LinkClosure {
         remove(node)
     }
 
-    /// Finds other supports of lower level, level by level; suspends what has none.
+    /// Finds another support of lower level for each node that lost its own, level by level, and suspends the nodes for
+    /// which there is none.
     ///
-    /// When a node is looked at, every doubtful node of a lower level has been decided, so that any predecessor of lower
-    /// level is sound.
+    /// When a node is examined, all pending nodes of lower levels have been decided, so every predecessor of lower
+    /// level is reachable.
     private mutating func findSupports(
         _ step: inout ClosureStep, in source: any ObjectSource, before: OldStateSource
     ) throws {
@@ -129,7 +130,7 @@ extension LinkClosure {
         }
     }
 
-    /// Brings back what is suspended, and brings in what was created, where something that stayed leads to it.
+    /// Adds the suspended nodes and the created objects that a remaining node still leads to.
     private mutating func rederive(
         _ step: inout ClosureStep, _ commit: CommitDelta, in source: any ObjectSource
     ) throws {
@@ -152,18 +153,18 @@ extension LinkClosure {
     }
 }
 
-/// What one application of a commit group to a closure has in hand.
+/// The work in progress while a commit group is applied to a closure.
 struct ClosureStep {
-    /// Nodes whose count of links from roots changed, also in order.
+    /// Nodes whose count of links from roots changed, as a set and in order.
     var counted: Set<ClosureNode> = []
     var countedOrder: [ClosureNode] = []
-    /// Nodes that roots lead to now and that may be here.
+    /// Objects that roots now link to, and that are nodes if they are present.
     var newcomers: [ClosureNode] = []
-    /// Nodes that lost their support, by level.
+    /// Nodes that lost their support, by their level.
     var pending: [[ClosureNode]] = []
-    /// Nodes that found no support of lower level.
+    /// Nodes for which no support of lower level was found, and created objects.
     var suspended: [ClosureNode] = []
-    /// Nodes whose links have to be followed.
+    /// Nodes whose links must be followed.
     var frontier: [ClosureNode] = []
 
     mutating func pend(_ node: ClosureNode, level: Int32) {

@@ -1,37 +1,38 @@
 import SluiceModel
 import SluiceQuery
 
-/// The objects that a view reaches through links, kept current without reading anything twice.
+/// The set of objects that a view reaches through links, updated with each commit without reading all of them again.
 ///
-/// A node is an object in a state of the plan. For each node the closure counts the links from roots to it, and a node
-/// without such links has one supporting predecessor of a lower level: a spanning forest after Even and Shiloach ("An
-/// On-Line Edge-Deletion Problem", JACM 1981). Losing any other link costs nothing. A node that loses its support looks
-/// for a predecessor of lower level; if there is none it is suspended with all that it supports, and what is suspended
-/// and still reachable comes back with new levels ("delete and rederive", Gupta, Mumick and Subrahmanian, 1993).
-/// Roots are not held, only counted; so are links from roots to objects that are not here.
+/// A node is an object in a state of the plan. For each node the closure counts the links that roots have to it. A node
+/// without such links has one supporting predecessor of a lower level: the supports form a spanning forest after Even
+/// and Shiloach ("An On-Line Edge-Deletion Problem", JACM 1981). Losing any other link costs nothing. A node that loses
+/// its support looks for another predecessor of lower level. If there is none, the node is suspended, and so are in
+/// turn the nodes that it supports and that find no other; suspended nodes that are still reachable are then added
+/// again, with new levels ("delete and rederive", Gupta, Mumick and Subrahmanian, 1993). The closure does not store
+/// roots. It counts their links, also those to objects that are absent.
 struct LinkClosure {
     struct Entry {
-        /// Links from roots to this node, repeats included.
+        /// Links from roots to this node; several links from one root count separately.
         var rootLinks: Int32 = 0
-        /// 1 for a node that roots lead to, else more than the level of its support; 0 for what is not here.
+        /// 1 for a node that roots link to, else more than the level of its support; 0 for an entry that is not a node.
         var level: Int32 = 0
-        /// The predecessor of a node that no root leads to.
+        /// The supporting predecessor of a node that no root links to.
         var support: ClosureNode?
     }
 
     let plan: ClosurePlan
     private(set) var entries: [ClosureNode: Entry] = [:]
-    /// What the view included of each object before the current step, for objects whose nodes were touched; nil within
-    /// for an object that was not linked.
+    /// What the view included, before the current step, of each object whose nodes were changed in the step; an inner
+    /// nil means that the object was not linked.
     private(set) var touched: [ObjectRef: PropertySet?] = [:]
-    /// The keys of `touched` in the order of touching.
+    /// The keys of `touched` in the order of their first change.
     private(set) var touchedOrder: [ObjectRef] = []
 
     init(plan: ClosurePlan) {
         self.plan = plan
     }
 
-    /// What the view includes of an object for being linked; nil if it is not linked.
+    /// The properties that the view includes of an object because it is linked; nil if it is not linked.
     func included(_ object: ObjectRef) -> PropertySet? {
         var union: PropertySet?
         for state in plan.linkedStates[object.classIndex] ?? [] where level(ClosureNode(object, state)) > 0 {
@@ -40,7 +41,7 @@ struct LinkClosure {
         return union
     }
 
-    /// The level of a node; 0 if it is none.
+    /// The level of a node; 0 if it is not a node of the closure.
     func level(_ node: ClosureNode) -> Int32 { entries[node]?.level ?? 0 }
 
     mutating func beginStep() {
@@ -48,21 +49,21 @@ struct LinkClosure {
         touchedOrder.removeAll(keepingCapacity: true)
     }
 
-    /// Remembers what was included of an object before its first change in this step.
+    /// Records what was included of an object before its first change in this step.
     private mutating func touch(_ object: ObjectRef) {
         guard touched[object] == nil else { return }
         touched.updateValue(included(object), forKey: object)
         touchedOrder.append(object)
     }
 
-    /// Makes a node of something that is here.
+    /// Adds a node for an object that is present.
     mutating func add(_ node: ClosureNode, level: Int32, support: ClosureNode?) {
         touch(node.object)
         entries[node, default: Entry()].level = level
         entries[node]?.support = support
     }
 
-    /// Ends a node; the links from roots stay counted.
+    /// Removes a node; its count of links from roots stays.
     mutating func remove(_ node: ClosureNode) {
         touch(node.object)
         guard var entry = entries[node] else { return }
@@ -71,12 +72,12 @@ struct LinkClosure {
         entries[node] = entry.rootLinks == 0 ? nil : entry
     }
 
-    /// Counts a link from a root to a node.
+    /// Adds `amount`, which may be negative, to the number of links from roots to a node.
     mutating func countRootLink(to node: ClosureNode, _ amount: Int32) {
         entries[node, default: Entry()].rootLinks += amount
     }
 
-    /// Lets go of a node's supporting predecessor, because roots lead to it now.
+    /// Drops the supporting predecessor of a node, because roots link to it now.
     mutating func supportByRoots(_ node: ClosureNode) {
         entries[node]?.level = 1
         entries[node]?.support = nil
@@ -84,12 +85,12 @@ struct LinkClosure {
 
     mutating func setSupport(of node: ClosureNode, to support: ClosureNode) { entries[node]?.support = support }
 
-    /// Forgets an entry that no longer says anything.
+    /// Deletes an entry that is not a node and that no root links to.
     mutating func forgetIfIdle(_ node: ClosureNode) {
         if let entry = entries[node], entry.level == 0, entry.rootLinks == 0 { entries[node] = nil }
     }
 
-    /// Some node that links to `node` in the state of `source` and has a level below `bound`.
+    /// Finds a node that links to `node` in the state of `source` and has a level below `bound`; nil if there is none.
     func predecessor(of node: ClosureNode, below bound: Int32, in source: any ObjectSource) throws -> ClosureNode? {
         for arrival in plan.states[node.state].arrivals where !plan.states[arrival.source].isRoot {
             var found: ClosureNode?

@@ -1,15 +1,16 @@
 package import SluiceModel
 
-/// A digest of the members of a view with their visible values: the sum, modulo 2^128, of a hash of each.
+/// A digest of the members of a view and their visible values: the sum, modulo 2^128, of one hash for each member. It
+/// does not depend on the order of the members.
 ///
-/// The order of adding does not matter. The hash is the first 128 bits of SHA-256 over the object's global id, its role
-/// and, for each visible property, its name and its value with type and length before it. PROTOCOL.md has it to the byte.
+/// The hash is the first 128 bits of SHA-256 over the object id, the role and, for each visible property, its name and
+/// its value, preceded by its type and length. PROTOCOL.md specifies every byte.
 package struct DigestAccumulator: Sendable, Hashable {
     private var sum: UInt128 = 0
 
     package init() {}
 
-    /// The digest so far; zero of nothing.
+    /// The digest of the members so far; zero if there are none.
     package var digest: ObjectID {
         ObjectID(high: UInt64(truncatingIfNeeded: sum >> 64), low: UInt64(truncatingIfNeeded: sum))
     }

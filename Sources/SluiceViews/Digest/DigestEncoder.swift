@@ -1,8 +1,8 @@
 import FoundationEssentials
 import SluiceModel
 
-/// Writes values as bytes such that identical values (``Value/isIdentical(to:)``) have equal bytes, others different
-/// ones.
+/// Encodes values for a digest: identical values (``Value/isIdentical(to:)``) have equal bytes, and different values
+/// have different bytes.
 struct DigestEncoder {
     private(set) var bytes: [UInt8] = []
 

@@ -1,24 +1,24 @@
 package import SluiceModel
 package import SluiceQuery
 
-/// The digest of what a subscription holds, gathered member by member, on either side.
+/// Computes the digest of what a subscription includes, member by member, on server and client alike.
 package struct ViewDigest: Sendable {
     private let schema: Schema
     private let plan: ClosurePlan
     private var accumulator = DigestAccumulator()
-    /// How many members were added.
+    /// The number of members so far.
     package private(set) var count = 0
 
     /// - Parameters:
     ///   - query: checked against `schema`.
-    ///   - schema: the server's.
-    /// - Returns: nil where what the query includes of an object depends on how it is reached: a follower does not know
-    ///   that.
+    ///   - schema: the server's schema.
+    /// - Returns: nil if the properties that the query includes of an object depend on the path to it, which a client
+    ///   does not know.
     package init?(_ query: Query, schema: Schema) {
         self.init(ClosurePlan(query, schema: schema), schema)
     }
 
-    /// The digest of a live view, with nothing added yet; nil where there is none.
+    /// Makes the digest of a live view, without members yet; nil if the view has no digest.
     package init?(_ view: LiveView) { self.init(view.plan, view.schema) }
 
     private init?(_ plan: ClosurePlan, _ schema: Schema) {
@@ -27,10 +27,10 @@ package struct ViewDigest: Sendable {
         self.schema = schema
     }
 
-    /// What counts of the objects of a class.
+    /// The properties of a class that the digest covers.
     package func properties(ofClass classIndex: Int) -> PropertySet { plan.includable(ofClass: classIndex) }
 
-    /// Adds a member with the server's image of it.
+    /// Adds a member with the server's values.
     package mutating func add(_ row: Row, of classIndex: Int, isRoot: Bool) {
         accumulator.add(
             row, of: schema[classIndex], properties: properties(ofClass: classIndex), isRoot: isRoot)

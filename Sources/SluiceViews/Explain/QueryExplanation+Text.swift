@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 
 extension QueryExplanation: CustomStringConvertible {
-    /// The explanation for people, on several lines.
+    /// The explanation for people, in several lines.
     public var description: String {
         var lines = ["query    \(query)", "hash     \(hash)"]
         if let plan {
@@ -35,7 +35,7 @@ extension QueryExplanation: CustomStringConvertible {
         }
     }
 
-    /// Reads what ``json`` wrote.
+    /// Decodes what ``json`` encodes.
     package init(json: some Sequence<UInt8>) throws {
         self = try JSONDecoder().decode(QueryExplanation.self, from: Data(json))
     }

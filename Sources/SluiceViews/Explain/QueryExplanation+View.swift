@@ -2,11 +2,12 @@ package import SluiceModel
 package import SluiceQuery
 
 extension QueryExplanation {
-    /// Explains a query. Pure: makes a view, and activates none.
+    /// Explains a query. It makes a view, but does not activate it, and reads no data.
     ///
     /// - Parameters:
-    ///   - plan: how the store at hand runs it; nil for one object by its id.
-    ///   - wantedIndexes: what a server would add.
+    ///   - plan: how the store at hand runs the query; nil for a query of one object by its id.
+    ///   - wantedIndexes: the indexes that a server would add.
+    ///   - wantedIndexRemark: why the server has not added them.
     package init(
         _ query: Query, schema: Schema, plan: Plan?, wantedIndexes: [Index], wantedIndexRemark: String? = nil
     ) {

@@ -1,17 +1,17 @@
-/// What a query means and what it costs: its canonical form, the SQL it becomes and how SQLite runs that, how the live
-/// view is found and what it holds, and what a write to each property costs.
+/// Explains what a query means and costs: its canonical form, the SQL that it compiles to and how SQLite runs it, how a
+/// change finds the live view, what the view holds, and what a write to each property costs.
 ///
 /// ``description`` is for people, ``json`` for programs.
 public struct QueryExplanation: Sendable, Hashable, Codable {
-    /// A statement and how SQLite runs it.
+    /// A SQL statement, and how SQLite runs it.
     public struct Plan: Sendable, Hashable, Codable {
-        /// With the placeholders `?1`, `?2` … for constants.
+        /// The statement, with the placeholders `?1`, `?2` … for constants.
         public let sql: String
-        /// The values of the placeholders, as SQL literals; long ones cut.
+        /// The values of the placeholders, as SQL literals; long ones are cut.
         public let parameters: [String]
-        /// SQLite's steps, each indented by two spaces for each step that it belongs to.
+        /// SQLite's steps; a step within another is indented by two more spaces.
         public let steps: [String]
-        /// The indexes that serve the statement, each once.
+        /// The indexes that the statement uses, each once.
         public let indexes: [Index]
 
         package init(sql: String, parameters: [String], steps: [String], indexes: [Index]) {
@@ -21,17 +21,17 @@ public struct QueryExplanation: Sendable, Hashable, Codable {
             self.indexes = indexes
         }
 
-        /// Whether all results are found before the first comes, to be sorted.
+        /// Whether SQLite finds and sorts all results before it returns the first.
         package var sorts: Bool { steps.contains("USE TEMP B-TREE FOR ORDER BY") }
     }
 
     /// An index of a table.
     public struct Index: Sendable, Hashable, Codable {
-        /// Where an index comes from.
+        /// Why an index exists.
         public enum Origin: String, Sendable, Hashable, Codable {
-            /// Of a primary key or an object's id.
+            /// For a primary key or the object ids.
             case key
-            /// Of a link, for ways back.
+            /// For a link, to follow it backwards.
             case link
             /// Declared in the schema.
             case declared
@@ -41,11 +41,11 @@ public struct QueryExplanation: Sendable, Hashable, Codable {
 
         /// The index's name in SQLite.
         public let name: String
-        /// The class that it belongs to.
+        /// The class whose objects it finds.
         public let className: String
         /// The properties, in the order of the index; a descending one ends with ` DESC`.
         public let properties: [String]
-        /// Where it comes from.
+        /// Why the index exists.
         public let origin: Origin
 
         package init(name: String, className: String, properties: [String], origin: Origin) {
@@ -56,11 +56,11 @@ public struct QueryExplanation: Sendable, Hashable, Codable {
         }
     }
 
-    /// What the live view is, and how changes find it.
+    /// What the live view holds, and how changes find it.
     public struct View: Sendable, Hashable, Codable {
         /// How a change finds the live view.
         public enum Method: String, Sendable, Hashable, Codable {
-            /// By the value of a property.
+            /// By a property's value.
             case equality
             /// By one of several values of a property.
             case list
@@ -78,13 +78,13 @@ public struct QueryExplanation: Sendable, Hashable, Codable {
         public let property: String?
         /// The condition that the view is filed under, in the query language; nil for `scan`.
         public let condition: String?
-        /// Further classes whose changes all find the view.
+        /// Further classes. All of their changes find the view.
         public let otherClasses: [String]
-        /// Whether the view keeps anything in memory: a window, or linked objects.
+        /// Whether the view holds anything in memory: a window, or linked objects.
         public let holdsMembers: Bool
-        /// How many rows a window holds at most, those beyond the limit included; nil without a limit.
+        /// How many rows a window holds at most, including those that it holds beyond the limit; nil without a limit.
         public let windowCapacity: Int?
-        /// The classes that objects linked from results are of.
+        /// The classes of the objects that results link to.
         public let linkedClasses: [String]
     }
 
@@ -92,11 +92,12 @@ public struct QueryExplanation: Sendable, Hashable, Codable {
     public enum Effect: String, Sendable, Hashable, Codable {
         /// Evaluates the predicate on the object.
         case evaluatesPredicate
-        /// Moves the object within the window, in it or out of it.
+        /// Moves the object within, into or out of the window.
         case movesInWindow
-        /// Finds the results that read the property through links, by the ways back, and evaluates the predicate on them.
+        /// Finds the results that read the property through links, by following the links backwards, and evaluates the
+        /// predicate on them.
         case findsRoots
-        /// Walks the links, since the linked objects may change.
+        /// Follows the links again, since the linked objects may be others.
         case walksLinks
         /// Sends the new value, if the object is in the view.
         case sendsValue
@@ -108,19 +109,19 @@ public struct QueryExplanation: Sendable, Hashable, Codable {
         public let className: String
         /// The property that is written.
         public let property: String
-        /// Empty if the write costs nothing.
+        /// The effects; empty if the write costs nothing.
         public let effects: [Effect]
     }
 
     /// The query in canonical form.
     public let query: String
-    /// The first 128 bits of SHA-256 over it, in hexadecimal digits.
+    /// The first 128 bits of the query's SHA-256, in hexadecimal digits.
     public let hash: String
-    /// Nil for a query of one object by its id, which is a lookup and no statement.
+    /// How the store runs the query; nil for a query of one object by its id, which is a lookup without a statement.
     public let plan: Plan?
-    /// The live view, which the server keeps while somebody observes the query.
+    /// The live view, which the server holds while a client observes the query.
     public let view: View
-    /// Each property of each class that concerns the query.
+    /// The cost of writing each property of each class that concerns the query.
     public let writes: [WriteCost]
     /// The indexes that a server would make for the query if clients observed it and the class were large.
     public let wantedIndexes: [Index]

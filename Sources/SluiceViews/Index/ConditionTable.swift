@@ -1,7 +1,7 @@
 import SluiceModel
 import SluiceQuery
 
-/// The views that are filed under a condition on one property: by value, by prefix, by range.
+/// Finds views by the condition on one property that they are filed under: an equality, a prefix or a range.
 struct ConditionTable {
     private var byValue: [Value: Set<UInt64>] = [:]
     private var prefixes = PrefixTable()
@@ -32,7 +32,7 @@ struct ConditionTable {
         if byValue[value]?.isEmpty == true { byValue[value] = nil }
     }
 
-    /// Calls `body` with the number of every view whose condition a value could meet; more than once for some.
+    /// Calls `body` with the number of every view whose condition the value could meet; a view may occur several times.
     func forEach(metBy value: Value, _ body: (UInt64) -> Void) {
         for number in byValue[value] ?? [] { body(number) }
         if !ranges.isEmpty { ranges.forEach(holding: value, body) }

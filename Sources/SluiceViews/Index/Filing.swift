@@ -1,16 +1,18 @@
 package import SluiceModel
 package import SluiceQuery
 
-/// Under what something that follows a query is filed, so that changes which cannot concern it do not find it.
+/// Says under what a follower of a query, a view or an observer, is filed, so that changes that cannot concern it do
+/// not find it.
 ///
-/// A query is filed under the most selective condition that each of its roots meets: a change of the queried class that
-/// met it neither before nor after cannot concern the query. Changes of other classes, reached by the predicate's paths
-/// or by links, find it by their class. Where the queried class is itself among those, its condition says nothing of
-/// linked objects, and the query is found by the class alone.
+/// A query is filed under the most selective condition that all of its roots meet: a change of an object of the queried
+/// class that did not meet it before and does not meet it after the change cannot concern the query. Changes of other
+/// classes, which the predicate's paths or links reach, find it by their class. If paths or links also reach the
+/// queried class itself, the condition says nothing about the objects reached, and all changes of the class find the
+/// query.
 package struct Filing: Sendable, Hashable {
-    /// Nil if every change of the class finds the query.
+    /// The condition; nil if every change of the class finds the query.
     package let condition: RootCondition?
-    /// The queried class; nil for a query of one object by id, which may be of any class.
+    /// The queried class; nil for a query of one object by id, whose class is not known.
     package let rootClass: Int?
     /// The classes whose changes all find the query, ascending.
     package let wholeClasses: [Int]
@@ -26,10 +28,11 @@ package struct Filing: Sendable, Hashable {
             usesCondition: query.object == nil && !isReached, object: nil)
     }
 
-    /// How an observer is filed that learns of changes of linked objects, beyond those its condition reads, by other ways.
+    /// Makes the filing of an observer. The observer learns by other means of changes of linked objects that its
+    /// condition does not read.
     ///
-    /// The condition does not count where it reads a property that the query excludes: the object may lack it here, or
-    /// have it as of some other time, and the server's word stands.
+    /// A condition on a property that the query excludes is not used: an object may lack the property here or have an
+    /// older value of it, so that only the server can judge the condition.
     package init(observing query: Query, schema: Schema) {
         if let object = query.object {
             self.init(query, schema: schema, classes: [], usesCondition: false, object: object)

@@ -1,8 +1,8 @@
 package import SluiceModel
 internal import SluiceQuery
 
-/// Finds the numbers of those whom a change could concern, at a cost that grows with what it finds and not with what is
-/// filed. Views on a server and observers on a client are filed in it, as ``Filing`` says.
+/// Finds the followers that a change could concern, by number. The cost grows with the number found and not with the
+/// number filed. The server files its views in it, and the client its observers, as ``Filing`` says.
 package struct FilingTable {
     /// The numbers that every change of a class finds.
     private var byClass: [Int: Set<UInt64>] = [:]
@@ -23,7 +23,7 @@ package struct FilingTable {
         }
     }
 
-    /// Takes a number out again that was filed so.
+    /// Removes a number that was inserted with the same filing.
     package mutating func remove(_ filing: Filing, _ number: UInt64) {
         for classIndex in filing.wholeClasses {
             byClass[classIndex]?.remove(number)
@@ -40,9 +40,9 @@ package struct FilingTable {
         }
     }
 
-    /// Calls `body` with each number that a change could concern; more than once with some.
+    /// Calls `body` with each number that a change could concern; a number may occur several times.
     ///
-    /// - Parameter schema: of the changed object's class.
+    /// - Parameter schema: the schema that the class positions belong to.
     package func forEachCandidate(of change: ObjectDelta, schema: Schema, _ body: (UInt64) -> Void) {
         let classIndex = change.object.classIndex
         for number in byClass[classIndex] ?? [] { body(number) }
@@ -68,8 +68,8 @@ extension ObjectRef {
 }
 
 extension ObjectDelta {
-    /// A property's value in one of the images; in a missing image that of the other. Nil where it is not known, since an
-    /// image is older than the property or lacks it.
+    /// The value of a property in one of the images, or, if that is missing, in the other. Nil if the value is unknown
+    /// because the image is older than the property or lacks it.
     fileprivate func value(of property: Int, in image: Row?) -> Value? {
         guard let row = image ?? new ?? old, row.values.indices.contains(property), !row.absent.contains(property)
         else { return nil }

@@ -1,11 +1,11 @@
 import SluiceModel
 import SluiceQuery
 
-/// Ranges of values with a number each, found by a value inside.
+/// Stores numbered ranges of values, and finds those that contain a value.
 ///
-/// The ranges are sorted by their lower end and cut into blocks that know their highest upper end. Adding, removing and
-/// looking up cost O(√n) or so: with a million ranges a few thousand blocks are skimmed, and those entered that could
-/// hold the value.
+/// The ranges are sorted by their lower ends and divided into blocks that know their highest upper end. Adding,
+/// removing and looking up cost about O(√n): with a million ranges, a few thousand blocks are skimmed, and only those
+/// that could contain the value are searched.
 struct IntervalTable {
     private struct Entry {
         let range: ValueRange
@@ -59,7 +59,7 @@ struct IntervalTable {
         if blocks[index].entries.isEmpty { blocks.remove(at: index) } else { blocks[index].measure() }
     }
 
-    /// Calls `body` with the number of every range that holds the value.
+    /// Calls `body` with the number of every range that contains the value.
     func forEach(holding value: Value, _ body: (UInt64) -> Void) {
         for block in blocks {
             if let lower = block.entries[0].range.lower, Value.compare(value, lower.value) < 0 { return }
@@ -72,7 +72,7 @@ struct IntervalTable {
         for block in blocks { for entry in block.entries { body(entry.number) } }
     }
 
-    /// By lower end, those without one first, then by number.
+    /// Orders by lower end, ranges without one first, and then by number.
     private static func precedes(_ left: Entry, _ right: Entry) -> Bool {
         let order =
             switch (left.range.lower, right.range.lower) {
@@ -86,7 +86,8 @@ struct IntervalTable {
 }
 
 extension Array {
-    /// The position of the first element for which `isBehind` holds; those before must all fail it.
+    /// The position of the first element for which `isBehind` holds. It must hold for all elements after that one, and
+    /// for none before.
     fileprivate func partition(_ isBehind: (Element) -> Bool) -> Int {
         var low = 0
         var high = count

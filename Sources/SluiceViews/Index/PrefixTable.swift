@@ -1,6 +1,7 @@
 import SluiceModel
 
-/// Beginnings of text or data with numbers each, found by a value that begins with them: one look for each length that occurs.
+/// Stores numbered prefixes of text or data, and finds those that a value begins with: one lookup for each length that
+/// occurs.
 struct PrefixTable {
     private var numbers: [Int: [[UInt8]: Set<UInt64>]] = [:]
 

@@ -1,14 +1,14 @@
 import SluiceModel
 import SluiceQuery
 
-/// Finds the views that a commit could concern, at a cost that grows with those it finds and not with those that exist.
+/// Finds the views that a commit could concern. The cost grows with the number found and not with the number of views.
 package struct ViewIndex {
     private struct Filed {
         let view: LiveView
         let filing: Filing
     }
 
-    /// By the order of filing.
+    /// The views by number, which is the order of filing.
     private var views: [UInt64: Filed] = [:]
     private var numbers: [ObjectIdentifier: UInt64] = [:]
     private var lastNumber: UInt64 = 0
@@ -28,7 +28,7 @@ package struct ViewIndex {
         table.insert(filing, lastNumber)
     }
 
-    /// Takes a view out again; nothing happens if it is not filed.
+    /// Removes a view; nothing happens if it is not filed.
     package mutating func remove(_ view: LiveView) {
         guard let number = numbers.removeValue(forKey: ObjectIdentifier(view)),
             let filing = views.removeValue(forKey: number)?.filing

@@ -1,23 +1,23 @@
 import SluiceModel
 import SluiceQuery
 
-/// Everything that matches a query with stages (DISTINCT, or SORT after LIMIT), and what the stages leave of it. If the
-/// first stage is a limit, what that leaves stands for everything.
+/// Holds everything that matches a query with stages (DISTINCT, or SORT after LIMIT), and the results that the stages
+/// leave. If the first stage is a limit, only the objects within that limit count as matches.
 ///
-/// One change may bring in and drop others anywhere, so the stages run again over all matches whenever one of them moved:
-/// a sort of what is held, and nothing is asked of the source.
+/// One change may add and remove results anywhere. So the stages run again over all matches whenever one of them moves,
+/// which costs a sort of what is held and reads nothing.
 struct Chain {
     private(set) var positions: [ObjectRef: SortPosition] = [:]
-    /// What is left, in order.
+    /// The results, in order.
     private(set) var members: [ObjectRef] = []
     private var memberSet: Set<ObjectRef> = []
 
     func contains(_ object: ObjectRef) -> Bool { memberSet.contains(object) }
 
-    /// Notes where an object stands now; nil if it no longer matches.
+    /// Records the current position of an object; nil if it no longer matches.
     mutating func place(_ object: ObjectRef, at position: SortPosition?) { positions[object] = position }
 
-    /// Runs the stages.
+    /// Runs the stages over all matches.
     mutating func derive(for query: Query) {
         let matches = positions.map { (object: $0.key, position: $0.value) }
         members = query.results(among: matches, values: \.position.values, id: \.position.id).map(\.object)
@@ -106,7 +106,7 @@ extension LiveView {
         return changes
     }
 
-    /// What enters and leaves the window of a first stage that is a limit.
+    /// What enters and leaves the window of the first stage, if that is a limit.
     private func leadingChanges(_ commit: CommitDelta, in source: any ViewSource) throws -> [RootChange] {
         guard let leading else { return [] }
         let affected = try leading.dependents.roots(affectedBy: commit, in: source)

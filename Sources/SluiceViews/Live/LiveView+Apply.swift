@@ -5,10 +5,10 @@ extension LiveView {
     /// Brings the view from the state before a commit group to the state after it.
     ///
     /// - Parameters:
-    ///   - commit: the group; the view must have been active before it.
+    ///   - commit: the group. The view must have been active before it.
     ///   - source: the state after the group.
-    ///   - before: the state before it, shared by all views.
-    /// - Returns: what changed for a follower of the view; nil if nothing did.
+    ///   - before: the state before the group, shared by all views.
+    /// - Returns: what changed for the clients of the view; nil if nothing did.
     /// - Throws: what the source throws; the view must then be activated again.
     package func apply(
         _ commit: CommitDelta, in source: any ViewSource, before: OldStateSource
@@ -43,7 +43,7 @@ extension LiveView {
     }
 }
 
-/// Sorts what happened to objects into a delta.
+/// Collects the changes of objects into a delta.
 private struct DeltaBuilder {
     private let view: LiveView
     private let commit: CommitDelta
@@ -93,7 +93,7 @@ private struct DeltaBuilder {
         credit(root, change, shown: (before ?? []).union(now ?? []))
     }
 
-    /// Adds the authors whose changes show in what was just added.
+    /// Adds the authors whose changes are visible in the change that was just added.
     private mutating func credit(_ root: RootChange, _ change: ObjectDelta?, shown: PropertySet) {
         let changesRole = root.wasRoot != root.isRoot
         if changesRole { for cause in root.causes { authors.formUnion(commit.changes[cause].authors) } }

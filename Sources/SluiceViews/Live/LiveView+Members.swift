@@ -1,7 +1,7 @@
 package import SluiceModel
 package import SluiceQuery
 
-/// What an object is in a view, and what the view includes of it.
+/// The role of an object in a view, and the properties that the view includes of it.
 package struct ViewMember: Sendable, Hashable {
     package let role: ViewRole
     package let included: PropertySet
@@ -13,32 +13,32 @@ package struct ViewMember: Sendable, Hashable {
 }
 
 extension LiveView {
-    /// The roots in order, if the view holds them: of a query with a limit, or of one object. Nil otherwise; then the
-    /// roots are what matches the query.
+    /// The roots in order, if the view holds them: for a query with a limit, or for one object. Nil otherwise; then the
+    /// roots are all objects that match the query.
     package var currentRoots: [ObjectRef]? {
         if query.object != nil { return resolved.map { [$0] } ?? [] }
         return chain?.members ?? window.map { Array($0.members) }
     }
 
-    /// What an object is in the view now; nil if the view does not have it.
+    /// The role of an object in the current view; nil if the view does not contain it.
     package func member(_ object: ObjectRef, in source: any ObjectSource) throws -> ViewMember? {
         if try isRoot(object, in: source) { return ViewMember(role: .root, included: includedOfRoot(object)) }
         return closure?.included(object).map { ViewMember(role: .linked, included: $0) }
     }
 
-    /// Everything that the view includes of an object that is a root.
+    /// All properties that the view includes of a root.
     package func includedOfRoot(_ object: ObjectRef) -> PropertySet {
         plan.rootProperties(ofClass: object.classIndex).union(closure?.included(object) ?? [])
     }
 
-    /// Whether the view includes the same of every object of a class, whatever leads to it.
+    /// Whether the view includes the same properties of every object of a class, whatever path leads to it.
     package func includesAlike(_ classIndex: Int) -> Bool { !plan.mixedClasses.contains(classIndex) }
 
-    /// How many linked objects there are, at most: one that is reached in several ways may count several times.
+    /// An upper bound of the number of linked objects: one that several paths reach may count several times.
     package var linkedCount: Int { closure?.entries.count ?? 0 }
 
-    /// Calls `body` with every linked object that is not a root, and with what the view includes of it; in no
-    /// particular order.
+    /// Calls `body` with every linked object that is not a root, and with the properties that the view includes of it,
+    /// in no particular order.
     package func forEachLinked(
         in source: any ObjectSource, _ body: (ObjectRef, PropertySet) throws -> Void
     ) throws {
@@ -52,7 +52,7 @@ extension LiveView {
         }
     }
 
-    /// Every object that links lead to, in no particular order; roots may be among them.
+    /// All objects that links lead to, in no particular order; roots may be among them.
     package var linkedObjects: [ObjectRef] {
         guard let closure else { return [] }
         var objects: Set<ObjectRef> = []
@@ -60,7 +60,7 @@ extension LiveView {
         return Array(objects)
     }
 
-    /// Whether an object is a root in the state that the view stands at.
+    /// Whether an object is a root in the current state of the view.
     func isRoot(_ object: ObjectRef, in source: any ObjectSource) throws -> Bool {
         if query.object != nil { return try object == resolved && source.isPresent(object) }
         guard object.classIndex == query.classIndex else { return false }

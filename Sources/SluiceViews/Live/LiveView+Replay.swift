@@ -1,28 +1,28 @@
 package import SluiceModel
 package import SluiceQuery
 
-/// How one object's part in a view differs between a past state and the present one.
+/// How the role and content of one object in a view differ between a past state and the present one.
 package struct ViewDifference: Sendable, Hashable {
     package let object: ObjectRef
-    /// What it was in the past state; nil if the view did not have it.
+    /// Its role in the past state; nil if the view did not contain it.
     package let before: ViewMember?
-    /// What it is; nil if the view no longer has it.
+    /// Its role now; nil if the view no longer contains it.
     package let now: ViewMember?
-    /// What a follower who stands at the past state lacks: values that changed, and properties that were not included.
+    /// What a client at the past state lacks: the properties that changed, and those that were not included.
     package let changed: PropertySet
-    /// Why it is no longer the root, or no longer in the view, that it was, if it is not.
+    /// Why the object is no longer a root, or no longer in the view. Has no meaning if it still is.
     package let reason: RemovalReason
 }
 
 extension LiveView {
-    /// How the view differs from what it was before a commit or many together.
+    /// Computes how the view differs from its state before one or more commits.
     ///
-    /// A copy of the view is brought back by the opposite of the commit, so the cost is that of applying the commit, plus a
-    /// copy of the memory that the view's members take. The view itself stays as it is.
+    /// A copy of the view is taken back in time by applying the opposite of the commit. The cost is that of applying
+    /// the commit, plus a copy of the memory that the view's members take. The view itself does not change.
     ///
     /// - Parameters:
-    ///   - commit: what changed since the past state.
-    ///   - source: the present state, which the view stands at.
+    ///   - commit: all changes since the past state.
+    ///   - source: the present state, which the view is at.
     /// - Returns: the differences, ascending by object.
     package func differences(since commit: CommitDelta, in source: any ViewSource) throws -> [ViewDifference] {
         let past = PastSource(commit, over: source, schema: schema)
@@ -46,7 +46,7 @@ extension LiveView {
         }
     }
 
-    /// Why an object that was in the view is not, or is no root any more, in the state that the view stands at.
+    /// Why an object that was in the view is no longer in it, or no longer a root, in the present state of the view.
     package func reasonOfDeparture(
         _ object: ObjectRef, wasRoot: Bool, in source: any ObjectSource
     ) throws -> RemovalReason {
@@ -57,7 +57,7 @@ extension LiveView {
 }
 
 extension ViewDelta {
-    /// Every object that the delta speaks of, each once.
+    /// All objects in the delta, each once.
     package var objects: Set<ObjectRef> {
         var objects = Set((entered + updated + linkedEntered + linkedUpdated).lazy.map(\.object))
         objects.formUnion((left + linkedLeft).lazy.map(\.object))

@@ -2,8 +2,8 @@ import SluiceModel
 import SluiceQuery
 
 extension LiveView {
-    /// What a commit group means for the roots: every object that became or ceased to be one, and every changed object
-    /// that was or is one.
+    /// What a commit group changes about the roots: every object that became a root or stopped being one, and every
+    /// changed object that was or is a root.
     func rootChanges(
         _ commit: CommitDelta, in source: any ViewSource, before: OldStateSource
     ) throws -> [RootChange] {
@@ -114,7 +114,7 @@ extension LiveView {
     }
 }
 
-/// A root that was placed anew in a window or a chain.
+/// What happened to an object that was placed anew in a window or a chain.
 struct MovedRoot {
     let wasMember: Bool
     let isPresent: Bool
@@ -124,7 +124,8 @@ struct MovedRoot {
 }
 
 extension Window {
-    /// The entries between the old and the new last position within the limit: they entered or left without having moved.
+    /// The entries between the old and the new last position within the limit: they entered or left the limit without
+    /// moving.
     fileprivate func crossings(from oldLimit: SortPosition?) -> [RootChange] {
         let newLimit = limitPosition
         guard oldLimit != newLimit, limit > 0 else { return [] }

@@ -1,12 +1,13 @@
 package import SluiceModel
 package import SluiceQuery
 
-/// One canonical query kept current from commit group to commit group.
+/// Keeps the result of one canonical query current from commit group to commit group.
 ///
-/// What it holds depends on the query. Without a limit, roots follow from the predicate and are not held. With a limit
-/// the first rows are held, and some beyond; with DISTINCT, or SORT after LIMIT, everything that matches, or of a query
-/// that begins with a limit what that leaves. If links are followed, the linked objects are held. A view is confined to
-/// whatever runs its database; it does no input or output but through the source it is given.
+/// What a view holds depends on the query. Without a limit, it holds no roots, since the predicate decides what is a
+/// root. With a limit, it holds the first rows and some beyond them. With DISTINCT, or SORT after LIMIT, it holds
+/// everything that matches or, if the first stage is a limit, everything that this limit leaves. If the query follows
+/// links, the view holds the linked objects. Only the thread that runs the database may use a view. A view reads only
+/// from the source that it is given.
 package final class LiveView {
     package let query: Query
     package let schema: Schema
@@ -15,24 +16,24 @@ package final class LiveView {
     let dependents: PathDependents
     /// The properties, by class, whose changes may concern the view.
     package let concernedProperties: [Int: PropertySet]
-    /// Whether the view is current; see ``activate(in:)``.
+    /// Whether the view is at the current state; see ``activate(in:)``.
     package private(set) var isActive = false
 
     private let overscan: Int?
     var window: Window?
-    /// Of a query with stages, everything that matches, or what the first stage leaves if that is a limit.
+    /// All matches of a query with stages, or, if the first stage is a limit, what that limit leaves.
     var chain: Chain?
-    /// The window of that first stage.
+    /// A view of the query's first stage, if that is a limit; its window is what the limit leaves.
     let leading: LiveView?
     var closure: LinkClosure?
-    /// The object of an `OBJECT(id)` query, once it has been seen.
+    /// The object of an `OBJECT(id)` query, once it is known.
     var resolved: ObjectRef?
 
     /// - Parameters:
     ///   - query: the query, checked against `schema`.
-    ///   - schema: a view serves one version of the schema; when that grows, a new view takes its place.
-    ///   - overscan: how many rows beyond the limit a window holds when it has asked the source; nil for as many as the
-    ///     limit, but at least 16 and at most 256.
+    ///   - schema: the schema of the view. When the schema grows, a new view replaces this one.
+    ///   - overscan: how many rows beyond the limit a window holds after it has read from the source; nil for as many
+    ///     as the limit, but at least 16 and at most 256.
     package init(_ query: Query, schema: Schema, overscan: Int? = nil) {
         self.overscan = overscan
         self.query = query
@@ -50,7 +51,7 @@ package final class LiveView {
         concernedProperties = properties
     }
 
-    /// A view of the same query in the same state, to be moved elsewhere without the other.
+    /// A copy of a view in the same state, which can then change independently.
     init(copying other: LiveView) {
         query = other.query
         schema = other.schema
@@ -70,8 +71,8 @@ package final class LiveView {
     /// Whether the view keeps anything in memory: a window or linked objects.
     package var holdsMembers: Bool { query.isPartial || plan.followsLinks }
 
-    /// Builds what the view holds from `source`, whose state the view then stands at. Reads the roots once if links are
-    /// followed, a window's worth if there is a limit, else nothing.
+    /// Reads from `source` what the view holds; the view is then at the state of `source`. It reads all roots if the
+    /// query follows links, the rows of a window if there is a limit, and else nothing.
     package func activate(in source: any ViewSource) throws {
         window = nil
         chain = nil
@@ -103,7 +104,7 @@ package final class LiveView {
         isActive = true
     }
 
-    /// The window of a query with a limit, filled.
+    /// Makes the window of a query with a limit, and fills it.
     func makeWindow(in source: any ViewSource) throws -> Window? {
         guard let limit = query.limit else { return nil }
         var window = Window(limit: limit, order: SortOrder(query.sort), overscan: overscan)
@@ -111,7 +112,7 @@ package final class LiveView {
         return window
     }
 
-    /// Asks the source for the rows after the window's boundary.
+    /// Fills a window with the rows after its boundary.
     func fill(_ window: inout Window, in source: any ViewSource) throws {
         let wanted = window.capacity - window.entries.count
         var rows: [Window.Entry] = []
@@ -123,7 +124,7 @@ package final class LiveView {
         window.refill(with: rows, asked: wanted)
     }
 
-    /// Where a root stands in the query's order.
+    /// The position of a root in the query's order.
     package func position(of row: Row, in source: any ObjectSource) throws -> SortPosition {
         SortPosition(
             values: try evaluator.sortValues(of: row, in: source),

@@ -9,12 +9,12 @@ package struct PathDependents {
         paths = dependencies.linkPaths
     }
 
-    /// Roots that reach a changed object through a path, each with the positions of those changes. Whether anything
-    /// changes for such a root is for the caller to evaluate.
+    /// Finds the roots that reach a changed object through a path, each with the positions of those changes in the
+    /// commit. The caller must evaluate whether anything changes for such a root.
     ///
-    /// Forward links as they are after the group suffice: a root that reached a changed object only through a link that
-    /// is gone still reaches the object that lost the link, or is that object. Where a path follows a link backwards, the
-    /// root is at the link's end, so links of both images of a changed object count.
+    /// For forward links, the state after the group suffices: a root that reached a changed object only through a link
+    /// that is gone still reaches the object that lost the link, or is that object. Where a path follows a link
+    /// backwards, the root is at the target of the link, so the links of both images of a changed object are followed.
     package func roots(
         affectedBy commit: CommitDelta, in source: any ObjectSource
     ) throws -> [(object: ObjectRef, changes: [Int])] {

@@ -1,12 +1,12 @@
 import SluiceModel
 
-/// What a commit group means for one object as a root.
+/// What a commit group changes about one object as a root.
 struct RootChange {
     let object: ObjectRef
     let wasRoot: Bool
     let isRoot: Bool
-    /// Why it left, if it did.
+    /// Why the object stopped being a root, if it did.
     let reason: RemovalReason
-    /// Positions of changes of other objects that made this one worth a look.
+    /// Positions of changes of other objects because of which this object was evaluated again.
     var causes: [Int] = []
 }

@@ -1,12 +1,12 @@
 package import SluiceModel
 package import SluiceQuery
 
-/// What a view is in one state, computed from nothing but the query and the state: the oracle that live views are
-/// checked against. Slow and simple on purpose; shares no code with ``LiveView``.
+/// The content of a view in one state, computed only from the query and the state. Live views are tested against it. It
+/// is slow and simple on purpose, and shares no code with ``LiveView``.
 package struct ViewSnapshot: Sendable, Hashable {
     /// The roots in order, within the limit.
     package private(set) var roots: [ObjectRef] = []
-    /// Every object of the view, roots and linked, with all that the view includes of it.
+    /// Every object of the view, roots and linked, with the properties that the view includes of it.
     package private(set) var included: [ObjectRef: PropertySet] = [:]
 
     /// - Throws: what the source throws.
@@ -54,6 +54,6 @@ package struct ViewSnapshot: Sendable, Hashable {
         }
     }
 
-    /// The objects that are in the view without being roots.
+    /// The objects in the view that are not roots.
     package var linked: Set<ObjectRef> { Set(included.keys).subtracting(roots) }
 }

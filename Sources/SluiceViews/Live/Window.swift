@@ -1,10 +1,10 @@
 import SluiceModel
 import SluiceQuery
 
-/// The first rows of a sorted query with a limit, and some more beyond it.
+/// Holds the first rows of a sorted query with a limit, and some more beyond the limit.
 ///
-/// Everything that matches up to `boundary` is held; as long as the rows held suffice for the limit, no change asks the
-/// source for anything.
+/// The window holds all matches up to `boundary`. As long as these suffice for the limit, no change has to read from
+/// the source.
 struct Window {
     struct Entry {
         let position: SortPosition
@@ -13,15 +13,15 @@ struct Window {
 
     let limit: Int
     let order: SortOrder
-    /// How many rows a refill brings the window to.
+    /// How many rows the window holds after a refill, if there are that many.
     let capacity: Int
     private(set) var entries: [Entry] = []
     private(set) var positions: [ObjectRef: SortPosition] = [:]
-    /// The last position up to which everything is held; nil if everything is.
+    /// The last position up to which all matches are held; nil if all matches are held.
     private(set) var boundary: SortPosition?
 
-    /// - Parameter overscan: how many rows beyond the limit a refill brings in; nil for as many as the limit, but at
-    ///   least 16 and at most 256.
+    /// - Parameter overscan: how many rows beyond the limit a refill reads; nil for as many as the limit, but at least
+    ///   16 and at most 256.
     init(limit: Int, order: SortOrder, overscan: Int?) {
         self.limit = limit
         self.order = order
@@ -32,7 +32,7 @@ struct Window {
     /// The objects within the limit, in order.
     var members: some Collection<ObjectRef> { entries.prefix(limit).lazy.map(\.object) }
 
-    /// The last position within the limit; nil if every row held is within it.
+    /// The last position within the limit; nil if all held rows are within it.
     var limitPosition: SortPosition? {
         guard limit > 0 else { return nil }
         return entries.count >= limit ? entries[limit - 1].position : nil
@@ -43,14 +43,14 @@ struct Window {
         return isWithin(position, limitPosition)
     }
 
-    /// Whether a position is not beyond `last`, where nil is the end of everything.
+    /// Whether a position is not beyond `last`; a nil `last` is the end of all rows.
     func isWithin(_ position: SortPosition, _ last: SortPosition?) -> Bool {
         guard limit > 0 else { return false }
         guard let last else { return true }
         return !order.precedes(last, position)
     }
 
-    /// Puts an object where it belongs now; nil if it no longer matches.
+    /// Moves an object to its current position; nil if it no longer matches.
     mutating func place(_ object: ObjectRef, at position: SortPosition?) {
         if let old = positions[object] {
             if old == position { return }
@@ -74,10 +74,10 @@ struct Window {
         return low
     }
 
-    /// Whether fewer rows are held than the limit allows while the source may have more.
+    /// Whether the window holds fewer rows than the limit while the source may have more.
     var needsRefill: Bool { boundary != nil && entries.count < limit }
 
-    /// Adds rows that follow the boundary, in order; fewer than asked for mean that there are no more.
+    /// Adds rows that follow the boundary, in order. Fewer rows than asked for mean that the source has no more.
     mutating func refill(with rows: [Entry], asked: Int) {
         for row in rows {
             entries.append(row)
@@ -86,7 +86,7 @@ struct Window {
         boundary = rows.count < asked ? nil : entries.last?.position
     }
 
-    /// Lets go of rows far beyond the limit.
+    /// Drops rows far beyond the limit.
     mutating func trim() {
         guard entries.count - capacity > capacity else { return }
         for entry in entries[capacity...] { positions[entry.object] = nil }

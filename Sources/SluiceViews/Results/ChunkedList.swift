@@ -1,6 +1,6 @@
-/// An array in chunks: copies share chunks, and an edit copies one chunk at most.
+/// An array in chunks: copies share chunks, and an edit copies at most one chunk.
 ///
-/// Results are shared between events; with a plain array every edit after an event would copy all of it.
+/// Events share results. With a plain array, each edit after an event would copy all of it.
 package struct ChunkedList<Element> {
     private static var chunkCountMax: Int { 512 }
 
@@ -82,7 +82,7 @@ extension ChunkedList: RandomAccessCollection {
     package var startIndex: Int { 0 }
     package var endIndex: Int { count }
 
-    /// Reading costs O(log chunks).
+    /// Reading is O(log chunks).
     package subscript(index: Int) -> Element {
         get {
             precondition(index >= 0 && index < count, "index out of range")

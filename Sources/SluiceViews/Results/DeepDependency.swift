@@ -1,35 +1,36 @@
 package import SluiceModel
 package import SluiceQuery
 
-/// Finds the results that lead to changed objects: whose content, seen through links that are followed and not
-/// excluded, changed although they themselves did not.
+/// Finds the results that changed only through their links: a link path that the query follows leads from them to a
+/// changed object.
 package struct DeepDependency: Sendable {
     private let plan: ClosurePlan
 
     /// - Parameters:
-    ///   - query: a query over a class; of one for a single object the class is `rootClass`.
+    ///   - query: the query whose results are observed.
+    ///   - rootClass: the class of the object, for a query of one object by its id.
     ///   - schema: the schema that the query was checked against.
     package init(_ query: Query, rootClass: Int? = nil, schema: Schema) {
         plan = ClosurePlan(
             rootClasses: [rootClass ?? query.classIndex], exclusions: query.exclusions, schema: schema)
     }
 
-    /// The properties of linked objects of a class that results may show.
+    /// The properties of linked objects of a class that results may include.
     package func properties(ofClass classIndex: Int) -> PropertySet {
         var union = PropertySet()
         for state in plan.linkedStates[classIndex] ?? [] { union.formUnion(plan.states[state].included) }
         return union
     }
 
-    /// The results from which a link path leads to a changed object, walking links backwards with the exclusion tree as
-    /// automaton; each object is visited once for each position, so cycles end.
+    /// Finds the results from which a link path leads to a changed object. It walks links backwards with the closure
+    /// plan as automaton, and visits each object once for each state, so cycles end.
     ///
     /// - Parameters:
-    ///   - commit: the changed objects. What stopped leading to one of them is itself among the changed.
+    ///   - commit: the changed objects. An object that stopped linking to one of them is itself among them.
     ///   - source: the state after the changes.
     ///   - visitCountMax: how many objects the walk may visit.
     ///   - isRoot: whether an object is among the results.
-    /// - Returns: the results, or nil when the walk grew beyond `visitCountMax`: then any result may have changed.
+    /// - Returns: the results; nil when the walk exceeded `visitCountMax`, so that any result may have changed.
     package func affectedRoots(
         by commit: CommitDelta, in source: any ObjectSource, visitCountMax: Int = 100_000,
         isRoot: (ObjectRef) throws -> Bool

@@ -1,10 +1,10 @@
 package import SluiceModel
 
-/// How one result became the next, by index.
+/// Describes how a list of results changed, by index.
 ///
 /// Deletions and the sources of moves are indices in the old list; insertions, modifications and the destinations of
-/// moves are indices in the new one. What is neither deleted, inserted nor moved keeps its relative order, and no smaller
-/// set of moves would do.
+/// moves are indices in the new one. All other elements keep their relative order, and the set of moves is as small as
+/// possible.
 package struct ResultChange: Sendable, Hashable {
     package struct Deletion: Sendable, Hashable {
         package let index: Int
@@ -30,7 +30,8 @@ package struct ResultChange: Sendable, Hashable {
     package var deletions: [Deletion] = []
     /// Ascending.
     package var insertions: [Int] = []
-    /// Ascending. Objects that were there before and whose content, or something they lead to, changed; moved or not.
+    /// Ascending. Objects that were in the old list and whose content, or something that they lead to, changed, moved
+    /// or not.
     package var modifications: [Int] = []
     /// Ascending by destination.
     package var moves: [Move] = []
@@ -41,8 +42,8 @@ package struct ResultChange: Sendable, Hashable {
         deletions.isEmpty && insertions.isEmpty && modifications.isEmpty && moves.isEmpty
     }
 
-    /// The new list, made from the old one and `element`, which gives the new element at an index; it is asked for
-    /// insertions and modifications alone. Nil if the change does not fit the list.
+    /// Makes the new list from the old one. `element` returns the new element at an index; it is called only for
+    /// insertions and modifications. Nil if the change does not fit the list.
     package func applied<Element>(to old: some RandomAccessCollection<Element>, element: (Int) -> Element) -> [Element]?
     {
         var gone = Set(deletions.map(\.index))

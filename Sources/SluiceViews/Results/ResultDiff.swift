@@ -1,8 +1,8 @@
 import SluiceModel
 
-/// Works out the index change of a list from the elements that were edited; everything else kept its relative order.
+/// Computes the index change of a list from the elements that were edited; all others keep their relative order.
 ///
-/// Unedited elements are named by their rank among themselves, which the edit does not change.
+/// Unedited elements are identified by their rank among the unedited, which the edit does not change.
 struct ResultDiff {
     struct Item {
         let object: ObjectRef
@@ -61,8 +61,8 @@ struct ResultDiff {
         return change
     }
 
-    /// The fewest moves among the edited elements that stay and the first `unedited` others. Runs of unedited elements
-    /// that nothing was taken from or put into count as one.
+    /// The smallest set of moves among the edited elements that stay and the first `unedited` others. A run of unedited
+    /// elements without edits between them counts as one block.
     private func moves(
         of retained: [(old: Int, new: Int)], unedited: Int, old: Ranks, new: Ranks
     ) -> [ResultChange.Move] {
@@ -108,10 +108,10 @@ private struct Ranks {
     /// How many unedited elements have an index below `index`.
     func uneditedCount(before index: Int) -> Int { index - partition { edited[$0] >= index } }
 
-    /// The index of the unedited element of a rank.
+    /// The index of the unedited element with a rank.
     func index(ofRank rank: Int) -> Int { rank + partition { edited[$0] - $0 > rank } }
 
-    /// The first position in `edited` from which `isBeyond` holds.
+    /// The first position in `edited` at which `isBeyond` holds.
     private func partition(_ isBeyond: (Int) -> Bool) -> Int {
         var low = 0
         var high = edited.count

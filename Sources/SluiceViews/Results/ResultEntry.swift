@@ -1,9 +1,9 @@
 package import SluiceModel
 
-/// One object of a result. Immutable; shared by all results that hold it.
+/// One object of a list of results. Entries are immutable, and all lists that contain them share them.
 package final class ResultEntry: Sendable {
     package let object: ObjectRef
-    /// Where the object stands in the query's order.
+    /// The position of the object in the query's order.
     package let position: SortPosition
     package let row: Row
 
@@ -14,13 +14,13 @@ package final class ResultEntry: Sendable {
     }
 }
 
-/// What happened to one object that a result is about.
+/// One edit of a list of results.
 package enum ResultEdit: Sendable {
-    /// The object matches, with this row and at this place.
+    /// The object matches, with this row and at this position.
     case upsert(ResultEntry)
-    /// The object matches no more.
+    /// The object no longer matches.
     case remove(ObjectRef, RemovalReason)
-    /// Nothing happened to the object itself, but to one that it leads to.
+    /// The object itself did not change, but an object that it leads to did.
     case touch(ObjectRef)
 
     package var object: ObjectRef {

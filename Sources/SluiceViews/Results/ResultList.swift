@@ -1,17 +1,17 @@
 package import SluiceModel
 package import SluiceQuery
 
-/// An ordered result held in memory and kept current edit by edit.
+/// An ordered list of results in memory, kept current by edits.
 ///
-/// The list may hold more than the query's limit allows; what shows is cut off exactly at the limit. Copies share their
-/// content, so that a copy is a snapshot.
+/// The list may hold more entries than the query's limit; only those within the limit are visible. Copies share their
+/// content, so a copy is a cheap snapshot.
 package struct ResultList: Sendable {
     package let order: SortOrder
-    /// The most entries that show; nil for all.
+    /// The maximum number of visible entries; nil for no limit.
     package let limit: Int?
-    /// Properties whose changes are none of the result's: what its query excludes.
+    /// The properties that the query excludes. Their changes do not count as modifications.
     package let ignored: PropertySet
-    /// All entries, in order, beyond the limit too.
+    /// All entries, in order, including those beyond the limit.
     package private(set) var entries = ChunkedList<ResultEntry>()
     private var positions: [ObjectRef: SortPosition] = [:]
 
@@ -21,7 +21,7 @@ package struct ResultList: Sendable {
         self.ignored = ignored
     }
 
-    /// The list of the given entries, in any order, each object once. O(n) if they are in order.
+    /// Makes a list of the given entries, in any order, each object once. O(n) if they are in order.
     package init(order: SortOrder, limit: Int?, ignoring ignored: PropertySet = [], entries: [ResultEntry]) {
         self.init(order: order, limit: limit, ignoring: ignored)
         var sorted = entries
@@ -31,13 +31,13 @@ package struct ResultList: Sendable {
         self.entries = ChunkedList(sorted)
     }
 
-    /// The entries that show.
+    /// The entries within the limit.
     package var visible: Slice<ChunkedList<ResultEntry>> { entries[0..<visibleCount] }
 
-    /// How many entries show.
+    /// The number of entries within the limit.
     package var visibleCount: Int { Swift.min(limit ?? .max, entries.count) }
 
-    /// Whether the list holds an object, be it beyond the limit.
+    /// Whether the list holds an object, within the limit or beyond.
     package func contains(_ object: ObjectRef) -> Bool { positions[object] != nil }
 
     /// The index of an object among all entries. O(log n).
@@ -45,10 +45,10 @@ package struct ResultList: Sendable {
         positions[object].map { entries.firstIndex(notBefore: $0, in: order) }
     }
 
-    /// Replaces the content by the given entries, in any order, each object once.
+    /// Replaces the content with the given entries, in any order, each object once.
     ///
-    /// - Parameter reason: why objects that are not among them left.
-    /// - Returns: the change of what shows.
+    /// - Parameter reason: why the objects that are not among them left.
+    /// - Returns: the change of the visible entries.
     package mutating func replace(with new: [ResultEntry], reason: RemovalReason) -> ResultChange {
         var edits: [ResultEdit] = []
         var kept: Set<ObjectRef> = []
@@ -60,9 +60,10 @@ package struct ResultList: Sendable {
         return apply(edits)
     }
 
-    /// Applies edits; of several of one object the last counts, and touching never hides an earlier edit.
+    /// Applies edits. If an object has several, the last counts, except that a touch does not replace an earlier edit.
     ///
-    /// - Returns: the change of what shows. A few edits cost O(log n) each and the shifting of one chunk, many O(n).
+    /// - Returns: the change of the visible entries. A few edits cost O(log n) each plus the shifting of one chunk,
+    ///   many edits O(n).
     package mutating func apply(_ edits: [ResultEdit]) -> ResultChange {
         var last: [ObjectRef: ResultEdit] = [:]
         var order: [ObjectRef] = []
@@ -82,7 +83,7 @@ package struct ResultList: Sendable {
         return diff.change(newCount: entries.count, newVisible: visibleCount)
     }
 
-    /// Whether an edit of an object that stays shows as a modification.
+    /// Whether an edit of an object that stays is a modification.
     private func changesContent(_ edit: ResultEdit) -> Bool {
         switch edit {
         case .touch: true
@@ -92,7 +93,7 @@ package struct ResultList: Sendable {
         }
     }
 
-    /// Whether two versions of an object differ in what the result shows of it.
+    /// Whether two versions of an object differ in the properties that the query includes.
     private func shows(_ row: Row, otherThan other: Row) -> Bool {
         guard row.absent.subtracting(ignored) == other.absent.subtracting(ignored) else { return true }
         return row.values.indices.contains {
@@ -123,7 +124,7 @@ package struct ResultList: Sendable {
         }
     }
 
-    /// Merges what stays with what comes.
+    /// Merges the remaining entries with the new ones.
     private mutating func rebuild(_ edits: [ResultEdit]) {
         var gone: Set<ObjectRef> = []
         var coming: [ResultEntry] = []
@@ -156,7 +157,7 @@ package struct ResultList: Sendable {
 }
 
 extension SortOrder {
-    /// Puts entries in order.
+    /// Sorts entries, if they are not sorted yet.
     package func sort(_ entries: inout [ResultEntry]) {
         let isSorted = zip(entries, entries.dropFirst()).allSatisfy { !precedes($1.position, $0.position) }
         if !isSorted { entries.sort { precedes($0.position, $1.position) } }

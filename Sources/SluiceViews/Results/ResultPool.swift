@@ -1,12 +1,13 @@
 package import SluiceModel
 package import SluiceQuery
 
-/// Everything that matches a query with stages (DISTINCT, or SORT after LIMIT), beside the list of what they leave.
+/// Holds everything that matches a query with stages (DISTINCT, or SORT after LIMIT), beside the list of the results
+/// that the stages leave.
 package struct ResultPool: Sendable {
     private let query: Query
     private var entries: [ObjectRef: ResultEntry] = [:]
 
-    /// Nil for a query without stages, whose list holds everything itself.
+    /// Returns nil for a query without stages, whose list itself holds everything.
     package init?(_ query: Query) {
         guard !query.stages.isEmpty else { return nil }
         self.query = query
@@ -16,13 +17,14 @@ package struct ResultPool: Sendable {
 
     package var objects: some Collection<ObjectRef> { entries.keys }
 
-    /// Replaces the content; returns what the stages leave.
+    /// Replaces the content, and returns what the stages leave.
     package mutating func replace(with new: [ResultEntry]) -> [ResultEntry] {
         entries = Dictionary(new.map { ($0.object, $0) }) { $1 }
         return derived
     }
 
-    /// Applies edits of what matches; returns those of what the stages leave, which `list` shows so far.
+    /// Applies edits of the matches, and returns the resulting edits of `list`, which holds what the stages have left
+    /// so far.
     package mutating func apply(_ edits: [ResultEdit], to list: ResultList) -> [ResultEdit] {
         var reasons: [ObjectRef: RemovalReason] = [:]
         var touched: Set<ObjectRef> = []

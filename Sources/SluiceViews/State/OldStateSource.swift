@@ -1,10 +1,10 @@
 package import SluiceModel
 package import SluiceQuery
 
-/// The state before a commit group: the state after it, with the group's old images laid over.
+/// The state before a commit group: the state after it, overlaid with the group's old images.
 ///
-/// Made once for a group and shared by all views that the group concerns; the index of old links is built when a view
-/// first asks for backlinks.
+/// It is made once for each group, and all views that the group concerns share it. The index of old links is built when
+/// a view first asks for backlinks.
 package final class OldStateSource: ObjectSource {
     private let commit: CommitDelta
     private let source: any ObjectSource

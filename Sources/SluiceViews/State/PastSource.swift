@@ -1,8 +1,8 @@
 import SluiceModel
 import SluiceQuery
 
-/// A past state that views can be brought back to: the present one, with the old images of everything that changed since
-/// laid over.
+/// A past state that views can be taken back to: the present state, overlaid with the old images of everything that
+/// changed since.
 final class PastSource: ViewSource {
     private let commit: CommitDelta
     private let present: any ViewSource
@@ -33,7 +33,7 @@ final class PastSource: ViewSource {
         try past.backlinks(to: object, fromClass: classIndex, property: property, body)
     }
 
-    /// The rows that stand where they stand now, merged with those that did not.
+    /// Merges the present rows that match and sort as they did then with the past rows of all other objects.
     func rows(
         matching query: Query, after position: SortPosition?, limit: Int?, _ body: (Row) throws -> Bool
     ) throws {
@@ -75,7 +75,7 @@ final class PastSource: ViewSource {
         }
     }
 
-    /// The objects that may match the query, or stand in its order, otherwise than they do now.
+    /// The objects of the queried class that may match the query or sort differently now than then.
     private func moved(_ query: Query) throws -> Set<ObjectRef> {
         var moved = Set(commit.changes.lazy.map(\.object).filter { $0.classIndex == query.classIndex })
         for (object, _) in try PathDependents(query.dependencies).roots(affectedBy: commit, in: present) {

@@ -1,6 +1,6 @@
 package import SluiceModel
 
-/// Where an object stands in the order of a query: its sort values, then its global id.
+/// The position of an object in the order of a query: its sort values, then its object id.
 package struct SortPosition: Hashable, Sendable {
     /// One value for each sort key of the query.
     package let values: [Value]

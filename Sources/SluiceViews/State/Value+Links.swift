@@ -1,7 +1,7 @@
 package import SluiceModel
 
 extension Value {
-    /// Calls `body` with every link in the value, in order, repeats included.
+    /// Calls `body` with every link in the value, in order; a target may occur several times.
     package func forEachLink(_ body: (ObjectKey) throws -> Void) rethrows {
         switch self {
         case .link(let key): try body(key)
@@ -15,7 +15,7 @@ extension Value {
 }
 
 extension Row {
-    /// Calls `body` with every link in a property that is here.
+    /// Calls `body` with every link in a property, unless the row lacks the property.
     func forEachLink(in property: Int, _ body: (ObjectKey) throws -> Void) rethrows {
         guard property < values.count, !absent.contains(property) else { return }
         try values[property].forEachLink(body)

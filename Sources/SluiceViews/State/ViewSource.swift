@@ -1,19 +1,19 @@
 package import SluiceModel
 package import SluiceQuery
 
-/// A state that views can be built from and refilled from.
+/// A state that live views read from.
 package protocol ViewSource: ObjectSource {
     /// Calls `body` with the rows that match a query's predicate, in the query's order, until it returns false.
     ///
-    /// The query's own limit is not applied. Not called for `OBJECT(id)` queries.
+    /// The query's own limit does not apply. It is not called for `OBJECT(id)` queries.
     ///
     /// - Parameters:
-    ///   - position: rows up to and including this one are left out; nil for the start.
+    ///   - position: rows up to and including this position are left out; nil starts at the beginning.
     ///   - limit: the most rows wanted; nil for all.
     func rows(
         matching query: Query, after position: SortPosition?, limit: Int?, _ body: (Row) throws -> Bool
     ) throws
 
-    /// The object with a global id, if it is here.
+    /// The object with an object id; nil if the state has no such object.
     func object(withID id: ObjectID) throws -> ObjectRef?
 }
