@@ -1,9 +1,10 @@
 package import SluiceModel
 
-/// A condition on one single property of the queried object that every result of a query meets.
+/// A condition on one property of the queried object that every result of a query meets. It decides which index serves
+/// the query.
 ///
-/// This is what indexes can serve, those of tables and that of live views: the part of a predicate that speaks of one
-/// value and of constants of that value's type. What else the predicate demands is for the evaluator.
+/// The indexes of tables and the index of live views serve conditions that compare one property with constants of its
+/// type. The evaluator judges the rest of the predicate.
 package struct RootCondition: Sendable, Hashable {
     package enum Test: Sendable, Hashable {
         case equal(Value)
@@ -23,8 +24,8 @@ package struct RootCondition: Sendable, Hashable {
         self.test = test
     }
 
-    /// How many of a class's objects are likely to meet the condition: the lower, the fewer. A property that takes few
-    /// values, such as a bool, comes last.
+    /// A rank by how many objects of a class are likely to meet the condition: the lower, the fewer. A property that
+    /// has few values, such as a bool, ranks last.
     package var breadth: Int {
         switch test {
         case .equal(.bool): 5
@@ -37,7 +38,8 @@ package struct RootCondition: Sendable, Hashable {
 }
 
 extension Query {
-    /// The conditions that every result meets by itself, the most selective first; ranges of one property are one.
+    /// The conditions that every result meets, the most selective first. Ranges of the same property are joined into
+    /// one.
     ///
     /// - Parameter schema: the schema that the query was checked against.
     package func rootConditions(schema: Schema) -> [RootCondition] {
@@ -67,7 +69,7 @@ extension Query {
 }
 
 extension RootCondition {
-    /// What each of the properties may be that all alternatives fix.
+    /// For each property that all alternatives fix, the values that it may have.
     fileprivate static func conditions(ofAlternatives alternatives: [Query.Predicate]) -> [RootCondition] {
         let (memberships, others) = TupleMembership.split(alternatives, isConjunction: false)
         guard others.isEmpty, memberships.count == 1, let membership = memberships.first else { return [] }
@@ -83,7 +85,7 @@ extension RootCondition {
         return conditions
     }
 
-    /// Nil if the comparison reads anything but one single property of the object itself, or constants of other types.
+    /// Nil unless the comparison is of one single property of the object itself with constants of the property's type.
     fileprivate init?(_ comparison: Query.Comparison) {
         guard case .path(let path) = comparison.left, path.steps.isEmpty, !comparison.ignoresCase else { return nil }
         let property: Int
@@ -95,7 +97,7 @@ extension RootCondition {
         case (.isIn, .list(let values)) where !values.isEmpty && values.allSatisfy { path.type.isType(of: $0) }:
             self.init(property: property, values.count == 1 ? .equal(values[0]) : .isIn(values))
         case (.equal, .constant(.null)):
-            // A link to what is not here is null too.
+            // A link to an object that is not here is null too, which an index of the link does not show.
             guard case .scalar = path.type else { return nil }
             self.init(property: property, .equal(.null))
         case (let comparison, .constant(let value)):
@@ -121,7 +123,7 @@ extension RootCondition.Test {
 }
 
 extension Query.Path.ValueType {
-    /// Whether a value, not null, is of this type and no other.
+    /// Whether a value that is not null has exactly this type.
     fileprivate func isType(of value: Value) -> Bool {
         switch (self, value) {
         case (.link, .link), (.scalar(.bool), .bool), (.scalar(.int), .int), (.scalar(.float), .float),

@@ -1,23 +1,25 @@
 internal import FoundationEssentials
 internal import SluiceModel
 
-/// Alternatives that fix the same values, such as `(a == 1 AND b == 2) OR (a == 3 AND b == 4)`, as one condition: the
-/// values of some paths, taken together, are in a list of tuples.
+/// Alternatives that fix the values of the same paths, such as `(a == 1 AND b == 2) OR (a == 3 AND b == 4)`, as one
+/// condition: the tuple of the paths' values is in a list of tuples.
 ///
-/// Looking a tuple up costs the logarithm of the list, where walking the alternatives would cost its length. The negation,
-/// `(a != 1 OR b != 2) AND (a != 3 OR b != 4)`, is the same list under NOT.
+/// To look up a tuple costs O(log n) for n alternatives, to test one after another O(n). The negation, `(a != 1 OR b !=
+/// 2) AND (a != 3 OR b != 4)`, is the same list under NOT.
 struct TupleMembership {
-    /// Each has one value.
+    /// Paths with one value each.
     let paths: [Query.Path]
-    /// Sorted; a value for each path, never null.
+    /// The tuples, sorted: a value for each path, never null.
     let tuples: [[Value]]
 
-    /// Fewer alternatives are as well walked.
+    /// With fewer alternatives, testing one after another costs no more.
     private static let countMin = 4
 
-    /// Takes the alternatives out of the operands of OR, or out of those of AND their negations.
+    /// Separates such alternatives among the operands of OR, or their negations among the operands of AND, from the
+    /// other operands.
     ///
-    /// - Returns: the memberships, of which one must hold, or none in an AND, and the other operands.
+    /// - Returns: the memberships, which are operands of the OR, or whose negations are operands of the AND; and the
+    ///   other operands.
     static func split(
         _ operands: [Query.Predicate], isConjunction: Bool
     ) -> (memberships: [TupleMembership], others: [Query.Predicate]) {
@@ -44,7 +46,7 @@ struct TupleMembership {
         return (memberships, others)
     }
 
-    /// The values that an alternative fixes, in the order of their paths; nil if it says anything else.
+    /// The values that an alternative fixes, in the order of their paths; nil if it has any other condition.
     private static func terms(
         of operand: Query.Predicate, isConjunction: Bool
     ) -> [(path: Query.Path, value: Value)]? {
@@ -81,7 +83,7 @@ struct TupleMembership {
 }
 
 extension Value {
-    /// Whether equality with this is equality in a list.
+    /// Whether being equal to this value means the same as being in a list that has it.
     fileprivate var isListable: Bool {
         switch self {
         case .bool, .int, .string, .data, .date, .uuid, .objectID: true

@@ -1,6 +1,6 @@
 package import SluiceModel
 
-/// What lies between two values, either of which may be missing.
+/// The values between two bounds, either of which may be missing.
 package struct ValueRange: Sendable, Hashable {
     package struct Bound: Sendable, Hashable {
         package let value: Value
@@ -20,10 +20,10 @@ package struct ValueRange: Sendable, Hashable {
         self.upper = upper
     }
 
-    /// Whether both ends are there.
+    /// Whether the range has both bounds.
     package var isClosed: Bool { lower != nil && upper != nil }
 
-    /// What lies in this range and in another of the same values.
+    /// The values that are both in this range and in another of the same type.
     package func intersection(_ other: ValueRange) -> ValueRange {
         ValueRange(
             from: Self.stricter(lower, other.lower) { Value.compare($0, $1) > 0 },
@@ -36,7 +36,8 @@ package struct ValueRange: Sendable, Hashable {
         return isStricter(left.value, right.value) ? left : right
     }
 
-    /// Whether a value is not outside. Null is outside of every range that has a lower end.
+    /// Whether a value is within the bounds. Null sorts before everything, so only a range without a lower bound
+    /// contains it.
     package func contains(_ value: Value) -> Bool {
         if let lower {
             let order = Value.compare(value, lower.value)

@@ -1,7 +1,8 @@
 internal import FoundationEssentials
 internal import SluiceModel
 
-/// Writes checked queries in the query grammar: the one spelling that parses to the same query again.
+/// Writes checked queries in the query grammar, in the one spelling of all queries that mean the same. Parsing it gives
+/// the same query again.
 enum CanonicalText {
     /// A name, escaped if it could be read as a keyword.
     static func name(_ name: String) -> String {
@@ -35,7 +36,8 @@ enum CanonicalText {
         return left + infix(comparison) + right
     }
 
-    /// That not all values on the left have any on the right is written as ANY … NONE.
+    /// Writes the negation of a comparison: `NOT ALL left … ANY right` as `ANY left … NONE right`, any other behind
+    /// NOT.
     private static func negation(_ comparison: Query.Comparison) -> String {
         guard comparison.relation == .each(.all, .any), comparison.right.isToMany else {
             return "NOT " + self.comparison(comparison)
@@ -55,7 +57,7 @@ enum CanonicalText {
         }
     }
 
-    /// - Parameter prefix: what stands before each path and list with many values.
+    /// - Parameter prefix: a quantifier to write before each path and list with many values.
     static func operand(_ operand: Query.Comparison.Operand, _ prefix: String = "") -> String {
         switch operand {
         case .path(let path): return (path.isToMany ? prefix : "") + path.text
@@ -68,7 +70,8 @@ enum CanonicalText {
         }
     }
 
-    /// In parentheses where the grammar would read it otherwise; a double beside an integer with a point.
+    /// Writes an operand of arithmetic: in parentheses where the grammar needs them, a double beside an integer with a
+    /// point.
     private static func term(
         _ operand: Query.Comparison.Operand, of operation: ArithmeticOperator, beside other: Query.Comparison.Operand,
         isRight: Bool, _ prefix: String
@@ -86,7 +89,7 @@ enum CanonicalText {
         "{" + values.map { literal($0) }.joined(separator: ", ") + "}"
     }
 
-    /// One element of a collection, in brackets.
+    /// The selection of one element of a collection, in brackets.
     static func selection(_ selection: Query.Path.Selection) -> String {
         switch selection {
         case .index(let index): "[\(index)]"
@@ -95,10 +98,10 @@ enum CanonicalText {
         }
     }
 
-    /// The name of what a subquery speaks of.
+    /// The variable of a subquery.
     static func variable(_ scope: Int) -> String { "$v\(scope)" }
 
-    /// A constant; links as the keys of their targets.
+    /// A constant; a link is written as the key of its target.
     static func literal(_ value: Value) -> String {
         switch value {
         case .null: "NULL"

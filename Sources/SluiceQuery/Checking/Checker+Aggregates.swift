@@ -1,7 +1,7 @@
 internal import SluiceModel
 
 extension Checker {
-    /// `collection.@sum.property`, `collection.property.@sum` or, of scalars, `collection.@sum`.
+    /// Checks an aggregate: `collection.@sum.property`, `collection.property.@sum` or, of scalars, `collection.@sum`.
     func aggregate(
         _ operation: AggregateOperation, at index: Int, in syntax: PathSyntax
     ) throws(QueryError) -> Query.Path {
@@ -49,7 +49,7 @@ extension Checker {
             text: try aggregateText(operation, syntax, collectionEnd, index, whole))
     }
 
-    /// The operation stands right behind the collection.
+    /// The canonical text of an aggregate, which has the operation right behind the collection.
     private func aggregateText(
         _ operation: AggregateOperation, _ syntax: PathSyntax, _ collectionEnd: Int, _ index: Int, _ whole: Query.Path
     ) throws(QueryError) -> String {
@@ -60,7 +60,7 @@ extension Checker {
         return text + ".@\(operation.rawValue)" + rest
     }
 
-    /// `SUBQUERY(collection, $x, condition).@count`.
+    /// Checks `SUBQUERY(collection, $x, condition).@count`.
     func subquery(_ syntax: SubquerySyntax) throws(QueryError) -> Query.Path {
         guard scopes.count <= QueryLimits.subqueryDepthMax else {
             throw QueryError(
@@ -96,7 +96,8 @@ extension Query.Path {
         }
     }
 
-    /// The same path to the same objects, as steps; nil if it ends at none.
+    /// The path with its last link as a step, so that it ends at the objects themselves; nil if it does not lead to
+    /// objects.
     fileprivate func endingAtObjects() -> Query.Path? {
         var steps = steps
         guard case .link(let target) = type else { return nil }

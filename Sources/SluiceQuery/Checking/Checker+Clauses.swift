@@ -1,7 +1,7 @@
 internal import SluiceModel
 
 extension Checker {
-    /// What follows a condition on the queried objects, in canonical form.
+    /// Checks the clauses behind the condition and brings them into canonical form.
     func clauses(_ clauses: [QuerySyntax.Clause]) throws(QueryError) -> CheckedClauses {
         var chain = ClauseChain(uniqueKey: schema[scopes[0].classIndex].primaryKeyIndex)
         var excluded: [(path: PathSyntax, exclusion: CheckedClauses.Exclusion)] = []
@@ -40,7 +40,7 @@ extension Checker {
         return result
     }
 
-    /// A path with one value of each result, which every client can tell.
+    /// Checks a path of SORT or DISTINCT: it must have one value for each result, which every client can compute.
     private func single(_ syntax: PathSyntax, in clause: String) throws(QueryError) -> Query.Path {
         guard syntax.quantifier == nil else {
             throw QueryError(.syntax, "a path in \(clause) takes no quantifier", at: syntax.position)
@@ -115,7 +115,7 @@ extension Checker {
         return CheckedClauses.Exclusion(properties: properties, text: names.joined(separator: "."))
     }
 
-    /// Refuses to hide what orders the results or tells them apart.
+    /// Refuses an exclusion of a property that SORT or DISTINCT reads.
     private func check(
         _ exclusion: CheckedClauses.Exclusion, _ syntax: PathSyntax, _ chain: ClauseChain, positions: [Query.Path]
     ) throws(QueryError) {
@@ -138,7 +138,7 @@ extension Checker {
 }
 
 extension Query.Path {
-    /// Whether the path leads over these properties, from the queried class outwards.
+    /// Whether the path goes through these properties, from the queried class outwards.
     fileprivate func reads(_ properties: [Int]) -> Bool {
         let own = steps.map(\.property) + (leafProperty.map { [$0] } ?? [])
         if own.starts(with: properties) { return true }

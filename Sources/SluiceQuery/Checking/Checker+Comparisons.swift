@@ -1,7 +1,8 @@
 internal import SluiceModel
 
 extension Checker {
-    /// A comparison in canonical form: what reads something on the left, constants in its type.
+    /// Checks a comparison and brings it into canonical form: a side that reads properties on the left, constants in
+    /// the type of that side.
     func comparison(_ syntax: ComparisonSyntax) throws(QueryError) -> Query.Predicate {
         if let predicate = try typeComparison(syntax) { return predicate }
         let left = try operand(syntax.left)
@@ -25,7 +26,7 @@ extension Checker {
         }
     }
 
-    /// The right side; a word that is no property may be text without its quotes.
+    /// Checks the right side. A word that is no property may be text without its quotes; the error then says so.
     private func operand(
         _ syntax: ExpressionSyntax, beside left: CheckedOperand
     ) throws(QueryError) -> CheckedOperand {
@@ -41,7 +42,7 @@ extension Checker {
         }
     }
 
-    /// Whether constants beside a side are strings.
+    /// Whether a side is compared with strings.
     private func isText(_ side: OperandSide) -> Bool {
         switch side.type {
         case .scalar(let type): type == .string
@@ -90,7 +91,7 @@ extension Checker {
         return side.quantified { side.leaf($0, syntax.comparison, constant, ignoresCase: syntax.ignoresCase) }
     }
 
-    /// A collection is never null; only its elements are.
+    /// Refuses to compare a collection of links with NULL: neither it nor its elements are ever null.
     private func checkNull(_ side: OperandSide, _ literal: LiteralSyntax) throws(QueryError) {
         guard case .path(let path) = side.operand else { return }
         let endsAtMany: Bool
@@ -186,12 +187,12 @@ extension Checker {
 }
 
 extension OperandSide {
-    /// The comparison by a text search of a constant with the side on its right.
+    /// A text search with a constant on its left and this side on its right.
     func reversedLeaf(
         _ constant: Constant, _ comparison: ComparisonOperator, _ quantifier: Query.Comparison.Quantifier,
         ignoresCase: Bool
     ) -> Query.Predicate {
-        // Null contains nothing and is like nothing, not even itself.
+        // The constant NULL contains nothing and is like nothing, not even NULL.
         guard case .exact(let value) = constant, !value.isNull else { return never(quantifier) }
         return .comparison(
             Query.Comparison(
@@ -205,7 +206,7 @@ extension ScalarType {
 }
 
 extension Value {
-    /// Text through the folding of case; everything else as it is.
+    /// Text with its case folded; any other value as it is.
     var folded: Value {
         if case .string(let text) = self { .string(CaseFolding.fold(text)) } else { self }
     }

@@ -1,7 +1,7 @@
 internal import SluiceModel
 
 extension Checker {
-    /// A side and a list of constants on its right.
+    /// Checks a comparison of a side with a list of constants on its right.
     func compare(
         _ side: OperandSide, _ literals: [LiteralSyntax], _ listQuantifier: PathSyntax.Quantifier?,
         _ syntax: ComparisonSyntax, at position: Int?
@@ -10,7 +10,7 @@ extension Checker {
         var comparison = syntax.comparison
         switch comparison {
         case .between: return try between(side, constants, at: position)
-        // The constants are those that an element may be.
+        // IN is equality with one of the constants.
         case .isIn: comparison = .equal
         default:
             if listQuantifier == nil, side.quantifier == nil, side.isToMany {
@@ -24,7 +24,7 @@ extension Checker {
         }
     }
 
-    /// A list of constants and a side on its right.
+    /// Checks a comparison of a list of constants with a side on its right.
     func compare(
         _ literals: [LiteralSyntax], _ listQuantifier: PathSyntax.Quantifier?, _ side: OperandSide,
         _ syntax: ComparisonSyntax, at position: Int?
@@ -67,7 +67,7 @@ extension Checker {
         }
     }
 
-    /// The constants of a list in the type of the side that it is compared with.
+    /// Converts the constants of a list to the type of the side that it is compared with.
     private func constants(
         _ literals: [LiteralSyntax], for side: OperandSide, _ syntax: ComparisonSyntax, at position: Int?
     ) throws(QueryError) -> [Constant] {
@@ -84,7 +84,8 @@ extension Checker {
 
     /// Refuses a list that becomes more conditions than a query may have.
     ///
-    /// - Parameter quantifier: of the list; nil where each constant becomes a condition whatever the operator.
+    /// - Parameter quantifier: the quantifier of the list; nil where each constant becomes a condition, whatever the
+    ///   operator is.
     private func checkCount(
         _ constants: [Constant], _ quantifier: Query.Comparison.Quantifier?, _ comparison: ComparisonOperator,
         at position: Int?
@@ -132,7 +133,8 @@ extension Checker {
 }
 
 extension OperandSide {
-    /// Whether so many values relate to so many of the constants.
+    /// The predicate that any (or all) values of the side, by `quantifier`, compare with any (or all) of the constants,
+    /// by `inner`.
     func compare(
         _ quantifier: Query.Comparison.Quantifier, _ comparison: ComparisonOperator, _ constants: [Constant],
         _ inner: Query.Comparison.Quantifier, ignoresCase: Bool
@@ -154,7 +156,7 @@ extension OperandSide {
         return inner == .all ? .conjunction(leaves) : .disjunction(leaves)
     }
 
-    /// Whether every value differs from one of the constants: two of them are not equal.
+    /// Whether two of the constants are not equal, so that every value differs from one of them.
     private static func differs(_ constants: [Constant], _ ignoresCase: Bool) -> Bool {
         let values = constants.map { constant in
             if case .exact(let value) = constant { ignoresCase ? value.folded : value } else { Value.null }
@@ -172,7 +174,8 @@ extension OperandSide {
         return .membership(quantifier, operand, values, ignoresCase: ignoresCase)
     }
 
-    /// For every value some constant, or for some value every constant: no AND or OR of comparisons.
+    /// A comparison of every value with some constant, or of some value with every constant: simple comparisons under
+    /// AND or OR cannot say that.
     private func nested(
         _ quantifier: Query.Comparison.Quantifier, _ comparison: ComparisonOperator, _ constants: [Constant],
         _ inner: Query.Comparison.Quantifier, ignoresCase: Bool
@@ -183,7 +186,7 @@ extension OperandSide {
             var value = constant.value(under: comparison)
             switch constant {
             case .exact where ignoresCase: value = value?.folded
-            // Doubles beyond all integers, which alone have such constants.
+            // Only integers have such constants, and these doubles are beyond all integers.
             case .belowAll where comparison.isOrdering: value = .double(-1e19)
             case .aboveAll where comparison.isOrdering: value = .double(1e19)
             default: break
@@ -192,7 +195,7 @@ extension OperandSide {
                 values.append(value)
                 single = constant
             } else {
-                // Everything differs from NaN and from what no value equals, and nothing else is true of it.
+                // Every value differs from NaN, and from a number that no value equals; all other operators are false.
                 let isTrue = comparison == .notEqual
                 guard isTrue != (inner == .all) else { continue }
                 return isTrue ? always(quantifier) : never(quantifier)

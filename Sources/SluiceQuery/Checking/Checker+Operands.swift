@@ -25,7 +25,7 @@ extension Checker {
         }
     }
 
-    /// A path with its quantifier resolved.
+    /// Checks a path and its quantifier.
     private func side(_ syntax: PathSyntax) throws(QueryError) -> OperandSide {
         let path = try path(syntax)
         if let quantifier = syntax.quantifier, !path.isToMany {
@@ -94,7 +94,8 @@ extension Checker {
         try make(left.operand, syntax, .constant(value), Arithmetic.type(type, valueType), side.quantifier)
     }
 
-    /// The operands of + and * change places where that spares parentheses, or else makes equal sums equal text.
+    /// Makes arithmetic in canonical form. The operands of + and * change places where that saves parentheses;
+    /// otherwise they are sorted by text, so that equal sums have equal texts.
     private func make(
         _ left: Query.Comparison.Operand, _ syntax: ArithmeticSyntax, _ right: Query.Comparison.Operand,
         _ type: ScalarType, _ quantifier: PathSyntax.Quantifier?
@@ -142,8 +143,8 @@ extension Checker {
         LiteralSyntax(.value(.null), position: literal.position)
     }
 
-    /// A literal beside something of a type, and its own type: of an integer's neighbour, an integer if it is written as
-    /// one, else a double. Nil for null.
+    /// Converts a literal beside an operand of a type, and returns it with its own type; nil for null. Beside an
+    /// integer, a literal that is written as an integer is one, and any other a double.
     private func term(
         _ literal: LiteralSyntax, beside type: ScalarType, _ syntax: ArithmeticSyntax
     ) throws(QueryError) -> (Value, ScalarType)? {
@@ -166,7 +167,7 @@ extension Checker {
 }
 
 extension Query.Comparison.Operand {
-    /// Over how many links and collections a term with many values goes.
+    /// How many links and collections a term with many values goes through; 0 for a term with one value.
     fileprivate var joinedLinkCount: Int {
         guard case .path(let path) = self, path.isToMany else { return 0 }
         if case .elements = path.leaf { return path.steps.count + 1 }
@@ -174,7 +175,7 @@ extension Query.Comparison.Operand {
     }
 }
 
-/// Arithmetic of constants, before they take the type of what they are compared with.
+/// Computes arithmetic of constants before they take the type of what they are compared with.
 private enum ConstantArithmetic {
     /// Integers stay integers; other numbers are computed as decimals, or as doubles where decimals cannot hold them.
     static func fold(
@@ -197,7 +198,7 @@ private enum ConstantArithmetic {
             case .decimal(let result) = Arithmetic.apply(
                 operation, .decimal(leftNumber), .decimal(rightNumber), as: .decimal)
         {
-            // What is not whole stays so: 2.0 * 3 is 6.0.
+            // A result is an integer only if both numbers are written as integers: 2.0 * 3 is 6.0.
             let digits = result.description.lowercased()
             let isFloating = digits.utf8.contains { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "e") }
             return LiteralSyntax(.number(isFloating ? digits : digits + ".0"), position: left.position)

@@ -1,7 +1,7 @@
 internal import SluiceModel
 
 extension Checker {
-    /// Follows a path from an object of the scopes to what it reads.
+    /// Checks a path, which begins at an object of the scopes.
     func path(_ syntax: PathSyntax) throws(QueryError) -> Query.Path {
         guard syntax.components.count <= QueryLimits.pathLengthMax else {
             throw QueryError(
@@ -22,10 +22,10 @@ extension Checker {
         return try aggregate(operation, at: index, in: syntax)
     }
 
-    /// A path that adds up or compares nothing.
+    /// Checks a path without an aggregate.
     ///
-    /// - Parameter operation: the position of an aggregate operation, which is left out.
-    /// - Returns: also how many components lead up to and including the last collection; 0 if there is none.
+    /// - Parameter operation: the index of an aggregate operation among the components, which is skipped.
+    /// - Returns: the path, and how many components lead up to and including the last collection; 0 if there is none.
     func plainPath(
         _ syntax: PathSyntax, without operation: Int? = nil
     ) throws(QueryError) -> (path: Query.Path, collectionEnd: Int) {
@@ -85,7 +85,7 @@ extension Checker {
         return (builder.object(), 0)
     }
 
-    /// What a component is, once names of inverse relationships are read as the backlinks that they stand for.
+    /// The kind of a component, where the name of an inverse relationship counts as the backlink that it stands for.
     private func resolved(
         _ component: PathSyntax.Component, ofClass classIndex: Int
     ) -> PathSyntax.Component.Kind {
@@ -113,7 +113,7 @@ extension Checker {
             classIndex: scopes[scope].classIndex)
     }
 
-    /// What the rest of the path makes of a property: the path, or nil if a link was followed and the path goes on.
+    /// Continues a path at a property. Returns the path if it ends, or nil if a link was followed and the path goes on.
     private func go(
         on property: Int, _ selection: Query.Path.Selection?, _ components: inout ArraySlice<PathSyntax.Component>,
         _ builder: inout PathBuilder
@@ -164,7 +164,8 @@ extension Checker {
             at: next.position)
     }
 
-    /// The one element that a path goes on with, if the next component says so; `[*]` and `@values` are skipped.
+    /// The one element of a collection that the next component selects, if it does. `[*]` and `@values`, which stand
+    /// for all elements, are skipped.
     private func selection(
         _ property: Int, in builder: PathBuilder, _ components: inout ArraySlice<PathSyntax.Component>
     ) throws(QueryError) -> Query.Path.Selection? {
@@ -195,7 +196,7 @@ extension Checker {
         return selection
     }
 
-    /// What an operation after a property reads; nil for anything else.
+    /// The leaf that an operation behind a property reads; nil for any other component.
     private func leaf(
         _ property: Int, _ declared: Property, _ component: PathSyntax.Component, ofClass classIndex: Int
     ) throws(QueryError) -> Query.Path.Leaf? {
@@ -230,7 +231,7 @@ extension Checker {
         return Query.Path.Backlink(classIndex: classIndex, property: property)
     }
 
-    /// The error of a component that is not known, or not where it stands.
+    /// The error for a component that is unknown, or not allowed where it is.
     private static func misplaced(_ component: PathSyntax.Component) -> QueryError {
         let known: Set<String> = ["count", "size", "min", "max", "sum", "avg", "type", "keys", "values", "links"]
         switch component.kind {
@@ -261,7 +262,7 @@ extension PathSyntax.Component {
         }
     }
 
-    /// Whether a path goes on with this from an object.
+    /// Whether this component follows a property or a link of an object.
     fileprivate var isStep: Bool {
         switch kind {
         case .property, .backlink, .operation("links"): true

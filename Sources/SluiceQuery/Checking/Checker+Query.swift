@@ -3,7 +3,7 @@ package import SluiceModel
 extension Query {
     /// Checks a query against a schema and brings it into canonical form.
     ///
-    /// - Parameter inverses: names that the query may use for backlinks.
+    /// - Parameter inverses: the names that the query may use for backlinks.
     package init(
         _ syntax: QuerySyntax, schema: Schema, inverses: InverseNames = InverseNames()
     ) throws(QueryError) {
@@ -61,7 +61,7 @@ extension Query {
     }
 }
 
-/// What follows a query's condition, checked.
+/// The checked clauses of a query.
 struct CheckedClauses {
     struct Exclusion {
         let properties: [Int]
@@ -72,9 +72,9 @@ struct CheckedClauses {
     var limit: Int?
     var stages: [Query.Stage] = []
     var positionPaths: [Query.Path] = []
-    /// The clauses in canonical form but for the exclusions, each after a blank.
+    /// The clauses in canonical form, each after a blank. Setting ``exclusions`` appends theirs.
     var text = ""
-    /// Sorted by text; none the beginning of another.
+    /// Sorted by text; no path is the beginning of another.
     var exclusions: [Exclusion] = [] {
         didSet {
             if !exclusions.isEmpty { text += " EXCLUDE(\(exclusions.map(\.text).joined(separator: ", ")))" }

@@ -1,9 +1,9 @@
 internal import SluiceModel
 
 extension Checker {
-    /// A comparison of `path.@type` with the names of types; nil for any other comparison.
+    /// Checks a comparison of `path.@type` with the names of types; nil for any other comparison.
     ///
-    /// Properties have one type, so only null is left to be told at run time.
+    /// A property has one type, so only whether its value is null remains to be judged for each object.
     func typeComparison(_ syntax: ComparisonSyntax) throws(QueryError) -> Query.Predicate? {
         let path: PathSyntax
         let names: ExpressionSyntax
@@ -49,7 +49,7 @@ extension Checker {
             at: syntax.position)
     }
 
-    /// The path before `.@type`.
+    /// The path before `.@type`; nil for any other expression.
     private static func typed(_ syntax: ExpressionSyntax) -> PathSyntax? {
         guard case .path(var path) = syntax, case .operation("type") = path.components.last?.kind else { return nil }
         path.components.removeLast()

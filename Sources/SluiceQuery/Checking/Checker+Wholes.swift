@@ -1,8 +1,8 @@
 internal import SluiceModel
 
-/// Comparisons of two sides with many values as wholes: what it means when neither has a quantifier.
+/// Checks comparisons of two sides with many values as wholes, which is what a comparison without quantifiers means.
 extension Checker {
-    /// Two paths as wholes; the lesser text first where the operator can turn.
+    /// Compares two paths as wholes. Where the operator can be mirrored, the path with the lesser text comes first.
     func wholes(
         _ left: OperandSide, _ right: OperandSide, _ syntax: ComparisonSyntax
     ) throws(QueryError) -> Query.Predicate {
@@ -25,9 +25,10 @@ extension Checker {
                 own.isSet ? .asSets : .inOrder, operands.0, comparison, operands.1, ignoresCase: syntax.ignoresCase))
     }
 
-    /// A path and constants as wholes.
+    /// Compares a path and a list of constants as wholes.
     ///
-    /// - Parameter isListLeft: whether the constants are written on the left; `syntax` is then as written.
+    /// - Parameter isListLeft: whether the constants are written on the left. `syntax` has the operator as it is
+    ///   written.
     func wholes(
         _ side: OperandSide, _ constants: [Constant], _ syntax: ComparisonSyntax, isListLeft: Bool
     ) throws(QueryError) -> Query.Predicate {
@@ -45,9 +46,9 @@ extension Checker {
             case .aboveAll where comparison.isOrdering: value = .double(1e19)
             default: break
             }
-            // What nothing at its place can equal or be compared with makes the wholes differ.
+            // A constant that no value equals, or can be ordered with, makes the wholes differ.
             guard let value else { return .constant(comparison == .notEqual) }
-            // A null text contains nothing and is like nothing, not even itself.
+            // The constant NULL contains nothing and is like nothing, not even NULL.
             guard !isTurned || !value.isNull else { return .constant(false) }
             values.append(value)
         }
@@ -58,7 +59,7 @@ extension Checker {
                 isTurned ? whole.operand : list, ignoresCase: syntax.ignoresCase))
     }
 
-    /// A side with many values as a whole.
+    /// Makes a whole of a side with many values, and tells whether it is a set.
     private func whole(
         _ side: OperandSide, _ syntax: ComparisonSyntax
     ) throws(QueryError) -> (operand: Query.Comparison.Operand, isSet: Bool) {
@@ -81,7 +82,7 @@ extension Checker {
         return (side.operand, false)
     }
 
-    /// A collection that one object has, elements that are not here included.
+    /// The collection of one object as a whole, with null for links to absent objects; nil for any other side.
     private func ownCollection(
         _ side: OperandSide
     ) -> (path: Query.Path, container: PropertyType.Container)? {
@@ -94,12 +95,12 @@ extension Checker {
         return (whole, schema[path.leafClass].properties[property].type.container)
     }
 
-    /// Whether all values come from lists, one within the other.
+    /// Whether the values of a side have an order: all collections on the way are lists.
     private func hasOrder(_ operand: Query.Comparison.Operand) -> Bool {
         switch operand {
         case .constant, .list: return true
         case .arithmetic(_, let left, let right, _):
-            // Each value with each has no order of its own.
+            // The pairs of two sides with many values have no order.
             return left.isToMany != right.isToMany && hasOrder(left.isToMany ? left : right)
         case .path(let path):
             let isOrdered = path.steps.allSatisfy { step in

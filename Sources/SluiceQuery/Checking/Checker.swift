@@ -1,17 +1,17 @@
 internal import SluiceModel
 
-/// Checks what was written against a schema and brings it into canonical form.
+/// Checks parsed queries against a schema and brings them into canonical form.
 struct Checker {
     /// An object that paths may begin at.
     struct Scope {
         let classIndex: Int
-        /// What a subquery calls it; nil for the queried object.
+        /// The variable of a subquery for it; nil for the queried object.
         let variable: String?
     }
 
     let schema: Schema
     let inverses: InverseNames
-    /// The queried object, then what the subqueries around speak of, the innermost last.
+    /// The queried object, then the objects of the enclosing subqueries, the innermost last.
     var scopes: [Scope] = []
 
     init(schema: Schema, inverses: InverseNames = InverseNames(), scopes: [Scope] = []) {
@@ -20,7 +20,7 @@ struct Checker {
         self.scopes = scopes
     }
 
-    /// A checker of conditions on objects of a class.
+    /// A checker for conditions on objects of a class, inside the scopes of this one.
     func on(_ classIndex: Int, variable: String? = nil) -> Checker {
         Checker(
             schema: schema, inverses: inverses, scopes: scopes + [Scope(classIndex: classIndex, variable: variable)])
@@ -50,16 +50,17 @@ struct Checker {
             .unknownProperty, "\(owner.name) has no property '\(name.shortened)'; \(hint)", at: position)
     }
 
-    /// Names with commas between them, of many the first.
+    /// Names separated by commas; of many, the first 32.
     private static func list(_ names: [String]) -> String {
         names.prefix(32).joined(separator: ", ") + (names.count > 32 ? ", …" : "")
     }
 
-    /// A condition on the objects of the scopes, in canonical form.
+    /// Checks a condition on the objects of the scopes and brings it into canonical form.
     func predicate(
         _ syntax: PredicateSyntax, depth: Int = 0
     ) throws(QueryError) -> Query.Predicate {
-        // One level of parentheses can hold an OR of ANDs of negations; text is never deeper, so there is no position.
+        // One level of parentheses can hold an OR of ANDs of negations. Parsed text is never deeper than this, and a
+        // condition built in Swift has no position.
         guard depth <= QueryLimits.depthMax * 4 else {
             throw QueryError(
                 .limitExceeded, "conditions are nested more than \(QueryLimits.depthMax * 4) deep", at: nil)
@@ -82,7 +83,7 @@ struct Checker {
         return result
     }
 
-    /// Refuses what would not parse again, or not compile.
+    /// Refuses a predicate whose canonical text could not be parsed again, or that could not be compiled to SQL.
     func checkLimits(_ predicate: Query.Predicate, of syntax: PredicateSyntax) throws(QueryError) {
         var size = QuerySize()
         size.add(predicate)
@@ -101,7 +102,7 @@ struct Checker {
     }
 }
 
-/// What the limits count.
+/// Counts the parts of a predicate that are limited.
 private struct QuerySize {
     var nodeCount = 0
     var constantCount = 0

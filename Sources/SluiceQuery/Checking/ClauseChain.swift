@@ -1,6 +1,6 @@
 internal import SluiceModel
 
-/// SORT, LIMIT and DISTINCT in written order, with neighbours of one kind made one.
+/// Collects SORT, LIMIT and DISTINCT in written order, and joins neighbours of the same kind.
 struct ClauseChain {
     private enum Clause {
         case sort([SortKey])
@@ -8,15 +8,16 @@ struct ClauseChain {
         case distinct([Query.Path])
     }
 
-    /// The position of the primary key, which leaves no ties.
+    /// The position of the primary key; sort keys behind it have no effect, since it leaves no ties.
     let uniqueKey: Int?
     private var clauses: [Clause] = []
-    /// Where each clause stands in the text; of neighbours that became one, the last.
+    /// The position of each clause in the text; of joined neighbours, that of the last.
     private var positions: [Int?] = []
 
     init(uniqueKey: Int?) { self.uniqueKey = uniqueKey }
 
-    /// A later sort is the stronger one, as if the earlier had put the objects in order before.
+    /// Adds a sort. Of two neighbours the later is the stronger one, as if the objects were sorted by the earlier one
+    /// first.
     mutating func sort(by keys: [SortKey], at position: Int?) {
         if case .sort(let earlier) = clauses.last {
             replaceLast(with: .sort(significant(keys + earlier)), at: position)
@@ -49,12 +50,12 @@ struct ClauseChain {
         positions[clauses.count - 1] = position
     }
 
-    /// Whether the results are ordered by a path, and not only told apart by it.
+    /// Whether a SORT, and not only a DISTINCT, reads a path.
     func sorts(by path: Query.Path) -> Bool {
         clauses.contains { if case .sort(let keys) = $0 { keys.contains { $0.path == path } } else { false } }
     }
 
-    /// The keys that can matter: each path once, and none after the primary key.
+    /// The keys that have an effect: each path once, and none after the primary key.
     private func significant(_ keys: [SortKey]) -> [SortKey] {
         var result: [SortKey] = []
         for key in keys where !result.contains(where: { $0.path == key.path }) {
@@ -106,7 +107,7 @@ struct ClauseChain {
         return result
     }
 
-    /// - Parameter positions: the paths that results are placed by; what the stages read besides is added.
+    /// - Parameter positions: the paths of the final sort; the other paths that the stages read are appended.
     private func stages(_ positions: inout [Query.Path]) -> [Query.Stage] {
         func position(_ path: Query.Path) -> Int {
             if let known = positions.firstIndex(of: path) { return known }

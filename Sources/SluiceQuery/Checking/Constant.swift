@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import SluiceModel
 
-/// A literal in the type of the side that it is compared with.
+/// A literal, converted to the type of the side that it is compared with.
 enum Constant {
     /// A value of the type, or null.
     case exact(Value)
@@ -11,11 +11,11 @@ enum Constant {
     case belowAll
     /// A number above every value of the type.
     case aboveAll
-    /// Equal to nothing, less than nothing, greater than nothing.
+    /// NaN, which is not equal to, less than or greater than any value.
     case notANumber
 
-    /// What compares with every value of the type as this does under an operator; nil where the answer is the same for all
-    /// of them.
+    /// A value that every value of the type compares with as it does with this constant under an operator; nil where
+    /// the result is the same for all values of the type.
     func value(under comparison: ComparisonOperator) -> Value? {
         switch (self, comparison) {
         case (.exact(let value), _): value
@@ -27,7 +27,7 @@ enum Constant {
 }
 
 extension Checker {
-    /// Turns a literal into the type of a side.
+    /// Converts a literal to the type of a side.
     func constant(_ literal: LiteralSyntax, for side: OperandSide) throws(QueryError) -> Constant {
         if case .value(.null) = literal.kind { return .exact(.null) }
         if case .untyped(let text) = literal.kind { return try constant(typed(text, literal, for: side), for: side) }
@@ -58,7 +58,7 @@ extension Checker {
             at: literal.position)
     }
 
-    /// How a constant of a type is written, where a string stands in its place.
+    /// How to write a constant of a type, for the error about a string in its place; empty for any other literal.
     private static func hint(for literal: LiteralSyntax, as type: ScalarType) -> String {
         guard case .value(.string) = literal.kind else { return "" }
         return switch type {
@@ -87,7 +87,9 @@ extension Checker {
         }
     }
 
-    /// A number in the given type, nearest where it has none that is equal; nil for types that are not numeric.
+    /// Converts a number to a type; nil for types that are not numeric. Where no value of the type equals the number,
+    /// the constant is between two values; but one with a point or an exponent becomes the nearest floating-point
+    /// number.
     func numeric(
         _ digits: String, _ type: ScalarType, _ literal: LiteralSyntax
     ) throws(QueryError) -> Constant? {
@@ -146,7 +148,8 @@ extension Checker {
         }
     }
 
-    /// The nearest floating-point number for what is written with a point or an exponent; an integer is that integer.
+    /// Converts to a floating-point type: a number with a point or an exponent to the nearest value, an integer
+    /// exactly.
     private static func floating<Number: BinaryFloatingPoint>(
         _ number: Number, _ digits: String, _ value: (Number) -> Value
     ) -> Constant {
@@ -154,14 +157,14 @@ extension Checker {
         guard let integer = Int64(digits), Number(exactly: integer) == nil else {
             return .exact(value(number == 0 ? 0 : number))
         }
-        // The nearest is within the integers of 128 bits, and whole.
+        // The nearest value is a whole number that 128 bits can hold.
         return Int128(number) > Int128(integer)
             ? .between(value(number.nextDown), value(number)) : .between(value(number), value(number.nextUp))
     }
 
     // MARK: Links
 
-    /// The key of the object that a literal means, for a link to a class.
+    /// The key of the object that a literal stands for, beside a link to a class.
     private func key(
         _ literal: LiteralSyntax, ofClass target: Int, named name: String
     ) throws(QueryError) -> ObjectKey {

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import SluiceModel
 
-/// A comparison without any property: it is true or false by itself.
+/// Evaluates a comparison of constants, which is true or false for all objects.
 struct ConstantComparison {
     private let left: CheckedOperand
     private let right: CheckedOperand
@@ -40,7 +40,7 @@ struct ConstantComparison {
     ) throws(QueryError) -> Bool {
         var (left, right) = (try value(leftLiteral), try value(rightLiteral))
         if left == right, case .date = left {
-            // What is left of the dates orders them.
+            // Dates in the same microsecond are ordered by their nanoseconds.
             (left, right) = (.int(leftLiteral.nanoseconds), .int(rightLiteral.nanoseconds))
         }
         let isComparable =
@@ -58,7 +58,7 @@ struct ConstantComparison {
         return ValueComparison(comparison, ignoresCase: syntax.ignoresCase).holds(left, right)
     }
 
-    /// Negative, zero or positive for two finite numbers, as exactly as they are written; nil for anything else.
+    /// Compares two finite numbers exactly as they are written: negative, zero or positive; nil for anything else.
     private static func order(_ left: LiteralSyntax, _ right: LiteralSyntax) -> Int64? {
         guard let left = Checker.number(left).flatMap(ExactNumber.init),
             let right = Checker.number(right).flatMap(ExactNumber.init)
@@ -83,7 +83,7 @@ struct ConstantComparison {
 }
 
 extension LiteralSyntax {
-    /// How many nanoseconds a date is after a microsecond.
+    /// The nanoseconds of a date behind its microsecond; 0 for any other literal.
     fileprivate var nanoseconds: Int64 {
         if case .instant(_, let nanoseconds) = kind { Int64(nanoseconds) } else { 0 }
     }

@@ -1,6 +1,6 @@
-/// Names that stand for backlinks in queries, by class: what models declare as inverse relationships.
+/// The names that models declare for inverse relationships, by class. They stand for backlinks in queries.
 ///
-/// They exist where a query is written; its canonical form has `@links`.
+/// Only a written query has them; its canonical form has `@links`.
 package struct InverseNames: Sendable {
     private var names: [String: [String: PathSyntax.Component.Kind]] = [:]
 

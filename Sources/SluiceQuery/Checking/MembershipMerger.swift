@@ -1,6 +1,7 @@
 internal import SluiceModel
 
-/// Makes one IN of equalities that stand side by side: `a == 1 OR a IN {2, 3}`, and of inequalities its negation.
+/// Merges the equalities of one operand under OR, such as `a == 1 OR a IN {2, 3}`, into one IN, and its inequalities
+/// under AND into the negation of one.
 struct MembershipMerger {
     private struct Group {
         let operand: Query.Comparison.Operand
@@ -13,7 +14,7 @@ struct MembershipMerger {
     private var positions: [[UInt8]: Int] = [:]
     private var others: [Query.Predicate] = []
 
-    /// - Parameter isConjunction: whether the operands stand in an AND instead of an OR.
+    /// - Parameter isConjunction: whether the operands are those of an AND instead of an OR.
     static func merge(_ operands: [Query.Predicate], isConjunction: Bool) -> [Query.Predicate] {
         var merger = MembershipMerger(isConjunction: isConjunction)
         for operand in operands { merger.add(operand) }
@@ -61,8 +62,8 @@ struct MembershipMerger {
 }
 
 extension Query.Predicate {
-    /// Whether a side's values are among those given: an IN, an equality, or a constant. NULL becomes an equality
-    /// beside.
+    /// The predicate that values of a side are among those given: an IN, an equality, or a constant. NULL becomes an
+    /// equality of its own.
     ///
     /// - Parameter values: of the side's type or null, in any order.
     static func membership(

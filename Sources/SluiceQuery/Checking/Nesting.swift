@@ -1,4 +1,4 @@
-/// Two quantifiers within each other by ANY and ALL alone: NONE is NOT ANY, wherever it stands.
+/// Two nested quantifiers, expressed by ANY, ALL and a negation: NONE is NOT ANY, on either side.
 struct Nesting {
     let outer: Query.Comparison.Quantifier
     let inner: Query.Comparison.Quantifier
@@ -11,7 +11,7 @@ struct Nesting {
         var isNegated = outer == PathSyntax.Quantifier.none
         var own: Query.Comparison.Quantifier = outer == .all ? .all : .any
         if inner == PathSyntax.Quantifier.none {
-            // Some has none: not all have any.
+            // ANY … NONE: some value on the left has none on the right, so not all have any.
             own = own.complement
             isNegated.toggle()
         }
@@ -20,10 +20,10 @@ struct Nesting {
         self.isNegated = isNegated
     }
 
-    /// Whether it does not matter which side is outside.
+    /// Whether the two quantifiers can change places.
     var commutes: Bool { outer == inner }
 
-    /// The predicate of the two quantifiers, negated as they say.
+    /// Makes a predicate of the two quantifiers, negated where they say so.
     func predicate(
         _ make: (Query.Comparison.Quantifier, Query.Comparison.Quantifier) -> Query.Predicate
     ) -> Query.Predicate {

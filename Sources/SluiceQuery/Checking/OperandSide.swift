@@ -1,6 +1,6 @@
 internal import SluiceModel
 
-/// A side of a comparison that reads something.
+/// A side of a comparison that reads properties.
 struct OperandSide {
     let operand: Query.Comparison.Operand
     let type: Query.Path.ValueType
@@ -13,7 +13,7 @@ struct OperandSide {
 
     var isToMany: Bool { operand.isToMany }
 
-    /// The side in the grammar, without a quantifier.
+    /// The canonical text of the side, without a quantifier.
     var text: String { CanonicalText.operand(operand) }
 
     var typeName: String {
@@ -23,7 +23,7 @@ struct OperandSide {
         }
     }
 
-    /// Makes a predicate under the side's quantifier: ANY unless written, NONE as the negation of ANY.
+    /// Makes a predicate under the side's quantifier: ANY if none is written, the negation of ANY for NONE.
     func quantified(_ make: (Query.Comparison.Quantifier) -> Query.Predicate) -> Query.Predicate {
         switch quantifier {
         case .all: make(.all)
@@ -90,7 +90,7 @@ struct OperandSide {
         }
     }
 
-    /// LIKE by a simpler operator where the pattern allows.
+    /// Replaces LIKE by a simpler operator where the pattern allows that.
     private func like(
         _ quantifier: Query.Comparison.Quantifier, _ pattern: String, ignoresCase: Bool
     ) -> Query.Predicate {
@@ -126,12 +126,12 @@ struct OperandSide {
             ).canonicalBool)
     }
 
-    /// No value passes; with ALL that is still true where there is no value.
+    /// The predicate that no value passes. Under ALL it is still true where there is no value.
     func never(_ quantifier: Query.Comparison.Quantifier) -> Query.Predicate {
         .membership(quantifier, operand, [], ignoresCase: false)
     }
 
-    /// Every value passes; with ANY that is still false where there is no value.
+    /// The predicate that every value passes. Under ANY it is still false where there is no value.
     func always(_ quantifier: Query.Comparison.Quantifier) -> Query.Predicate {
         guard isToMany, quantifier == .any else { return .constant(true) }
         return Query.Predicate.membership(.all, operand, [], ignoresCase: false).negated()

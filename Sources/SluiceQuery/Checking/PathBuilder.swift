@@ -1,6 +1,6 @@
 internal import SluiceModel
 
-/// What a path has gathered so far.
+/// Collects the steps and names of a path while it is checked.
 struct PathBuilder {
     let schema: Schema
     let scope: Int
@@ -8,7 +8,7 @@ struct PathBuilder {
     var names: [String] = []
     var classIndex: Int
 
-    /// Whether a to-one link on the way, after the last collection, can lead nowhere.
+    /// Whether the last step is a to-one link, which can lead nowhere.
     private var canBreak: Bool { steps.last.map { !$0.isToMany } ?? false }
 
     mutating func follow(_ property: Int, to targetClass: Int, isToMany: Bool, selection: Query.Path.Selection? = nil) {
@@ -65,7 +65,7 @@ struct PathBuilder {
             text: Self.join(names))
     }
 
-    /// Names with dots between them, but for what stands in brackets.
+    /// Joins names by dots, except in front of brackets.
     static func join(_ names: [String]) -> String {
         var text = ""
         for name in names {

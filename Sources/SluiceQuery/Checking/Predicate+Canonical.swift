@@ -36,10 +36,10 @@ extension Query.Predicate {
         }
     }
 
-    /// The predicate that is true exactly when this one is false: NOT pushed down as far as it can go.
+    /// The predicate that is true exactly when this one is false, with NOT pushed down to the comparisons.
     ///
-    /// Comparisons are two-valued: `a < 5` is false for null and for NaN, and so is `a >= 5`. An ordering therefore
-    /// turns round only where neither can occur.
+    /// Comparisons are two-valued: `a < 5` is false for null and for NaN, and so is `a >= 5`. An ordering is therefore
+    /// replaced by its opposite only where neither can occur.
     func negated() -> Query.Predicate {
         switch self {
         case .constant(let isTrue): .constant(!isTrue)
@@ -50,7 +50,7 @@ extension Query.Predicate {
         }
     }
 
-    /// How many parentheses the canonical text has within each other.
+    /// How deeply parentheses are nested in the canonical text.
     var parenthesesDepth: Int {
         switch self {
         case .constant: 0
@@ -77,13 +77,13 @@ extension Query.Comparison {
                 .each(own.complement, other.complement), left, complement, right, ignoresCase: ignoresCase
             ).canonicalBool
         case .inOrder, .asSets:
-            // Lists of different lengths are not less, equal nor greater.
+            // Lists of different lengths are neither less, equal nor greater, so an ordering has no opposite.
             guard isEquality else { return nil }
             return Query.Comparison(relation, left, complement, right, ignoresCase: ignoresCase)
         }
     }
 
-    /// For a bool that cannot be null, `!= true` is `== false`.
+    /// The same comparison with `== false` in place of `!= true`, and the reverse, where a bool cannot be null.
     var canonicalBool: Query.Comparison {
         guard comparison == .notEqual, case .path(let path) = left, !path.canBeNull,
             case .constant(.bool(let value)) = right
@@ -97,7 +97,7 @@ extension Query.Comparison {
 }
 
 extension Query.Comparison.Operand {
-    /// Whether an operand of arithmetic stands in parentheses.
+    /// Whether an operand of arithmetic needs parentheses.
     func needsParentheses(in operation: ArithmeticOperator, isRight: Bool) -> Bool {
         guard case .arithmetic(let own, _, _, _) = self else { return false }
         return own.bindsTighter == operation.bindsTighter ? isRight : operation.bindsTighter

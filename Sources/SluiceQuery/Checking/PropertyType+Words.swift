@@ -1,7 +1,7 @@
 internal import SluiceModel
 
 extension PropertyType {
-    /// The type as messages have it: `optional int`, `a list of links to Owner`.
+    /// The type as messages show it: `optional int`, `a list of links to Owner`.
     var inWords: String {
         let many: String
         switch element {

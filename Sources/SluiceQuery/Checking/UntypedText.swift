@@ -18,7 +18,7 @@ struct UntypedText {
         }
     }
 
-    /// The text as a constant of a type; nil if it is none.
+    /// The text as a constant of a type; nil if it does not have the form of one.
     func literal(of type: ScalarType) -> LiteralSyntax.Kind? {
         switch type {
         case .string: return .value(.string(text))
@@ -47,7 +47,7 @@ struct UntypedText {
 }
 
 extension Checker {
-    /// An argument's text in the type of the side that it is compared with.
+    /// Converts the text of an argument to the type of the side that it is compared with.
     func typed(_ text: String, _ literal: LiteralSyntax, for side: OperandSide) throws(QueryError) -> LiteralSyntax {
         let type: ScalarType
         let isOptionalKey: Bool
@@ -65,7 +65,7 @@ extension Checker {
         return LiteralSyntax(kind, position: literal.position)
     }
 
-    /// How an argument of a type is written.
+    /// An example of an argument of a type, for messages; nil for strings.
     private static func form(of type: ScalarType) -> String? {
         switch type {
         case .int: "12"

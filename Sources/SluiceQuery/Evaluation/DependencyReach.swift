@@ -1,6 +1,7 @@
 internal import SluiceModel
 
-/// Tells whether everything that a query reads of an object, and of objects that it leads to, is here.
+/// Tells whether an object, and the objects that a query's paths lead to, have all properties that the query reads:
+/// properties that another query excludes may be absent.
 struct DependencyReach: Sendable {
     private let classIndex: Int
     private let rootProperties: PropertySet

@@ -1,8 +1,8 @@
 internal import SluiceModel
 
-/// The objects that paths begin at: the queried one, and those that the subqueries around speak of.
+/// The objects that paths begin at: the queried object, and the current objects of the enclosing subqueries.
 ///
-/// A context refers to rows and contexts of the callers: it must not outlive the call that it was made for.
+/// A context refers to rows and contexts of its callers, so it must not outlive the call that it was made for.
 struct EvaluationContext {
     private let row: UnsafePointer<Row>
     private let depth: Int
@@ -15,7 +15,7 @@ struct EvaluationContext {
         try withUnsafePointer(to: row) { try body(EvaluationContext(row: $0, depth: 0, outer: nil)) }
     }
 
-    /// Calls `body` with the context within a subquery, about one of its objects.
+    /// Calls `body` with the context of a subquery that judges one of its objects.
     func entering<Result>(
         _ row: Row, _ body: (EvaluationContext) throws -> Result
     ) rethrows -> Result {

@@ -1,12 +1,12 @@
 internal import SluiceModel
 
-/// What costly parts of conditions have come to, by the object that they begin at: the largest value of all that lead to
-/// one object is asked for by each of them, and is the same for all.
+/// Remembers the values of costly parts of conditions by the object that they are read from. Many objects can lead to
+/// one: the maximum over what links to it, for example, is asked for by each of them and is the same for all.
 ///
-/// Good for one state of the objects only. Not safe for use from several threads at once.
+/// Valid for one state of the objects only. Not safe for use from several threads at once.
 package final class EvaluationMemo {
     private struct Key: Hashable {
-        /// Kept, so that no other takes its place in memory.
+        /// Retained, so that no other reader gets its address.
         let reader: LeafReader
         let object: ObjectKey
 
@@ -18,7 +18,7 @@ package final class EvaluationMemo {
         }
     }
 
-    /// The most values kept; what does not fit is computed anew.
+    /// The most values remembered; others are computed each time.
     package static let countMax = 100_000
 
     private var values: [Key: Value] = [:]

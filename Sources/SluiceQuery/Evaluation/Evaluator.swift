@@ -1,6 +1,6 @@
 package import SluiceModel
 
-/// A query made ready to judge single objects.
+/// Judges single objects by a query.
 package struct Evaluator: Sendable {
     private let root: EvaluatorNode
     private let positions: [PathReader]
@@ -13,10 +13,10 @@ package struct Evaluator: Sendable {
         reach = DependencyReach(query.dependencies, classIndex: query.classIndex)
     }
 
-    /// Whether an object of the queried class satisfies the predicate. Limit and sort play no part.
+    /// Whether an object of the queried class satisfies the predicate. Sort, limit and stages have no effect.
     ///
-    /// Allocates nothing, but for what Foundation does in arithmetic and comparisons of decimals, and for collections of
-    /// links that are compared as a whole and lead to what is not here.
+    /// Allocates nothing, except for decimals that Foundation computes with or compares, and for collections of links
+    /// that are compared as wholes and lead to absent objects.
     package func matches(_ row: Row, in source: any ObjectSource) throws -> Bool {
         try EvaluationContext.with(row) { try root.matches($0, source) }
     }
@@ -26,11 +26,11 @@ package struct Evaluator: Sendable {
         try EvaluationContext.with(row) { context in try positions.map { try $0.value(in: context, source) } }
     }
 
-    /// Whether everything that predicate and sort read is here: false if a property on their paths is absent, on the
-    /// row or on an object that the paths lead to. A ghost is no lack: it is null here as it is everywhere.
+    /// Whether everything that predicate and sort read is here: false if a property that they read is absent, on the
+    /// row or on an object that their paths lead to. A ghost does not count as missing; it reads as null.
     ///
-    /// - Parameter trustsBacklinks: whether every object that links to another is here, or what is not does not count.
-    ///   Else nothing that follows a link backwards can be judged.
+    /// - Parameter trustsBacklinks: whether all objects that link to another are here, or missing ones do not matter.
+    ///   If false, no query that follows links backwards can be judged.
     package func isJudgeable(
         _ row: Row, in source: any ObjectSource, trustsBacklinks: Bool = false
     ) throws -> Bool {

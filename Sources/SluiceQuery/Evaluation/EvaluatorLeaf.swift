@@ -1,6 +1,6 @@
 internal import SluiceModel
 
-/// A comparison made ready to run.
+/// A comparison, prepared for evaluation.
 final class EvaluatorLeaf: Sendable {
     private let left: OperandReader
     private let right: OperandReader
@@ -10,7 +10,7 @@ final class EvaluatorLeaf: Sendable {
     private let isNegated: Bool
     /// Whether both sides have one value.
     private let isSingle: Bool
-    /// About how long the judgement takes; more than any ``PropertyTest``.
+    /// An estimate of how long the evaluation takes; more than for any ``PropertyTest``.
     let cost: Int
 
     init(_ source: Query.Comparison, isNegated: Bool, schema: Schema) {
@@ -60,7 +60,7 @@ final class EvaluatorLeaf: Sendable {
         return comparison.holds(left, right)
     }
 
-    /// All values pass if none fails.
+    /// Whether any value passes, or all do: all pass if none fails.
     private func quantified(
         _ operand: OperandReader, _ isAll: Bool, _ context: EvaluationContext, _ source: any ObjectSource,
         _ test: (Value) throws -> Bool
@@ -70,7 +70,7 @@ final class EvaluatorLeaf: Sendable {
 }
 
 extension Query.Path {
-    /// About how long reading takes.
+    /// An estimate of how long reading takes.
     fileprivate var cost: Int {
         let own = steps.reduce(1) { $0 + ($1.isToMany ? 64 : 16) }
         return switch leaf {
@@ -84,7 +84,7 @@ extension Query.Path {
     }
 }
 
-/// One side of a comparison made ready to run.
+/// One side of a comparison, prepared for evaluation.
 indirect enum OperandReader: Sendable {
     case constant(Value)
     case list([Value])
@@ -112,7 +112,7 @@ indirect enum OperandReader: Sendable {
         }
     }
 
-    /// The value of a side that has one.
+    /// The value of a side with one value.
     func value(_ context: EvaluationContext, _ source: any ObjectSource) throws -> Value {
         switch self {
         case .constant(let value): value
@@ -123,7 +123,7 @@ indirect enum OperandReader: Sendable {
         }
     }
 
-    /// A side with many values as a list or a set.
+    /// The values of a side with many values as one list or set.
     func whole(_ context: EvaluationContext, _ source: any ObjectSource) throws -> Value {
         guard isToMany else { return try value(context, source) }
         var values: [Value] = []

@@ -1,6 +1,6 @@
 internal import SluiceModel
 
-/// A predicate made ready to run.
+/// A predicate, prepared for evaluation.
 enum EvaluatorNode: Sendable {
     case constant(Bool)
     case test(PropertyTest)
@@ -36,7 +36,7 @@ enum EvaluatorNode: Sendable {
         return (tests + others.map { EvaluatorNode($0, schema: schema) }).sorted { $0.cost < $1.cost }
     }
 
-    /// About how long the judgement takes, for comparison only.
+    /// An estimate of how long the evaluation takes, for comparison with others.
     private var cost: Int {
         switch self {
         case .constant: 0

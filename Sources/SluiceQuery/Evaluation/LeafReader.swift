@@ -1,19 +1,19 @@
 internal import SluiceModel
 
-/// Reads what a path means of the object at its end.
+/// Reads the leaf of a path from the object at its end.
 final class LeafReader: Sendable {
     private let leaf: Query.Path.Leaf
     /// The class of the objects read.
     private let classIndex: Int
     /// The class that links lead to.
     private let target: Int?
-    /// What is aggregated, or counted by a subquery.
+    /// Reads the values to aggregate, or the objects that a subquery counts.
     private let elements: PathReader?
     private let elementType: ScalarType
     private let condition: EvaluatorNode?
-    /// Whether the value takes a search and depends on the object read alone.
+    /// Whether reading takes a search, and the value depends on nothing but the object read.
     private let isCostly: Bool
-    /// Whether the object read is reached over links, so that others may lead to it too.
+    /// Whether links lead to the object read, so that other objects may lead to it too.
     private let isReached: Bool
 
     init(_ path: Query.Path, schema: Schema) {
@@ -41,7 +41,7 @@ final class LeafReader: Sendable {
         }
     }
 
-    /// What is read of an object of which no more than the key is known.
+    /// The value of an object of which only the key is known.
     func value(of key: ObjectKey) -> Value {
         if case .object = leaf { .link(key) } else { key.value }
     }
@@ -78,7 +78,7 @@ final class LeafReader: Sendable {
         return try test(element)
     }
 
-    /// The value where there is one.
+    /// The value of a leaf with one value.
     func value(of row: Row, _ context: EvaluationContext, _ source: any ObjectSource) throws -> Value {
         guard isCostly, let memo = source.memo, let object = try sharedObject(row, context, source) else {
             return try read(row, context, source)
@@ -86,7 +86,7 @@ final class LeafReader: Sendable {
         return try memo.value(of: self, object) { try read(row, context, source) }
     }
 
-    /// The object that a costly value depends on alone; nil if that is the one that the condition is about.
+    /// The object that alone determines a costly value; nil if that is the object that the condition judges.
     private func sharedObject(
         _ row: Row, _ context: EvaluationContext, _ source: any ObjectSource
     ) throws -> ObjectKey? {
@@ -180,7 +180,7 @@ final class LeafReader: Sendable {
 }
 
 extension Value {
-    /// The number of elements; 0 for what is no collection.
+    /// The number of elements; 0 for a value that is not a collection.
     var elementCount: Int {
         switch self {
         case .list(let elements), .set(let elements): elements.count

@@ -1,11 +1,11 @@
 package import SluiceModel
 
-/// The state that queries are judged against: objects by name, and who links to them.
+/// Provides the objects that queries are evaluated on, by name, and the links to them.
 package protocol ObjectSource: AnyObject {
     /// The object's current version; nil for a ghost, a deleted or an unknown object.
     func row(_ object: ObjectRef) throws -> Row?
 
-    /// Whether the object is here: whether `row(_:)` would return one.
+    /// Whether the object is present: whether `row(_:)` would return a row.
     func isPresent(_ object: ObjectRef) throws -> Bool
 
     /// Calls `body` with each present object that links to `object` through one property, until it returns false.
@@ -18,13 +18,14 @@ package protocol ObjectSource: AnyObject {
         to object: ObjectRef, fromClass classIndex: Int, property: Int, _ body: (ObjectKey) throws -> Bool
     ) throws
 
-    /// Takes note of work that judging a condition is about to do beyond reading, such as a search of long text.
+    /// Charges work that an evaluation is about to do beyond reading, such as a search of long text.
     ///
-    /// - Parameter stepCount: how much, in steps of SQLite's virtual machine; see ``FunctionCost``.
-    /// - Throws: where that is more than the source's reader may do.
+    /// - Parameter stepCount: the work in steps of SQLite's virtual machine; see ``FunctionCost``.
+    /// - Throws: when that is more work than the reader of the source may do.
     func spend(_ stepCount: Int) throws
 
-    /// What was found out already of the source's state; nil if nothing is kept, as where the state may change at any time.
+    /// The values already computed for the source's state; nil if none are remembered, as when the state may change at
+    /// any time.
     var memo: EvaluationMemo? { get }
 }
 

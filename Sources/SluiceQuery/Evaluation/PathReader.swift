@@ -5,7 +5,7 @@ final class PathReader: Sendable {
     /// What a path leads to.
     enum End {
         case row(Row)
-        /// An object that is here, whose key is all that is wanted.
+        /// A present object of which only the key is needed.
         case key(ObjectKey)
         /// A to-one link after the last collection leads nowhere.
         case broken
@@ -14,10 +14,10 @@ final class PathReader: Sendable {
     let scope: Int
     private let steps: [Query.Path.Step]
     private let leaf: LeafReader
-    /// The property that is the path's value, if no more than that is read.
+    /// The property of the first object that is all that the path reads; nil for any other path.
     private let plainProperty: Int?
     private let brokenValue: Value
-    /// From which step on the path has one value.
+    /// The index of the step from which on the path has one value.
     private let singleFrom: Int
     /// Whether the key of the last link's target is all that the leaf reads.
     private let endsAtKey: Bool
@@ -25,7 +25,7 @@ final class PathReader: Sendable {
     let isToMany: Bool
     private let leadingLinkCount: Int
 
-    /// - Parameter readsObjects: whether the objects at the end are wanted, and not what the leaf reads of them.
+    /// - Parameter readsObjects: whether the objects at the end are needed, and not what the leaf reads from them.
     init(_ path: Query.Path, schema: Schema, readsObjects: Bool = false) {
         scope = path.scope
         leadingLinkCount = path.leadingLinks.count
@@ -68,7 +68,7 @@ final class PathReader: Sendable {
         }
     }
 
-    /// The value of a path that has one.
+    /// The value of a path with one value.
     func value(in context: EvaluationContext, _ source: any ObjectSource) throws -> Value {
         let row = context.row(at: scope)
         if let plainProperty { return row.pointee.values[plainProperty] }
@@ -76,7 +76,7 @@ final class PathReader: Sendable {
         return try value(behind: 0, of: row.pointee, context, source)
     }
 
-    /// The value at the end of single links from one on.
+    /// Follows single links from the step at `index` on, and reads the value at their end.
     private func value(
         behind index: Int, of row: Row, _ context: EvaluationContext, _ source: any ObjectSource
     ) throws -> Value {
@@ -114,7 +114,7 @@ final class PathReader: Sendable {
         return key
     }
 
-    /// Whether at least one object, or nothing, that the steps lead to passes a test.
+    /// Whether at least one end of the steps passes a test, a broken one included.
     func anyEnd(of row: Row, in source: any ObjectSource, _ test: (End) throws -> Bool) throws -> Bool {
         try anyEnd(of: row, from: 0, in: source, test)
     }
@@ -158,7 +158,7 @@ final class PathReader: Sendable {
         return isFound
     }
 
-    /// Nil for a ghost.
+    /// Follows the steps behind a link's target; nil if the target is a ghost.
     private func anyEnd(
         behind key: ObjectKey, _ index: Int, in source: any ObjectSource, _ test: (End) throws -> Bool
     ) throws -> Bool? {
@@ -170,7 +170,7 @@ final class PathReader: Sendable {
 }
 
 extension Value {
-    /// One element of a list, or the value of a map; null if there is none.
+    /// One element of a list, or one value of a map; null if there is none.
     func element(at selection: Query.Path.Selection) -> Value {
         switch (selection, self) {
         case (.index(let index), .list(let elements)): index < elements.count ? elements[index] : .null

@@ -1,16 +1,16 @@
 internal import SluiceModel
 
-/// A comparison of an object's own property with a constant: the most frequent condition, and the quickest to judge, as the
-/// value is looked at where it stands.
+/// Compares a property of the object itself with a constant. This condition is the most frequent and the fastest,
+/// because it reads the value in place.
 struct PropertyTest: Sendable {
-    /// How a value may stand to the constant; the condition accepts some of it.
+    /// How a value relates to the constant. A condition accepts some of these outcomes.
     fileprivate struct Outcomes: OptionSet {
         static let less = Outcomes(rawValue: 1)
         static let equal = Outcomes(rawValue: 2)
         static let greater = Outcomes(rawValue: 4)
-        /// One of both is NaN.
+        /// The value or the constant is NaN.
         static let unordered = Outcomes(rawValue: 8)
-        /// One of both is null.
+        /// The value or the constant is null.
         static let unknown = Outcomes(rawValue: 16)
 
         let rawValue: UInt8
@@ -31,7 +31,7 @@ struct PropertyTest: Sendable {
     private let constant: Constant
     private let accepted: Outcomes
 
-    /// Nil for every other comparison.
+    /// Nil for any other comparison.
     init?(_ source: Query.Comparison, isNegated: Bool) {
         guard case .path(let path) = source.left, path.steps.isEmpty, case .value(let property) = path.leaf,
             case .constant(let value) = source.right, !source.ignoresCase,
@@ -43,7 +43,7 @@ struct PropertyTest: Sendable {
         self.accepted = isNegated ? Outcomes(rawValue: ~accepted.rawValue) : accepted
     }
 
-    /// Whether the constant is longer than a word.
+    /// Whether the constant is text, which takes longer to compare.
     var isOfText: Bool {
         if case .string = constant { true } else { false }
     }
@@ -85,7 +85,7 @@ struct PropertyTest: Sendable {
 }
 
 extension PropertyTest.Constant {
-    /// Nil for what is not of the property's type, and for types that are seldom compared.
+    /// Nil for a value that is not of the property's type, and for types that are seldom compared.
     fileprivate init?(_ value: Value, beside type: Query.Path.ValueType) {
         switch (value, type) {
         case (.null, .scalar): self = .null
@@ -101,7 +101,7 @@ extension PropertyTest.Constant {
 }
 
 extension PropertyTest.Outcomes {
-    /// Nil for operators that do not compare by order.
+    /// Nil for operators other than equality and order.
     fileprivate init?(_ comparison: ComparisonOperator) {
         switch comparison {
         case .equal: self = .equal

@@ -1,6 +1,6 @@
 internal import SluiceModel
 
-/// A ``TupleMembership`` made ready to run.
+/// A ``TupleMembership``, prepared for evaluation.
 final class TupleTest: Sendable {
     private let readers: [PathReader]
     private let tuples: [[Value]]
@@ -12,7 +12,7 @@ final class TupleTest: Sendable {
         self.isNegated = isNegated
     }
 
-    /// About how long the judgement takes.
+    /// An estimate of how long the evaluation takes.
     var cost: Int { 4 * readers.count }
 
     func passes(_ context: EvaluationContext, _ source: any ObjectSource) throws -> Bool {
@@ -20,11 +20,11 @@ final class TupleTest: Sendable {
         return try passes(context, source, counting: &comparisonCount)
     }
 
-    /// The same, and counts how often two values are compared.
+    /// Does the same, and counts how often two values are compared.
     func passes(
         _ context: EvaluationContext, _ source: any ObjectSource, counting comparisonCount: inout Int
     ) throws -> Bool {
-        // The tuples that agree with the values read so far.
+        // The range of tuples that agree with the values read so far.
         var (start, end) = (0, tuples.count)
         for column in readers.indices {
             let value = try readers[column].value(in: context, source)

@@ -2,14 +2,14 @@ internal import SluiceModel
 
 /// Decides `LIKE`: `?` stands for one Unicode scalar, `*` for any run of them, everything else for itself.
 ///
-/// Most patterns are decided by walking through pattern and text and going back to the last `*` where they differ, which
-/// allocates nothing. That can take the product of both lengths, so the walk has a bound; where it reaches that,
-/// ``LikeSearch`` decides the rest.
+/// Most patterns are decided by walking through pattern and text, and back to the last `*` where they differ, which
+/// allocates nothing. At worst a walk takes time in proportion to the product of both lengths, so it stops after a
+/// number of steps in proportion to their sum, and ``LikeSearch`` decides the rest.
 package enum LikePattern {
     /// Whether the whole of `text` fits `pattern`.
     ///
-    /// Takes time in proportion to both lengths; where parts of the pattern with `?` in them are longer than 64 scalars,
-    /// times the logarithm of their length. Takes memory in proportion to both lengths at worst.
+    /// Takes time in proportion to both lengths; where a part of the pattern that contains `?` is longer than 64
+    /// scalars, times the logarithm of its length. Takes memory in proportion to both lengths at worst.
     ///
     /// - Parameter ignoresCase: compare as if text and pattern were folded.
     package static func matches(_ pattern: String, _ text: String, ignoresCase: Bool) -> Bool {
@@ -17,7 +17,7 @@ package enum LikePattern {
         return matches(pattern, text, ignoresCase: ignoresCase, counting: &stepCount)
     }
 
-    /// The same, and counts the steps: about one for each scalar that is looked at.
+    /// Does the same, and counts the steps: about one for each scalar read.
     package static func matches(
         _ pattern: String, _ text: String, ignoresCase: Bool, counting stepCount: inout Int
     ) -> Bool {
@@ -34,7 +34,8 @@ package enum LikePattern {
 
     private enum Outcome {
         case decided(Bool)
-        /// All up to the last `*` fits; what stands behind it begins at these offsets at the earliest.
+        /// Everything up to the last `*` fits. The pattern goes on at the first offset, and the text that has to fit it
+        /// begins at the second offset or behind it.
         case undecided(pattern: Int, text: Int)
     }
 
@@ -42,7 +43,7 @@ package enum LikePattern {
         let stepCountMax = stepCount + 4 * (pattern.end + text.end) + 256
         var patternOffset = 0
         var textOffset = 0
-        // Where to go on when what follows the last `*` turns out not to fit.
+        // Where to continue when what follows the last `*` does not fit.
         var retry: (pattern: Int, text: Int)?
         while textOffset < text.end {
             stepCount += 1

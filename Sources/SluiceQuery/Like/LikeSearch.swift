@@ -1,9 +1,9 @@
 internal import SluiceModel
 
-/// Decides what stands behind a `*` of a pattern without ever going back.
+/// Decides whether a text fits the rest of a pattern behind a `*`, without ever going back.
 ///
-/// The pattern falls into segments between its `*`. Each is looked for behind the one before, where it comes first: a later
-/// place could not leave more room. The last must end where the text ends.
+/// Each `*` ends a segment of the pattern. A segment is searched behind the one before it, and its first place is
+/// taken, since a later place could not leave more room. The last segment must end where the text ends.
 struct LikeSearch {
     private static let many = Unicode.Scalar("*").value
     private static let one = Unicode.Scalar("?").value
@@ -14,7 +14,7 @@ struct LikeSearch {
 
     /// - Parameters:
     ///   - pattern: the scalars behind a `*`.
-    ///   - text: the scalars that the `*` and what follows it are to fit.
+    ///   - text: the scalars that the `*` and the pattern behind it have to fit.
     init(_ pattern: [UInt32], _ text: [UInt32]) {
         self.pattern = pattern
         self.text = text
@@ -36,7 +36,7 @@ struct LikeSearch {
         return zip(segment, text[start...]).allSatisfy { $0 == Self.one || $0 == $1 }
     }
 
-    /// Where a segment ends that begins at `start` or, as early as possible, behind it; nil if it is nowhere.
+    /// The end of the first place of a segment at or behind `start`; nil if there is none.
     private mutating func find(_ segment: ArraySlice<UInt32>, from start: Int) -> Int? {
         guard let first = segment.firstIndex(where: { $0 != Self.one }),
             let last = segment.lastIndex(where: { $0 != Self.one })
@@ -49,7 +49,7 @@ struct LikeSearch {
         return place(of: core, in: range).map { $0 + core.count + trail }
     }
 
-    /// Where a segment that neither begins nor ends with `?` begins first.
+    /// The first place of a segment that neither begins nor ends with `?`.
     private mutating func place(of core: ArraySlice<UInt32>, in range: ArraySlice<UInt32>) -> Int? {
         if !core.contains(Self.one) {
             var search = LinearSearch(for: core)
@@ -61,14 +61,15 @@ struct LikeSearch {
         defer { stepCount += search.stepCount }
         var from = range.startIndex
         while let start = search.firstIndex(in: range[from...]) {
-            // The search computes with remainders.
+            // The search computes modulo a prime, so the place must be checked.
             if fits(core, at: start) { return start }
             from = start + 1
         }
         return nil
     }
 
-    /// The method of Baeza-Yates and Gonnet (1992): a bit for each beginning of the segment that fits up to here.
+    /// Searches by the method of Baeza-Yates and Gonnet (1992): one bit for each beginning of the segment that fits up
+    /// to the current scalar.
     private mutating func shortPlace(of core: ArraySlice<UInt32>, in range: ArraySlice<UInt32>) -> Int? {
         var anywhere: UInt64 = 0
         var places: [UInt32: UInt64] = [:]

@@ -1,17 +1,18 @@
-/// The discrete Fourier transform of integers modulo the prime 2⁶⁴ − 2³² + 1: convolutions without rounding.
+/// The discrete Fourier transform of integers modulo the prime 2⁶⁴ − 2³² + 1, which computes convolutions without
+/// rounding.
 struct NumberTransform {
     private static let prime: UInt64 = 0xFFFF_FFFF_0000_0001
-    /// Generates the numbers from 1 to the prime.
+    /// Its powers are all numbers from 1 to the prime.
     private static let generator: UInt64 = 7
 
-    /// A power of two.
+    /// The length of a transformed sequence, a power of two.
     let size: Int
     /// The first half of the powers of a root of unity of order ``size``, and those of its inverse.
     private let roots: [UInt64]
     private let inverseRoots: [UInt64]
     private let inverseSize: UInt64
 
-    /// How many times two numbers are combined in one direction.
+    /// How many pairs of numbers one transform combines.
     var stepCount: Int { size / 2 * size.trailingZeroBitCount }
 
     init(size: Int) {
@@ -30,7 +31,7 @@ struct NumberTransform {
         for index in values.indices { values[index] = Self.multiply(values[index], inverseSize) }
     }
 
-    /// The method of Cooley and Tukey, in place.
+    /// Transforms in place, by the method of Cooley and Tukey.
     private func transform(_ values: inout [UInt64], _ roots: [UInt64]) {
         let unusedBitCount = UInt64(UInt64.bitWidth - size.trailingZeroBitCount)
         values.withUnsafeMutableBufferPointer { values in
@@ -89,7 +90,7 @@ struct NumberTransform {
         left >= right ? left - right : left &- right &+ prime
     }
 
-    /// 2⁶⁴ leaves 2³² − 1, and 2⁹⁶ leaves −1.
+    /// Reduces the product by 2⁶⁴ = 2³² − 1 and 2⁹⁶ = −1, modulo the prime.
     static func multiply(_ left: UInt64, _ right: UInt64) -> UInt64 {
         let (high, low) = left.multipliedFullWidth(by: right)
         let lower = low >= prime ? low - prime : low

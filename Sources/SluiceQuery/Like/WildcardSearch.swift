@@ -1,9 +1,9 @@
-/// Finds a sequence of which some elements may be anything, in time proportional to the text times the logarithm of the
-/// sequence's length.
+/// Finds a sequence in which some elements are wildcards, in time proportional to the length of the text times the
+/// logarithm of the length of the sequence.
 ///
-/// With p for the sequence, t for the text and w being 0 for a wildcard and else 1, the sequence fits at i where
-/// Σ wⱼ(pⱼ − tᵢ₊ⱼ)² is zero. Its three sums are convolutions, computed for many i at once by ``NumberTransform`` (Clifford
-/// and Clifford, *Simple deterministic wildcard matching*, 2007).
+/// With p for the sequence, t for the text, and w being 0 for a wildcard and 1 otherwise, the sequence fits at i where
+/// Σ wⱼ(pⱼ − tᵢ₊ⱼ)² is zero. Its three sums are convolutions, which ``NumberTransform`` computes for many i at once
+/// (Clifford and Clifford, *Simple deterministic wildcard matching*, 2007).
 struct WildcardSearch {
     private let count: Int
     private let transform: NumberTransform
@@ -12,7 +12,7 @@ struct WildcardSearch {
     /// The transformed sequences wⱼ and −2wⱼpⱼ, both in reverse.
     private let weights: [UInt64]
     private let products: [UInt64]
-    /// How many times two numbers were combined.
+    /// How many pairs of numbers were combined.
     private(set) var stepCount = 0
 
     init(for sequence: ArraySlice<UInt32>, wildcard: UInt32) {
@@ -37,8 +37,8 @@ struct WildcardSearch {
         stepCount = 2 * transform.stepCount
     }
 
-    /// Where the sequence fits first; nil if nowhere. The sum is exact for sequences of up to four million elements; the
-    /// place of a longer one must be looked at again.
+    /// The first place where the sequence fits; nil if there is none. The sum is exact for sequences of up to four
+    /// million elements; for a longer one the caller must check the place.
     mutating func firstIndex(in text: ArraySlice<UInt32>) -> Int? {
         let startCount = transform.size - count + 1
         for start in stride(from: text.startIndex, through: text.endIndex - count, by: startCount) {
@@ -50,7 +50,8 @@ struct WildcardSearch {
         return nil
     }
 
-    /// The sum for the sequence's last element at each element of the text, except for the first ones.
+    /// At each element of the text, the sum for the place of the sequence that ends there. The first elements, before
+    /// which a whole sequence has no room, have no such place.
     private mutating func sums(_ text: ArraySlice<UInt32>) -> [UInt64] {
         let padding = [UInt64](repeating: 0, count: transform.size - text.count)
         var values = text.map { UInt64($0) } + padding

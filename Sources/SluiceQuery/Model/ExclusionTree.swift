@@ -1,9 +1,10 @@
 package import SluiceModel
 
-/// What a query excludes, by path: a tree of link properties whose nodes name the properties left out.
+/// The properties that a query excludes, as a tree: the edges are link properties, and each node names the properties
+/// left out there.
 ///
-/// Whoever walks from a root object along links carries a position in this tree. At `root` stand the queried objects;
-/// `next(following:ofClass:at:)` gives the position of a link's targets; at `free` and behind it nothing is excluded.
+/// A walk from a root object along links carries a position in this tree: `root` for the queried objects,
+/// `next(following:ofClass:at:)` for the targets of a link, `free` where nothing is excluded from there on.
 package struct ExclusionTree: Hashable, Sendable {
     private struct Node: Hashable, Sendable {
         var excluded: PropertySet = []
@@ -24,7 +25,7 @@ package struct ExclusionTree: Hashable, Sendable {
     /// The tree that excludes nothing.
     package init() {}
 
-    /// - Parameter paths: property positions from the queried class outwards; none the beginning of another.
+    /// - Parameter paths: property positions from the queried class outwards; no path is the beginning of another.
     package init(_ paths: [[Int]]) {
         for path in paths {
             guard let last = path.last else { continue }
@@ -45,10 +46,10 @@ package struct ExclusionTree: Hashable, Sendable {
     /// Whether nothing is excluded anywhere.
     package var isEmpty: Bool { nodes[0].excluded.isEmpty && nodes[0].children.isEmpty }
 
-    /// A position where, and behind which, nothing is excluded; the root itself in an empty tree.
+    /// The position from which on nothing is excluded; the root in an empty tree.
     package var free: Int { nodes.count - 1 }
 
-    /// How many positions there are: all are below this.
+    /// The number of positions; every position is below it.
     package var positionCount: Int { nodes.count }
 
     /// Whether objects at `position` come without the property.

@@ -8,7 +8,7 @@ extension Query {
     ///     `predicate clauses`, where an empty predicate stands for every object.
     ///   - className: the queried class, when `text` does not name it.
     ///   - arguments: the values of `$0`, `$1` … and, in order, of `%@`; a `.list` for a list.
-    ///   - schema: the classes that the query may speak of.
+    ///   - schema: the schema to check the query against.
     package static func parse(
         _ text: String, className: String? = nil, arguments: [Value] = [], schema: Schema
     ) throws(QueryError) -> Query {

@@ -3,23 +3,24 @@ package import SluiceModel
 extension Query {
     /// A checked path: links to follow from an object, and what to read at their end.
     package struct Path: Hashable, Sendable {
-        /// What kind of value stands at the end.
+        /// The type of the value at the end.
         package enum ValueType: Hashable, Sendable {
             case scalar(ScalarType)
             /// A link to an object of the class at that position.
             case link(Int)
         }
 
-        /// Where the path begins: 0 for the queried object, n for the element that the n-th subquery around speaks of.
+        /// The object that the path begins at: 0 for the queried object, n for the object of the n-th enclosing
+        /// subquery.
         package var scope = 0
         package let steps: [Step]
         /// The class of the object at the end of the steps.
         package let leafClass: Int
         package let leaf: Leaf
         package let type: ValueType
-        /// Whether a value at the end may be null, be it for a link that leads nowhere.
+        /// Whether a value at the end may be null, for instance because a link leads nowhere.
         package let canBeNull: Bool
-        /// The path in the grammar, without a quantifier.
+        /// The canonical text of the path, without a quantifier.
         package let text: String
 
         /// Whether the path yields any number of values instead of one.
@@ -56,7 +57,7 @@ extension Query {
             }
         }
 
-        /// Whether the path, or what it counts or adds up, follows a link backwards.
+        /// Whether the path, or the path whose objects or values it counts or aggregates, follows a link backwards.
         package var readsBacklinks: Bool {
             if steps.contains(where: \.isBacklink) { return true }
             switch leaf {
@@ -67,7 +68,7 @@ extension Query {
             }
         }
 
-        /// Paths with one text from one class read the same.
+        /// Paths are equal if they have the same text and end at the same class.
         package static func == (left: Path, right: Path) -> Bool {
             left.leafClass == right.leafClass && UTF8Order.equal(left.text, right.text)
         }
@@ -81,7 +82,7 @@ extension Query.Path {
     package struct Step: Hashable, Sendable {
         /// The class of the object that the step starts from.
         package let sourceClass: Int
-        /// The class that has the property: `sourceClass`, but for a backlink the class of the objects that link.
+        /// The class that has the property: `sourceClass` or, for a backlink, the class of the objects that link.
         package let classIndex: Int
         package let property: Int
         /// The class that the step leads to.
@@ -138,15 +139,15 @@ extension Query.Path {
         case element(Int, Selection)
         /// The object itself.
         case object
-        /// A list or a set, to be compared as a whole; links to what is not here are null.
+        /// A list or a set, to be compared as a whole; links to absent objects are null.
         case whole(Int)
-        /// The number of elements of a collection, ghosts included; 0 beyond a null link.
+        /// The number of elements of a collection, ghosts included; 0 behind a null link.
         case count(Int)
         /// The length of a string (in UTF-8) or of data in bytes; null for null.
         case size(Int)
         /// 1 if the target of a single link is present, else 0.
         case presence(Int, targetClass: Int)
-        /// The number of objects that link here, each once for each property.
+        /// The number of objects that link to this one, each counted once for each property.
         case backlinkCount([Backlink])
         /// Minimum, maximum, sum or average of what a path from here yields.
         indirect case aggregate(AggregateOperation, Query.Path)
@@ -155,7 +156,7 @@ extension Query.Path {
 }
 
 extension Query.Path.Leaf {
-    /// Whether this reads values that the property holds, and not how many or how long they are, or their keys.
+    /// Whether this reads values of the property itself, and not their number, their length or their keys.
     var isOfPropertysType: Bool {
         switch self {
         case .value, .link, .elements, .entry, .element, .whole: true
@@ -165,11 +166,11 @@ extension Query.Path.Leaf {
 }
 
 extension Query {
-    /// How many objects of a collection meet a condition.
+    /// Counts the objects of a collection that meet a condition.
     package struct Subquery: Sendable {
-        /// A path to objects; `scope` as for any path.
+        /// A path to objects; it may begin at the object of any enclosing scope.
         package let collection: Path
-        /// A condition on those objects, whose paths may begin at any object around.
+        /// A condition on those objects; its paths may begin at them and at the objects of all enclosing scopes.
         package let predicate: Predicate
         /// The scope of paths that begin at an object of the collection.
         package let scope: Int

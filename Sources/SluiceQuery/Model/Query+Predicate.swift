@@ -3,8 +3,8 @@ package import SluiceModel
 extension Query {
     /// A checked condition in canonical form.
     ///
-    /// AND and OR are flat, hold at least two operands, never an operand of their own kind, and are sorted by canonical
-    /// text; constants stand only at the root; `not` stands only above a comparison that has no exact complement.
+    /// AND and OR are flat: they have at least two operands, never an operand of their own kind, sorted by canonical
+    /// text. Constants occur only at the root, and `not` only above a comparison that has no exact complement.
     package indirect enum Predicate: Sendable {
         case constant(Bool)
         case comparison(Comparison)
@@ -17,19 +17,19 @@ extension Query {
     package struct Comparison: Sendable {
         /// How many values of a side must pass.
         package enum Quantifier: Hashable, Sendable {
-            /// At least one; also stands where a side has one value.
+            /// At least one. Also used for a side with one value.
             case any
             /// All of them; true if there is none.
             case all
         }
 
-        /// How two sides with many values meet.
+        /// How the values of two sides are compared.
         package enum Relation: Hashable, Sendable {
-            /// Quantifiers within each other, the left side's outside: for so many values on the left it holds that for so many
-            /// values on the right the operator holds.
+            /// By nested quantifiers, that of the left side outside: for any (or all) values on the left, the operator
+            /// holds with any (or all) values on the right.
             case each(Quantifier, Quantifier)
-            /// Both sides as one: as many values on both, and the operator holds between those at the same place. `!=` is the
-            /// negation of `==`.
+            /// Both sides as wholes: they have the same number of values, and the operator holds between the values at
+            /// the same place. `!=` is the negation of `==`.
             case inOrder
             /// Both sides as sets, by `==` or `!=`.
             case asSets
@@ -37,19 +37,20 @@ extension Query {
 
         package indirect enum Operand: Sendable {
             case path(Path)
-            /// Of the type of the other side, or null. Text is folded if the comparison ignores case. A list or a set
-            /// where whole sides are compared.
+            /// A constant of the other side's type, or null. Text is folded if the comparison ignores case. A list or a
+            /// set where sides are compared as wholes.
             case constant(Value)
-            /// On the right side alone. Of `isIn` sorted and distinct; of other operators what the quantifier speaks of.
+            /// A list of constants, on the right side only: sorted and distinct under `isIn`; with other operators the
+            /// quantifier applies to them.
             case list([Value])
-            /// Of numbers; the type is that of the result.
+            /// Arithmetic of numbers; the type is that of the result.
             case arithmetic(ArithmeticOperator, Operand, Operand, ScalarType)
         }
 
         package let relation: Relation
-        /// A path or arithmetic, but in text searches possibly a constant.
+        /// A path or arithmetic; in a text search it may be a constant.
         package let left: Operand
-        /// Never `between`, which is two comparisons.
+        /// Never `between`, which becomes two comparisons.
         package let comparison: ComparisonOperator
         package let ignoresCase: Bool
         package let right: Operand
@@ -82,7 +83,7 @@ extension Query {
 }
 
 extension Query.Comparison.Quantifier {
-    /// The quantifier of the negation: not all is any that is not.
+    /// The quantifier that a negation turns this one into: not all pass if any fails.
     package var complement: Query.Comparison.Quantifier { self == .any ? .all : .any }
 }
 
@@ -127,7 +128,7 @@ extension Query.Comparison.Operand {
         }
     }
 
-    /// Whether of two values always one is less than, equal to or greater than the other: neither null nor NaN occurs.
+    /// Whether any two values have an order, because neither null nor NaN occurs.
     var isTotallyOrdered: Bool {
         switch self {
         case .constant: return true
@@ -140,7 +141,7 @@ extension Query.Comparison.Operand {
 }
 
 extension Query.Predicate {
-    /// Calls `body` with every comparison, in canonical order; not with those inside subqueries.
+    /// Calls `body` with every comparison, in canonical order, except those inside subqueries.
     package func forEachComparison(_ body: (Query.Comparison) -> Void) {
         switch self {
         case .constant: break

@@ -1,28 +1,30 @@
 package import SluiceModel
 
 extension Query {
-    /// A step of a query that leaves out some of what came through the steps before it.
+    /// A step of a query with DISTINCT, or with SORT after LIMIT, that keeps some of the objects that the steps before
+    /// it kept.
     package struct Stage: Sendable {
         package enum Filter: Sendable {
-            /// The first so many.
+            /// Keeps this many, the first in ``order``.
             case limit(Int)
-            /// The first of those with the same values: positions in ``Query/positionPaths``.
+            /// Keeps one of the objects whose values of these paths are the same, the first in ``order``. The paths are
+            /// positions in ``Query/positionPaths``.
             case distinct([Int])
         }
 
-        /// A key of the order that `Filter` speaks of.
+        /// A key of the order by which a filter chooses.
         package struct Key: Sendable {
             /// A position in ``Query/positionPaths``.
             package let position: Int
             package let isAscending: Bool
         }
 
-        /// Ties break by ascending object id.
+        /// The order by which the filter chooses. Ties break by ascending object id.
         package let order: [Key]
         package let filter: Filter
     }
 
-    /// What the first stage leaves, as a query of its own, if that stage is a limit; else nil.
+    /// The query whose results the first stage keeps, if that stage is a limit; else nil.
     package func leading(schema: Schema) -> Query? {
         guard case .limit = stages.first?.filter, var syntax = try? QuerySyntax.parse(canonicalText),
             let end = syntax.clauses.firstIndex(where: { if case .limit = $0 { true } else { false } })
@@ -31,13 +33,13 @@ extension Query {
         return try? Query(syntax, schema: schema)
     }
 
-    /// The results among all that match, in the order of the query: what its stages, or its limit, leave.
+    /// Applies the stages, the sort and the limit to all objects that match, and returns the results in order.
     ///
-    /// Costs a sort for each stage, and one more.
+    /// Costs one sort for each stage and one more.
     /// - Parameters:
     ///   - matches: in any order.
-    ///   - values: what ``Evaluator/sortValues(of:in:)`` gave for an object.
-    ///   - id: an object's global id.
+    ///   - values: returns what ``Evaluator/sortValues(of:in:)`` gives for an object.
+    ///   - id: returns an object's id.
     package func results<Element>(
         among matches: [Element], values: (Element) -> [Value], id: (Element) -> ObjectID
     ) -> [Element] {

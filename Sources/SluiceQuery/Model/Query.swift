@@ -1,6 +1,6 @@
 package import SluiceModel
 
-/// A checked query in canonical form: immutable, equal and hashed by its canonical text.
+/// A checked query in canonical form. It is immutable, and compared and hashed by its canonical text.
 package struct Query: Sendable {
     /// The queried class; empty for a query of one object by id.
     package let className: String
@@ -9,15 +9,16 @@ package struct Query: Sendable {
     /// The object of `OBJECT(id)`; nil for a query over a class.
     package let object: ObjectID?
     package let predicate: Predicate
-    /// The order of the results: without repeated keys, and without keys that follow a unique one. Ties break by
-    /// ascending object id.
+    /// The order of the results, without repeated keys and without keys behind a unique one. Ties break by ascending
+    /// object id.
     package let sort: [SortKey]
-    /// The most results, the first in the order of ``sort``; nil for all, and where ``stages`` says which.
+    /// The most results, taken from the front of the order of ``sort``; nil if there is no limit, or ``stages`` has it.
     package let limit: Int?
-    /// Which matches are results, where neither all nor the first in the order of ``sort`` are: the steps that leave some
-    /// out, in turn. Empty for most queries.
+    /// The steps that choose the results among the matches, in turn, where ``sort`` and ``limit`` cannot say which they
+    /// are. Empty for most queries.
     package let stages: [Stage]
-    /// What ``Evaluator/sortValues(of:in:)`` reads: the keys of ``sort``, then what else the stages look at.
+    /// The paths that ``Evaluator/sortValues(of:in:)`` reads: the keys of ``sort``, then the others that the stages
+    /// read.
     package let positionPaths: [Path]
     package let exclusions: ExclusionTree
     /// The query in its own grammar; parsing it gives the same text again.
@@ -35,7 +36,7 @@ package struct Query: Sendable {
     /// Whether the predicate follows links backwards.
     package var readsBacklinks: Bool { dependencies.readsBacklinks }
 
-    /// Whether not everything that matches is a result.
+    /// Whether there may be matches that are not results.
     package var isPartial: Bool { limit != nil || !stages.isEmpty }
 }
 
@@ -53,7 +54,7 @@ extension Query: CustomStringConvertible {
 
 /// One key of a sort.
 package struct SortKey: Hashable, Sendable {
-    /// A single value: every link on the way is to-one.
+    /// A path with a single value: every link on the way is to-one.
     package let path: Query.Path
     package let isAscending: Bool
 }

@@ -1,36 +1,36 @@
 package import SluiceModel
 
-/// What a predicate or a sort reads: from the object itself, and from objects at the end of links.
+/// The properties that a predicate or a sort reads: from the object itself, and from objects at the end of links.
 package struct QueryDependencies: Sendable {
-    /// A link property on the way, by the positions of its class and itself.
+    /// A link on a path, named by the positions of its class and its property.
     package struct Link: Hashable, Sendable {
         package let classIndex: Int
         package let property: Int
-        /// Whether the way leads from the link's target to the object that has the link.
+        /// Whether the path goes from the link's target to the object that has the link.
         package let isBacklink: Bool
-        /// The class that the way comes from here: `classIndex`, but for a backlink that of the link's target.
+        /// The class that the path comes from: `classIndex` or, for a backlink, the class of the link's target.
         package let sourceClass: Int
-        /// The class that the way leads to from here.
+        /// The class that the path goes on to.
         package let targetClass: Int
     }
 
-    /// One chain of links that paths follow; every beginning of a chain is a chain of its own.
+    /// One chain of links that paths follow; every prefix of a chain is a chain of its own.
     package struct LinkPath: Sendable {
         /// From the queried class outwards.
         package let links: [Link]
         /// The class at the end of the chain.
         package let targetClass: Int
-        /// What is read from an object at the end, further links included, and behind a backlink the link that led
-        /// there. Whether the object is present always matters.
+        /// The properties that are read from an object at the end: further links included and, behind a backlink, the
+        /// link that led there. Whether the object is present always matters.
         package fileprivate(set) var properties: PropertySet
     }
 
-    /// What is read from the object itself, links included.
+    /// The properties that are read from the object itself, links included.
     package private(set) var rootProperties: PropertySet = []
-    /// Each chain once, every chain after its own beginning.
+    /// Each chain once, behind its prefixes.
     package private(set) var linkPaths: [LinkPath] = []
 
-    /// - Parameter paths: of the queried object; what subqueries read is added.
+    /// - Parameter paths: paths of the queried object; what their subqueries read is added.
     package init(paths: [Query.Path]) {
         for path in paths { add(path, scopes: [[]]) }
     }
@@ -38,7 +38,7 @@ package struct QueryDependencies: Sendable {
     /// Whether any chain follows a link backwards.
     package var readsBacklinks: Bool { linkPaths.contains { $0.links.contains(where: \.isBacklink) } }
 
-    /// - Parameter scopes: for each scope the chain that leads to its object.
+    /// - Parameter scopes: for each scope, the chain that leads to its object.
     private mutating func add(_ path: Query.Path, scopes: [[Link]]) {
         var links = scopes[path.scope]
         for step in path.steps { follow(step, &links) }
@@ -95,7 +95,7 @@ package struct QueryDependencies: Sendable {
         linkPaths.append(LinkPath(links: links, targetClass: targetClass, properties: []))
     }
 
-    /// What is read from objects of each class, the queried class included.
+    /// The properties that are read from objects of each class, the queried class included.
     ///
     /// - Parameter rootClass: the position of the queried class.
     package func referencedProperties(rootClass: Int) -> [Int: PropertySet] {

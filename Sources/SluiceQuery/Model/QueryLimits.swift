@@ -1,16 +1,18 @@
-/// How large a query may be. Checked before anything is built from it, each limit with its own message.
+/// The limits on the size of a query. Each is checked before anything is built from the query, and has a message of its
+/// own.
 package enum QueryLimits {
     /// Bytes of text, also of the canonical text.
     package static let textLengthMax = 65_536
-    /// Parentheses and negations within each other.
+    /// Nested parentheses and negations.
     package static let depthMax = 64
-    /// Numbers on one side of a comparison that arithmetic puts together: SQLite takes 127 arguments of a function.
+    /// Numbers that the arithmetic of one side of a comparison combines: SQLite's functions take at most 127 arguments.
     package static let arithmeticTermCountMax = 64
-    /// Links and collections that the arithmetic of one side goes through: SQLite joins 64 tables, two for each.
+    /// Links and collections that the arithmetic of one side goes through: SQLite joins at most 64 tables, and each
+    /// needs two.
     package static let arithmeticLinkCountMax = 30
-    /// Subqueries within each other.
+    /// Nested subqueries.
     package static let subqueryDepthMax = 8
-    /// Clauses that leave results out, of a query with DISTINCT or with SORT after LIMIT.
+    /// SORT, LIMIT and DISTINCT clauses of one query, where neighbours of one kind count as one.
     package static let stageCountMax = 16
     /// Constants in one list.
     package static let listCountMax = 10_000

@@ -10,7 +10,7 @@ package struct SortOrder: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - leftValues: one value for each key of the sort, see ``Evaluator/sortValues(of:in:)``.
-    ///   - left: the object's global id.
+    ///   - left: the object's id.
     package func compare(_ leftValues: [Value], _ left: ObjectID, _ rightValues: [Value], _ right: ObjectID) -> Int {
         for index in isAscending.indices {
             let order = Value.compare(leftValues[index], rightValues[index])

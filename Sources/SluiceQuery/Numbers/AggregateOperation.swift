@@ -1,6 +1,6 @@
 package import SluiceModel
 
-/// What is made of all values of a collection.
+/// How all values of a collection become one.
 package enum AggregateOperation: String, Hashable, Sendable, CaseIterable {
     case minimum = "min"
     case maximum = "max"

@@ -1,14 +1,13 @@
 internal import FoundationEssentials
 package import SluiceModel
 
-/// Gathers values for an aggregate.
+/// Computes an aggregate of values that are added one by one.
 ///
 /// Null is left out, and NaN is neither a minimum nor a maximum. The result does not depend on the order of the values:
-/// averages, and sums of floating-point numbers, are exact and rounded once, decimals are added in ascending order. A sum of
-/// integers that 64 bits do not hold is null.
+/// averages, and sums of floating-point numbers, are exact and rounded once; decimals are added in ascending order. A
+/// sum of integers is null if 64 bits do not hold it.
 ///
-/// Nothing is allocated but for sums and averages of decimals, whose own arithmetic allocates. A value of this type is
-/// large: keep it where it is.
+/// Allocates nothing, except for sums and averages of decimals. A value of this type is large: do not copy it.
 package struct Aggregation {
     private let operation: AggregateOperation
     private let type: ScalarType
@@ -29,7 +28,7 @@ package struct Aggregation {
         switch (operation, value) {
         case (.minimum, _), (.maximum, _): compare(value)
         case (.average, .int(let number)):
-            // Both halves are doubles.
+            // A double holds each half exactly.
             doubles.add(Double(number >> 32) * 0x1p32)
             doubles.add(Double(number & 0xFFFF_FFFF))
         case (_, .int(let number)): total += Int128(number)
@@ -50,7 +49,7 @@ package struct Aggregation {
         }
     }
 
-    /// Of no values: the sum 0, everything else null.
+    /// The aggregate. Of no values it is 0 for a sum, and null for the others.
     package var result: Value {
         switch operation {
         case .minimum, .maximum: return extreme

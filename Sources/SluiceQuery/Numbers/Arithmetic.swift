@@ -1,15 +1,15 @@
 internal import FoundationEssentials
 package import SluiceModel
 
-/// What `+ - * /` mean: null with anything is null, and so is what the type of the result cannot hold.
+/// Computes `+ - * /`. The result is null if an operand is null, or if the type of the result cannot hold it.
 package enum Arithmetic {
-    /// The type of a result: decimal with anything is decimal, of integers an integer, of floats a float, else double.
+    /// The type of a result: that of both operands if they have the same, decimal if one is a decimal, else double.
     package static func type(_ left: ScalarType, _ right: ScalarType) -> ScalarType {
         if left == right { return left }
         return left == .decimal || right == .decimal ? .decimal : .double
     }
 
-    /// Computes in a type, which ``type(_:_:)`` gives for those of the operands.
+    /// Computes in the type that ``type(_:_:)`` gives for those of the operands.
     ///
     /// Integers divide toward zero. Dividing an integer or a decimal by zero gives null; floating-point numbers follow
     /// IEEE 754.
@@ -52,7 +52,7 @@ package enum Arithmetic {
         case .add: left + right
         case .subtract: left - right
         case .multiply: left * right
-        // The two zeros are equal, so they divide alike.
+        // 0.0 equals -0.0, so dividing by one gives the same as dividing by the other.
         case .divide: right == 0 ? left / 0 : left / right
         }
     }
@@ -82,7 +82,8 @@ package enum Arithmetic {
         }
     }
 
-    /// Floating-point numbers by their ``FloatingText``; NaN for what decimals cannot hold.
+    /// Converts a number to a decimal: a floating-point number by its ``FloatingText``, or NaN if no decimal can hold
+    /// it.
     private static func decimal(_ value: Value) -> Decimal? {
         switch value {
         case .decimal(let number): number
@@ -93,7 +94,7 @@ package enum Arithmetic {
         }
     }
 
-    /// The decimal of a number's digits, or of its shortest text where those are too many.
+    /// The decimal of a number's digits, or of its shortest text if it has too many.
     private static func decimal(_ digits: String, _ shortest: String) -> Decimal {
         (try? DecimalText.parse(digits)) ?? (try? DecimalText.parse(shortest)) ?? .nan
     }

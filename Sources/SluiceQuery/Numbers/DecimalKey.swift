@@ -1,7 +1,7 @@
 package import FoundationEssentials
 package import SluiceModel
 
-/// Decimals as bytes whose order (`memcmp`, the shorter first) is the order of the numbers; equal numbers have equal
+/// Encodes decimals as bytes that sort (by `memcmp`, the shorter first) as the numbers do. Equal numbers have equal
 /// bytes.
 ///
 /// The first byte tells negative (1), zero (2), positive (3) and NaN (4), which comes last. The others then hold the
@@ -12,8 +12,8 @@ package enum DecimalKey {
         number.isNaN ? [4] : encode(digitsOf: number.description)
     }
 
-    /// The bytes of a number of any type, of a floating-point number by its ``FloatingText``; infinities come before and after all decimals.
-    /// Nil for what is no number.
+    /// The bytes of a number of any type; nil for a value that is not a number. A floating-point number has those of
+    /// its ``FloatingText``; infinities come before and after all decimals.
     package static func encode(_ value: Value) -> [UInt8]? {
         switch value {
         case .decimal(let number): encode(number)
@@ -24,7 +24,7 @@ package enum DecimalKey {
         }
     }
 
-    /// Negative, zero or positive for two numbers; nil if one is NaN or none.
+    /// Compares two numbers: negative, zero or positive; nil if one is NaN or not a number.
     package static func compare(_ left: Value, _ right: Value) -> Int? {
         guard let left = encode(left), let right = encode(right), left != [4], right != [4] else { return nil }
         return left.withUnsafeBufferPointer { left in
@@ -49,7 +49,7 @@ package enum DecimalKey {
         return [1] + body.map { ~$0 } + [0xFF]
     }
 
-    /// The number that ``encode(_:)`` made these bytes of; nil if they are none of its.
+    /// The decimal that ``encode(_:)`` made these bytes of; nil if it cannot have made them.
     package static func decode(_ bytes: [UInt8]) -> Decimal? {
         switch bytes {
         case [4]: return Decimal.nan

@@ -1,18 +1,18 @@
-/// A finite number of any size and precision, exactly: what literals are compared as before they take a type.
+/// A finite number of any size and precision, held exactly. Literals are compared as such before they take a type.
 ///
-/// The value is 0.d₁d₂… × 10^exponent. Reading and comparing cost time linear in the digits; no number is ever rounded.
+/// The value is 0.d₁d₂… × 10^exponent. Parsing and comparing cost time linear in the digits; no number is ever rounded.
 struct ExactNumber: Sendable {
     private let isNegative: Bool
     /// The significant digits, 0 to 9, without zeros at either end; empty for zero.
     private let digits: [UInt8]
     private let exponent: Int
 
-    /// Beyond every exponent that a text of the longest query can reach with its digits alone.
+    /// The greatest exponent read; the digits alone of the longest query cannot reach it.
     private static let exponentMax = 1 << 40
 
-    /// Reads `-12.50e3`; nil for what is no finite number.
+    /// Parses a number such as `-12.50e3`; nil for text that is not a finite number.
     ///
-    /// An exponent beyond ±2^40 counts as that: the number is farther from every typed number than all of them apart.
+    /// An exponent beyond ±2^40 is read as ±2^40, which is far beyond the exponents of all numeric types.
     init?(_ text: String) {
         var digits: [UInt8] = []
         var exponent = 0

@@ -1,18 +1,19 @@
-/// The sum of any floating-point numbers, exact until it is read, so that neither their order nor their sizes matter.
+/// A sum of floating-point numbers that stays exact until it is read, so that neither their order nor their sizes
+/// matter.
 ///
-/// A fixed-point number that spans all doubles (U. Kulisch, "Computer Arithmetic and Validity", 2nd edition, chapter 8: the
-/// long accumulator) in digits that put carries off (R. M. Neal, "Fast Exact Summation Using Small and Large
-/// Superaccumulators", arXiv:1505.05571, section 3). Adding costs a few nanoseconds; nothing is ever allocated.
+/// It is a fixed-point number that spans all doubles (U. Kulisch, "Computer Arithmetic and Validity", 2nd edition,
+/// chapter 8: the long accumulator), in digits that postpone carries (R. M. Neal, "Fast Exact Summation Using Small and
+/// Large Superaccumulators", arXiv:1505.05571, section 3). Adding costs a few nanoseconds; nothing is ever allocated.
 struct ExactSum {
     private static let digitCount = 67
-    /// How many numbers of less than 2^52 a digit takes before it overflows.
+    /// How many numbers below 2^52 a digit can take before it may overflow.
     private static let additionsMax = 1_024
 
-    /// Digits of 32 bits, the lowest worth 2^-1074. Each may exceed 32 bits, and be negative, until carries are passed on;
-    /// then the last alone may be. It has room for the carries of 2^63 numbers.
+    /// Digits of 32 bits; the lowest is worth 2^-1074. Until carries are passed on, each may exceed 32 bits or be
+    /// negative; after that only the last may, which has room for the carries of 2^63 numbers.
     private var digits = InlineArray<67, Int64>(repeating: 0)
     private var additionsLeft = ExactSum.additionsMax
-    /// The sum of the infinities and NaN.
+    /// The sum of the infinities and NaNs that were added.
     private var nonFinite = 0.0
 
     mutating func add(_ number: Double) {
@@ -40,8 +41,8 @@ struct ExactSum {
         }
     }
 
-    /// The sum divided by a number from 1, rounded once: to the nearest double, of two as near to the even one. NaN if NaN
-    /// was added, or infinities of both signs.
+    /// The sum divided by a positive number and rounded once, to the nearest double, ties to even. NaN if NaN was
+    /// added, or infinities of both signs.
     func divided(by divisor: Int) -> Double {
         if nonFinite.isNaN { return .nan }
         if nonFinite != 0 { return nonFinite }
@@ -73,7 +74,7 @@ struct ExactSum {
         var remainder: UInt128 = 0
         var result: UInt128 = 0
         var index = digits.count
-        // One digit below the smallest double tells how to round to it.
+        // One digit below the smallest double decides how to round to it.
         while index > -1, result >> 64 == 0 {
             index -= 1
             remainder = remainder << 32 | (index < 0 ? 0 : UInt128(digits[index]))
@@ -87,7 +88,9 @@ struct ExactSum {
         return rounded(result, lowestBit: index * 32, hasRest: hasRest)
     }
 
-    /// The double nearest to `bits`, the lowest of them worth 2^(lowestBit - 1074), and possibly a rest below.
+    /// The double nearest to `bits`, the lowest of which is worth 2^(lowestBit - 1074).
+    ///
+    /// - Parameter hasRest: whether the number has more bits below.
     private static func rounded(_ bits: UInt128, lowestBit: Int, hasRest: Bool) -> Double {
         let highestBit = lowestBit + UInt128.bitWidth - bits.leadingZeroBitCount - 1
         let lastBit = max(highestBit - 52, 0)

@@ -1,7 +1,8 @@
-/// The decimal text by which a floating-point number meets decimals: the shortest that reads as the number again, so that
-/// 0.1 is 0.1; of a whole number beyond 2^53, which has other whole numbers near it, all its digits.
+/// Converts floating-point numbers to the decimal texts by which they are compared with decimals: the shortest text
+/// that reads as the number again, so that 0.1 is 0.1, but all digits of a whole number beyond 2^53, whose shortest
+/// text may be that of another whole number.
 ///
-/// Whole numbers therefore compare alike with integers and with decimals, and the order of all numbers is one.
+/// A whole number therefore compares with integers as it does with decimals, and all numbers have one order.
 enum FloatingText {
     static func of(_ number: Double) -> String {
         guard number.isFinite, number.magnitude > 0x1p53 else { return number.description }
@@ -14,7 +15,7 @@ enum FloatingText {
 
     /// All digits of a whole number from 2^53.
     private static func digits(significand number: Double) -> String {
-        // Nine decimal digits each, the lowest first.
+        // Nine decimal digits in each limb, the lowest first.
         var limbs: [UInt64] = []
         var significand = UInt64(number.significandBitPattern) | 1 << 52
         while significand > 0 {

@@ -1,7 +1,7 @@
 internal import SluiceModel
 
 extension Lexer {
-    /// `T<seconds>:<nanoseconds>` since 1970; nil if something else begins here.
+    /// Reads `T<seconds>:<nanoseconds>` since 1970; nil if something else begins here.
     mutating func secondsLiteral() throws(QueryError) -> Token.Kind? {
         let start = position
         position += 1
@@ -23,7 +23,8 @@ extension Lexer {
         return try date(seconds: second, nanoseconds: nanosecond, at: start)
     }
 
-    /// `Y-M-D@H:M:S[:nanoseconds]`, with `T` for `@`, or ISO 8601 with a fraction and a zone; nil if none begins here.
+    /// Reads `Y-M-D@H:M:S[:nanoseconds]`, with `T` for `@`, or ISO 8601 with a fraction and a zone; nil if no date
+    /// begins here.
     mutating func dateLiteral() throws(QueryError) -> Token.Kind? {
         let start = position
         guard let year = field(digits: 6), skip("-"), let month = field(digits: 2), skip("-"),
@@ -33,7 +34,7 @@ extension Lexer {
             return nil
         }
         guard skip("@") || skip("T") else {
-            // Nobody subtracts like this: 2013-01-31.
+            // Text like 2013-01-31 is meant as a date and not as a difference.
             let isDate = position - start == "2013-01-31".utf8.count && (1900...9999).contains(year)
             guard isDate, (1...12).contains(month), (1...31).contains(day) else {
                 position = start
@@ -69,7 +70,7 @@ extension Lexer {
         return try date(seconds: seconds, nanoseconds: nanoseconds, at: start)
     }
 
-    /// A microsecond, or what is between two.
+    /// The token of a date, which may be between two microseconds.
     private func date(seconds: Int64, nanoseconds: Int64, at start: Int) throws(QueryError) -> Token.Kind {
         let (micros, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
         let rest = (nanoseconds % 1_000 + 1_000) % 1_000
@@ -81,8 +82,8 @@ extension Lexer {
         return rest == 0 ? .value(.date(date)) : .instant(date, nanoseconds: Int(rest))
     }
 
-    /// Nanoseconds after `:` or the digits after `.`, where what is less than one counts as one between microseconds; 0 if
-    /// neither follows.
+    /// Reads the nanoseconds after `:` or the digits after `.`; 0 if neither follows. Digits below a nanosecond count
+    /// as one nanosecond where the date would otherwise be a whole microsecond.
     private mutating func fraction(at start: Int) throws(QueryError) -> Int64 {
         if skip(":") {
             guard let nanoseconds = field(digits: 9) else {
@@ -104,7 +105,7 @@ extension Lexer {
         return isBeyond && nanoseconds % 1_000 == 0 ? nanoseconds + 1 : nanoseconds
     }
 
-    /// Seconds east of UTC; 0 if no zone follows.
+    /// Reads a time zone as seconds east of UTC; 0 if none follows.
     private mutating func zone(at start: Int) throws(QueryError) -> Int64 {
         if skip("Z") { return 0 }
         let sign: Int64 = byte() == UInt8(ascii: "-") ? -1 : 1
@@ -125,7 +126,7 @@ extension Lexer {
         return true
     }
 
-    /// A number of at most so many digits.
+    /// Reads a number of at most this many digits; nil if there is none or it has more.
     private mutating func field(digits: Int) -> Int64? {
         let start = position
         while let byte = byte(), Self.isDigit(byte), position - start <= digits { position += 1 }

@@ -2,7 +2,8 @@ internal import FoundationEssentials
 internal import SluiceModel
 
 extension Lexer {
-    /// `12`, `0xFF`, `10.`, `.034`, `1e3`, `2.5f`; with a point or an exponent unless it is written as whole.
+    /// Reads a number: `12`, `0xFF`, `10.`, `.034`, `1e3`, `2.5f`. The token has a point or an exponent unless the
+    /// number is written as an integer.
     mutating func number() throws(QueryError) -> Token.Kind {
         let start = position
         var digits = ""
@@ -54,7 +55,7 @@ extension Lexer {
         return "e" + sign + skipDigits()
     }
 
-    /// Text in either kind of quotes.
+    /// Reads text in either kind of quotes.
     mutating func string() throws(QueryError) -> String {
         let start = position
         let quote = bytes[position]
@@ -117,7 +118,7 @@ extension Lexer {
         return unit
     }
 
-    /// `B64"…"`.
+    /// Reads `B64"…"`.
     mutating func base64Literal() throws(QueryError) -> [UInt8] {
         let start = position
         position += 3

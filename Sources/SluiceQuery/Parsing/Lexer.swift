@@ -1,6 +1,6 @@
 internal import SluiceModel
 
-/// Cuts a query's text into tokens.
+/// Splits a query's text into tokens.
 struct Lexer {
     let bytes: [UInt8]
     var position = 0
@@ -63,7 +63,7 @@ struct Lexer {
         return .symbol(try symbol())
     }
 
-    /// Whether a dot here goes on with a path.
+    /// Whether a dot here continues a path.
     private var followsOperand: Bool {
         guard let last = tokens.last, last.range.upperBound == position else { return false }
         switch last.kind {
@@ -114,7 +114,8 @@ struct Lexer {
         return .identifier(identifier, isEscaped: isEscaped)
     }
 
-    /// An id, whose digits are no number, up to its closing parenthesis; nil if none follows the name.
+    /// Reads the parenthesis behind `uuid`, `oid` or `OBJECT`, whose content is not tokens; nil if this is something
+    /// else.
     private mutating func call(_ name: String) throws(QueryError) -> Token.Kind? {
         guard name == "UUID" || name == "OID" || name == "OBJECT", byte() == UInt8(ascii: "(") else { return nil }
         let start = position
@@ -126,7 +127,7 @@ struct Lexer {
         return .call(name, String(decoding: content, as: UTF8.self))
     }
 
-    /// `$name`; nil for an argument.
+    /// Reads `$name`; nil for an argument.
     private mutating func variable() -> Token.Kind? {
         guard let first = byte(1), Self.isIdentifierStart(first), first != UInt8(ascii: "\\") else { return nil }
         if first == UInt8(ascii: "K"), let digit = byte(2), Self.isDigit(digit) { return nil }
@@ -173,7 +174,7 @@ struct Lexer {
         throw QueryError(.syntax, "found the character '\(rest.prefix(1))', which begins nothing here", at: position)
     }
 
-    /// Longer spellings before their beginnings.
+    /// The spellings of each symbol; a longer one comes before those that it begins with.
     private static let symbols: [(spelling: String, symbol: String)] = [
         ("==", "=="), ("=<", "<="), ("=>", ">="), ("=", "=="), ("!=", "!="), ("<>", "!="), ("!", "!"), ("<=", "<="),
         ("<", "<"), (">=", ">="), (">", ">"), ("&&", "&&"), ("||", "||"), ("(", "("), (")", ")"), ("{", "{"),

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import SluiceModel
 
 extension Parser {
-    /// A path, a literal, a list or an argument.
+    /// Parses one operand of a comparison or of arithmetic: a path, a literal, a list, an argument or a subquery.
     mutating func operand() throws(QueryError) -> ExpressionSyntax {
         let position = token.position
         switch token.kind {
@@ -28,7 +28,7 @@ extension Parser {
         }
     }
 
-    /// `SUBQUERY(collection, $x, condition).@count`.
+    /// Parses `SUBQUERY(collection, $x, condition).@count`.
     private mutating func subquery() throws(QueryError) -> ExpressionSyntax {
         let position = token.position
         try enter()
@@ -63,7 +63,8 @@ extension Parser {
         return token.isUniformKeyword("NONE") ? PathSyntax.Quantifier.none : nil
     }
 
-    /// Whether a word is an operator or a clause and no property: what looks like a quantifier before it is a name.
+    /// Whether a word is an operator or a clause, and not a property. A word before it that looks like a quantifier is
+    /// then the name of a property.
     private func isOperator(_ token: Token, before next: Token) -> Bool {
         guard let keyword = token.keyword, Self.words.contains(keyword) else { return false }
         switch next.kind {
@@ -170,7 +171,7 @@ extension Parser {
         return LiteralSyntax(kind, position: position)
     }
 
-    /// Skips a sign in front of a number; whether it was a minus.
+    /// Skips a sign in front of a number, and returns whether it was a minus.
     private mutating func sign() throws(QueryError) -> Bool {
         let isNegative = token.isSymbol("-")
         guard isNegative || token.isSymbol("+") else { return false }
@@ -228,7 +229,7 @@ extension Parser {
         }
     }
 
-    /// `binary('…')` or `obj('Class', key)`.
+    /// Parses `binary('…')` or `obj('Class', key)`.
     private mutating func constructed() throws(QueryError) -> LiteralSyntax.Kind {
         let isObject = token.keyword == "OBJ"
         try enter()

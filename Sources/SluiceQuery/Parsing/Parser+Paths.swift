@@ -1,7 +1,7 @@
 internal import SluiceModel
 
 extension Parser {
-    /// A path of names, indexes and operations.
+    /// Parses a path of names, indexes and operations.
     mutating func path(quantifier: PathSyntax.Quantifier?, position: Int) throws(QueryError) -> PathSyntax {
         var components: [PathSyntax.Component] = []
         repeat {
@@ -71,7 +71,7 @@ extension Parser {
         return name
     }
 
-    /// `[0]`, `['key']`, `[FIRST]`, `[*]`, `[$0]`.
+    /// Parses `[0]`, `['key']`, `[FIRST]`, `[*]` or `[$0]`.
     private mutating func subscription() throws(QueryError) -> PathSyntax.Component {
         let position = token.position
         advance()

@@ -12,7 +12,8 @@ extension Parser {
         return try condition(parsed)
     }
 
-    /// A condition; a path that stands alone is one by itself if the checker finds a Boolean property at its end.
+    /// Makes a condition of what was parsed. A path that stands alone is one too; the checker refuses it unless it ends
+    /// at a Boolean property.
     private mutating func condition(_ parsed: Parsed) throws(QueryError) -> PredicateSyntax {
         switch parsed {
         case .predicate(let predicate): return predicate
@@ -23,7 +24,7 @@ extension Parser {
         }
     }
 
-    /// Whether what stands here can follow a whole condition.
+    /// Whether the current token can follow a whole condition.
     private var endsCondition: Bool {
         switch token.kind {
         case .end: true
@@ -32,7 +33,7 @@ extension Parser {
         }
     }
 
-    /// The error of finding something else where a comparison needs its operator.
+    /// The error for any other token where a comparison needs its operator.
     private func missingOperator(_ parsed: Parsed) -> QueryError {
         var hint = hint(among: Self.operators)
         switch token.keyword {
@@ -51,7 +52,7 @@ extension Parser {
 
     private static let operators = ["IN", "BETWEEN", "BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE"]
 
-    /// The keywords that are all upper or all lower case.
+    /// Keywords that are written in upper or in lower case only, and in any other case are names.
     private static let uniform: Set<String> = ["NOT", "ANY", "SOME", "ALL", "NONE"]
 
     private mutating func disjunction() throws(QueryError) -> Parsed {
@@ -80,7 +81,7 @@ extension Parser {
 
     private mutating func negation() throws(QueryError) -> Parsed {
         guard token.isSymbol("!") || token.isUniformKeyword("NOT") else { return try comparison() }
-        // With the parenthesis that follows it is one.
+        // NOT and a parenthesis behind it are one level together.
         let isAlone = !peek().isSymbol("(")
         if isAlone { try enter() }
         advance()
@@ -114,7 +115,7 @@ extension Parser {
             .comparison(ComparisonSyntax(left, comparison, right, ignoresCase: ignoresCase, position: position)))
     }
 
-    /// Refuses a list in parentheses; one in brackets looks like a modifier.
+    /// Refuses a list in parentheses. One in brackets is refused where a modifier is read.
     private func checkBraces(of comparison: ComparisonOperator) throws(QueryError) {
         guard token.isSymbol("("), holdsComma else { return }
         throw unexpected(Self.list(after: comparison))
@@ -124,7 +125,7 @@ extension Parser {
         "a list in braces, as in \(comparison == .between ? "{1, 5}" : "{1, 2}")"
     }
 
-    /// Whether the parenthesis that opens here has a comma in it that belongs to no other.
+    /// Whether the parenthesis that opens here has a comma that is not inside another one.
     private var holdsComma: Bool {
         var depth = 0
         var offset = 0
@@ -225,7 +226,7 @@ extension Parser {
         "MATCHES": "there are no regular expressions; LIKE takes ? and *",
     ]
 
-    /// `[c]` after an operator.
+    /// Parses `[c]` after an operator.
     private mutating func caseModifier(of comparison: ComparisonOperator) throws(QueryError) -> Bool {
         guard token.isSymbol("[") else { return false }
         let position = token.position

@@ -1,7 +1,7 @@
 internal import SluiceModel
 
 extension Parser {
-    /// A whole query, up to the end of the text.
+    /// Parses a whole query, up to the end of the text.
     mutating func query(className: String?) throws(QueryError) -> QuerySyntax {
         var syntax: QuerySyntax
         if let className {

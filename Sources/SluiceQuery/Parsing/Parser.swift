@@ -9,13 +9,13 @@ struct Parser {
     private var argumentsTaken = 0
     /// The numbers of the arguments that the text names.
     private var argumentsUsed: Set<Int> = []
-    /// The variables of the subqueries around the current token, the innermost last.
+    /// The variables of the enclosing subqueries, the innermost last.
     var variables: [String] = []
     private var depth = 0
     private var nodeCount = 0
     private var constantCount = 0
 
-    /// What stands for `$0`, `$1` …
+    /// The values of `$0`, `$1` …
     enum Arguments {
         case values([Value])
         /// Texts that take the types of what they are compared with; all must be used.
@@ -60,12 +60,12 @@ struct Parser {
         guard skip(symbol) else { throw unexpected("'\(symbol)' \(role)") }
     }
 
-    /// The error of finding the current token where something else belongs.
+    /// The error for the current token where something else is expected.
     func unexpected(_ expectation: String) -> QueryError {
         QueryError(.syntax, "found \(describe(token)), expected \(expectation)", at: token.position)
     }
 
-    /// The keyword that the current token may have been meant for; "" if none comes near.
+    /// A hint at the keyword that the current token may stand for; empty if none is similar.
     func hint(among keywords: [String]) -> String {
         guard case .identifier(let name, isEscaped: false) = token.kind else { return "" }
         return NearestName.find(name, among: keywords).map { "; did you mean '\($0)'?" } ?? ""
@@ -107,7 +107,7 @@ struct Parser {
 
     // MARK: Arguments
 
-    /// The argument that stands here.
+    /// Skips an argument and returns its value.
     mutating func takeArgument() throws(QueryError) -> LiteralSyntax.Kind {
         let position = token.position
         let number: Int
@@ -147,7 +147,7 @@ extension QuerySyntax {
 
     /// Parses a query whose arguments are texts, which take the types of what they are compared with.
     ///
-    /// - Throws: `missingArgument` for an argument too few or too many.
+    /// - Throws: `missingArgument` if there is one argument too few or too many.
     package static func parse(_ text: String, textArguments: [String]) throws(QueryError) -> QuerySyntax {
         var parser = try Parser(text, arguments: .texts(textArguments))
         let syntax = try parser.query(className: nil)

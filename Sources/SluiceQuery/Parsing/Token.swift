@@ -10,7 +10,7 @@ struct Token {
         case string(String)
         /// A date or data.
         case value(Value)
-        /// A date between two microseconds: so many nanoseconds, 1 to 999, after one.
+        /// A date between two microseconds: 1 to 999 nanoseconds after the first.
         case instant(Timestamp, nanoseconds: Int)
         /// `uuid(…)`, `oid(…)` or `OBJECT(…)`: the name in upper case and what is in the parentheses.
         case call(String, String)
@@ -24,7 +24,7 @@ struct Token {
         case nextArgument
         /// `%K`.
         case nextPathArgument
-        /// Punctuation; operators in their first spelling.
+        /// Punctuation, or an operator in its canonical spelling.
         case symbol(String)
         case end
     }

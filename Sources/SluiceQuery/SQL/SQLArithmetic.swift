@@ -1,6 +1,6 @@
 package import SluiceModel
 
-/// What the arithmetic function of SQL is to do with its arguments, in postfix order.
+/// The program of SQL's arithmetic function: what it does with its arguments, in postfix order.
 package struct ArithmeticProgram: Sendable {
     private enum Instruction {
         /// The next argument.
@@ -10,7 +10,7 @@ package struct ArithmeticProgram: Sendable {
 
     private var instructions: [Instruction] = []
 
-    /// A program of the terms of arithmetic, in their order.
+    /// Compiles arithmetic to a program over its ``Query/Comparison/Operand/terms``.
     package init(_ operand: Query.Comparison.Operand) { add(operand) }
 
     private mutating func add(_ operand: Query.Comparison.Operand) {
@@ -23,7 +23,7 @@ package struct ArithmeticProgram: Sendable {
         }
     }
 
-    /// Reads a program; nil for what ``text`` never is.
+    /// Parses a program; nil for text that ``text`` never has.
     package init?(text: String) {
         var bytes = Array(text.utf8)[...]
         var depth = 0
@@ -42,7 +42,8 @@ package struct ArithmeticProgram: Sendable {
         guard depth == 1 else { return nil }
     }
 
-    /// A letter for each term, an operator and the letter of its result for each operation: `id+d`.
+    /// The program as text, such as `id+d`: a letter for each term; for each operation its operator and the letter of
+    /// its result.
     package var text: String {
         var bytes: [UInt8] = []
         for instruction in instructions {
@@ -54,9 +55,10 @@ package struct ArithmeticProgram: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// What the function returns.
+    /// Computes the result of the function.
     ///
-    /// - Parameter argument: the arguments after the program, asked for once each and in order; null for one too many.
+    /// - Parameter argument: returns an argument behind the program, or null behind the last; called once for each, in
+    ///   order.
     package func run(_ argument: (Int) -> SQLBinding) -> SQLBinding {
         var stack: [Value] = []
         var taken = 0
@@ -75,7 +77,7 @@ package struct ArithmeticProgram: Sendable {
 }
 
 extension Query.Comparison.Operand {
-    /// What arithmetic computes with, from left to right; of anything else itself.
+    /// The operands that arithmetic combines, from left to right; of any other operand, itself.
     var terms: [Query.Comparison.Operand] {
         guard case .arithmetic(_, let left, let right, _) = self else { return [self] }
         return left.terms + right.terms
@@ -101,10 +103,10 @@ extension ScalarType {
 }
 
 extension ScalarType {
-    /// The type's number in SQL.
+    /// The number that stands for the type in SQL.
     package var code: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
-    /// Nil for the number of no type.
+    /// Nil for a number that stands for no type.
     package init?(code: Int) {
         guard Self.allCases.indices.contains(code) else { return nil }
         self = Self.allCases[code]

@@ -4,7 +4,7 @@ package import SluiceModel
 ///
 /// In every statement the queried class's table has the alias ``rootAlias``. All constants are parameters.
 package struct SQLCompiler: Sendable {
-    /// What a statement returns of each result.
+    /// What a statement returns for each result.
     package enum Output: Sendable {
         /// The local row id.
         case rows
@@ -14,7 +14,7 @@ package struct SQLCompiler: Sendable {
         case count
     }
 
-    /// In which order, and so with which limit, results come.
+    /// The order of the results, which also decides whether the query's limit applies.
     package enum Order: Sendable {
         /// The query's own: its sort, ties by object id, and its limit.
         case result
@@ -41,7 +41,7 @@ package struct SQLCompiler: Sendable {
     /// - Parameters:
     ///   - query: checked against this compiler's schema; never one of a single object by id.
     ///   - restriction: a further condition on the root, such as `o._row IN (SELECT row FROM temp.members)`.
-    ///   - limit: fewer results than the query's own limit allows; for `.row` the size of a page.
+    ///   - limit: the most results, besides the query's own limit; for `.row` the size of a page.
     package func select(
         _ query: Query, _ output: Output = .rows, order: Order = .result, restrictedTo restriction: SQLStatement? = nil,
         limit: Int? = nil
@@ -87,7 +87,8 @@ package struct SQLCompiler: Sendable {
         " FROM \(sql: layout.table(schema[query.classIndex].name)) \(sql: alias) WHERE \(sql: alias)._state = 1"
     }
 
-    /// Adds a table expression for each stage; returns the name of the last, whose `_row` is what the stages leave.
+    /// Adds a table expression for each stage. Returns the name of the last, whose column `_row` has the objects that
+    /// the stages keep.
     private func members(of query: Query, _ builder: inout SQLConditionBuilder) -> String {
         let outer = builder.scopes
         defer { builder.scopes = outer }
@@ -123,7 +124,7 @@ package struct SQLCompiler: Sendable {
         }
     }
 
-    /// Keys of an order, then the object id unless a key is unique.
+    /// The terms of ORDER BY: the keys, then the object id unless a key is unique.
     private func order(
         of query: Query, by keys: [(path: Query.Path, isAscending: Bool)], _ builder: inout SQLConditionBuilder
     ) -> SQLStatement {

@@ -1,9 +1,9 @@
 internal import SluiceModel
 
-/// How deep parts of a statement may be, as ``SQLStatement/parserDepth`` counts. What is deeper becomes a table
-/// expression of its own (`WITH n1 AS (…)`), which SQLite parses by itself and then puts in its place like a view.
+/// The greatest depths of parts of a statement, as ``SQLStatement/parserDepth`` counts. A deeper part becomes a table
+/// expression of its own (`WITH n1 AS (…)`), which SQLite parses separately and then expands like a view.
 enum SQLDepth {
-    /// A condition at the root, or under AND and OR, which add some thirty for the most conditions that a query has.
+    /// A condition at the root, or under AND and OR, which add about thirty for the largest number of conditions.
     static let conditionMax = 50
     /// A condition behind a link, or of a subquery.
     static let innerMax = 26
@@ -12,7 +12,7 @@ enum SQLDepth {
 }
 
 extension SQLConditionBuilder {
-    /// A condition over the objects of the scopes, no deeper than given.
+    /// A condition on the objects of the scopes, no deeper than `depthMax`.
     mutating func shallow(_ condition: SQLStatement, _ depthMax: Int) -> SQLStatement {
         guard condition.parserDepth > depthMax else { return condition }
         let used = scopes(in: condition)
@@ -92,7 +92,7 @@ extension SQLConditionBuilder {
         return name
     }
 
-    /// A statement behind the table expressions that it names.
+    /// A statement with the table expressions that it names in front.
     func statement(_ statement: SQLStatement) -> SQLStatement {
         expressions.isEmpty ? statement : "WITH \(.joined(expressions, by: ", ")) \(statement)"
     }

@@ -1,11 +1,11 @@
 internal import SluiceModel
 
-/// Values that many objects share: an aggregate of all that lead to the same object is computed once for each such object,
-/// and remembered while the statement runs.
+/// Remembers values that many objects share while a statement runs: an aggregate over what links to an object is
+/// computed once for that object, and not for each object that leads to it.
 extension SQLConditionBuilder {
     /// A value of a path, computed once for each object that its leading links lead to.
     ///
-    /// - Parameter value: the value as an expression over the object that the path is followed from.
+    /// - Parameter value: the value, as an expression over the object that the path is followed from.
     mutating func remembered(
         _ value: SQLStatement, of path: Query.Path, from index: Int, alias: String
     ) -> SQLStatement {
@@ -19,8 +19,8 @@ extension SQLConditionBuilder {
             """
     }
 
-    /// The row id of the object that a costly value depends on alone; nil where that is the object that the path begins at,
-    /// or the value is not costly.
+    /// The row id of the object that alone determines a costly value; nil if that is the object that the path begins
+    /// at, or the value is not costly.
     private mutating func sharedObject(of path: Query.Path, from index: Int, alias: String) -> SQLStatement? {
         if index < path.steps.count {
             return path.isCostly ? row(behind: Array(path.steps[index...]), from: alias) : nil
@@ -45,10 +45,10 @@ extension SQLConditionBuilder {
 }
 
 extension Query.Path {
-    /// The links before the first that leads to, or comes from, any number of objects.
+    /// The links in front of the first step that leads to many objects, or backwards.
     var leadingLinks: [Step] { Array(steps.prefix { !$0.isToMany && !$0.isBacklink }) }
 
-    /// Whether the value at the end takes a search, and depends on the object there alone.
+    /// Whether reading the value at the end takes a search, and the value depends on nothing but the object there.
     var isCostly: Bool {
         switch leaf {
         case .aggregate, .backlinkCount: true
@@ -59,7 +59,7 @@ extension Query.Path {
 }
 
 extension Query.Subquery {
-    /// Whether the condition speaks of nothing but the objects counted.
+    /// Whether the condition reads only from the objects counted.
     var isSelfContained: Bool { predicate.staysWithin(scope) }
 }
 

@@ -26,7 +26,7 @@ extension SQLConditionBuilder {
         return owner(step.classIndex, step.property, element, of: alias, where: inner)
     }
 
-    /// Whether a link leads to a present object from which the rest of the path passes.
+    /// Whether a link leads to a present object from which the rest of the path passes the test.
     private mutating func target(
         _ link: SQLStatement, _ path: Query.Path, _ index: Int, _ test: SQLTest
     ) -> SQLStatement {
@@ -36,7 +36,7 @@ extension SQLConditionBuilder {
         return leads(link, to: alias, ofClass: step.targetClass, where: inner)
     }
 
-    /// Whether an object links here from which the rest of the path passes.
+    /// Whether an object links to this one, from which the rest of the path passes the test.
     private mutating func backlinks(
         _ path: Query.Path, _ index: Int, _ alias: String, _ test: SQLTest
     ) -> SQLStatement {
@@ -106,7 +106,7 @@ extension SQLConditionBuilder {
         }
     }
 
-    /// A test of a link's identity; a link to what is not here is null.
+    /// Tests which object a link leads to; a link to an absent object is null.
     mutating func linkTest(_ link: SQLStatement, _ target: Int, _ test: SQLTest) -> SQLStatement {
         let alias = nextAlias()
         guard let keys = test.linkKeys else {
@@ -126,7 +126,7 @@ extension SQLConditionBuilder {
                 guard case .id(let id) = key else { return "(NULL, NULL)" }
                 return "(\(.integer(TableLayout.word(id.high))), \(.integer(TableLayout.word(id.low))))"
             }
-            // An index serves two columns against a plain SELECT, and not against VALUES with several rows.
+            // SQLite uses an index of two columns for IN with a plain SELECT, but not with VALUES of several rows.
             let values: SQLStatement = "SELECT column1, column2 FROM (VALUES \(.joined(pairs, by: ", ")))"
             return "(\(sql: alias)._hi, \(sql: alias)._lo) IN (\(values))"
         }
@@ -140,7 +140,7 @@ extension SQLConditionBuilder {
 
     // MARK: Subqueries
 
-    /// What a present object of a class yields, in parentheses.
+    /// A subquery over the present objects of a class, in parentheses.
     func object(
         _ alias: String, _ classIndex: Int, _ output: SQLStatement, where condition: SQLStatement
     ) -> SQLStatement {

@@ -1,7 +1,7 @@
 internal import SluiceModel
 
 extension SQLConditionBuilder {
-    /// The value of a side that has one.
+    /// The value of a side with one value.
     mutating func value(of operand: Query.Comparison.Operand) -> SQLStatement {
         switch operand {
         case .path(let path): return shallow(value: value(of: path))
@@ -14,14 +14,14 @@ extension SQLConditionBuilder {
         }
     }
 
-    /// What arithmetic yields of the values of its terms: one function, since SQLite's parser does not take functions
-    /// within each other as deep as sums.
+    /// Arithmetic over the values of its terms. It is one function, since SQLite's parser does not accept functions
+    /// nested as deeply as sums.
     func arithmetic(_ operand: Query.Comparison.Operand, _ values: [SQLStatement]) -> SQLStatement {
         let program = ArithmeticProgram(operand)
         return "\(sql: TableLayout.Function.arithmetic)('\(sql: program.text)', \(.joined(values, by: ", ")))"
     }
 
-    /// The value of a path that has one, as an expression over the object that it begins at.
+    /// The value of a path with one value, as an expression over the object that it begins at.
     mutating func value(of path: Query.Path) -> SQLStatement {
         value(of: path, from: 0, alias: scopes[path.scope].alias)
     }
@@ -34,7 +34,8 @@ extension SQLConditionBuilder {
         return remembered(value, of: path, from: index, alias: alias)
     }
 
-    /// One statement over all objects on the way: SQLite's parser does not take statements nested as deep as paths.
+    /// Reads the value by one statement that joins all objects on the way, since SQLite's parser does not accept
+    /// statements nested as deeply as paths are long.
     private mutating func chain(_ path: Query.Path, from index: Int, alias: String) -> SQLStatement {
         guard index < path.steps.count else { return leafValue(path, alias: alias) }
         var rows = SQLRows(value: "NULL")
@@ -77,7 +78,7 @@ extension SQLConditionBuilder {
         }
     }
 
-    /// The row id of a link's target; null unless that is present.
+    /// The row id of a link's target; null unless the target is present.
     func presentRow(_ link: SQLStatement, _ target: Int, _ alias: String) -> SQLStatement {
         let row: SQLStatement = "\(sql: alias)._row"
         return object(alias, target, row, where: "\(row) = \(link)")
@@ -98,7 +99,7 @@ extension SQLConditionBuilder {
         return rows.select("count(*)", where: condition)
     }
 
-    /// Whether there is any of what a count counts.
+    /// Whether a count is greater than zero.
     mutating func existence(_ path: Query.Path, alias: String) -> SQLStatement {
         switch path.leaf {
         case .count(let property):
@@ -125,7 +126,7 @@ extension SQLConditionBuilder {
         let collection = subquery.collection
         let rows = rows(of: collection, from: scopes[collection.scope].alias, joinsAll: true)
         let outer = scopes
-        // The last table joined is that of the objects counted.
+        // The last table joined is the one of the objects counted.
         let alias = String(rows.value.text.dropLast("._row".count))
         scopes = scopes.prefix(subquery.scope) + [Scope(alias: alias, classIndex: collection.leafClass)]
         let condition = shallow(condition(subquery.predicate), SQLDepth.innerMax)

@@ -1,7 +1,7 @@
 internal import SluiceModel
 
-/// Two sides with many values that are compared as wholes: as many on both, and none that does not match the one at its
-/// place, or in sets any.
+/// Compares two sides with many values as wholes: both have the same number of values, and there is no value without a
+/// match at its place or, in sets, anywhere.
 extension SQLConditionBuilder {
     /// - Parameter test: the operator, which is not `!=`.
     mutating func wholes(_ comparison: Query.Comparison, _ test: ComparisonOperator) -> SQLStatement {
@@ -59,7 +59,7 @@ extension SQLConditionBuilder {
             """
     }
 
-    /// The values of a side; its order is a single number from 0, for sets any.
+    /// The values of a side, numbered from 0 by the single term of `order`; the numbers of a set may be any.
     private mutating func numbered(_ side: Query.Comparison.Operand) -> SQLRows {
         guard case .path(let path) = side, case .whole(let property) = path.leaf else {
             var rows = rows(of: side)
@@ -89,7 +89,7 @@ private struct Whole {
         self.alias = alias
     }
 
-    /// With its alias, for FROM.
+    /// The table with its alias, for FROM.
     var table: SQLStatement {
         "\(rows.select("\(rows.value) AS v, \(rows.order.first ?? "0") AS n")) \(sql: alias)"
     }

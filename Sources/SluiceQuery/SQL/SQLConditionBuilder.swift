@@ -7,17 +7,17 @@ internal import SluiceModel
 struct SQLConditionBuilder {
     let schema: Schema
     let layout: TableLayout
-    /// Whether paths become lookups for each row instead of sets made once.
+    /// Whether paths become lookups for each row instead of sets that are computed once.
     let looksUp: Bool
-    /// The objects that paths begin at: the queried one, and those of the subqueries around.
+    /// The tables of the objects that paths begin at: the queried object, then the objects of the enclosing subqueries.
     var scopes: [Scope]
-    /// Table expressions that conditions and values made here name, each after those that it names itself.
+    /// The table expressions that the conditions and values made here use, each behind those that it uses itself.
     var expressions: [SQLStatement] = []
     private var aliasCount = 0
     /// How many values are remembered, each in a slot of its own.
     var slotCount = 0
 
-    /// A table in a statement around.
+    /// The table of an object that paths begin at.
     struct Scope {
         let alias: String
         let classIndex: Int
@@ -56,7 +56,7 @@ struct SQLConditionBuilder {
         return result
     }
 
-    /// SQLite gathers the list once, and looks each row's values up.
+    /// Tests the values of a row against a list of tuples. SQLite builds the list once and looks the values up.
     private mutating func condition(_ membership: TupleMembership) -> SQLStatement {
         var values: [SQLStatement] = []
         for path in membership.paths { values.append(shallow(value: value(of: path))) }
@@ -66,7 +66,7 @@ struct SQLConditionBuilder {
             let constants = tuple.map { value -> SQLStatement in "\(SQLBinding(value) ?? .null)" }
             rows.append("(\(.joined(constants, by: ", ")))")
         }
-        // An index serves several columns against a plain SELECT, and not against VALUES with several rows.
+        // SQLite uses an index of several columns for IN with a plain SELECT, but not with VALUES of several rows.
         return """
             (\(.joined(values, by: ", "))) IN (SELECT \(.joined(columns, by: ", ")) \
             FROM (VALUES \(.joined(rows, by: ", "))))
@@ -90,8 +90,8 @@ struct SQLConditionBuilder {
         return isAll != isNegated ? "(\(any)) IS NOT TRUE" : any
     }
 
-    /// The path that is tested, that with many values first, and the test that the other side makes; nil if both sides
-    /// have many values, or the tested one is arithmetic.
+    /// The path to test (the side with many values, if there is one), its quantifier, and the test that the other side
+    /// makes; nil if both sides have many values, or the side to test is arithmetic.
     private mutating func subject(
         of comparison: Query.Comparison
     ) -> (Query.Path, Query.Comparison.Quantifier?, SQLTest)? {
@@ -144,7 +144,7 @@ struct SQLConditionBuilder {
         return left.exists(inner, isAll: comparison.quantifier == .all)
     }
 
-    /// A test of a value that is there, or of the row id of an object that is.
+    /// Tests a value or, where the type is a link, the row id of a present object.
     mutating func elementTest(
         _ test: SQLTest, _ value: SQLStatement, _ type: Query.Path.ValueType
     ) -> SQLStatement {

@@ -1,10 +1,10 @@
 internal import SluiceModel
 
-/// Many values as rows of joined tables: what stands behind FROM and WHERE, and the value of a row.
+/// Many values as rows of joined tables: the contents of FROM and WHERE, and the value of each row.
 struct SQLRows {
     var tables: [SQLStatement] = []
     var conditions: [SQLStatement] = []
-    /// What orders the values of lists within each other; empty where something on the way is no list.
+    /// The terms that order the values of nested lists; other collections add none.
     var order: [SQLStatement] = []
     var value: SQLStatement
 
@@ -15,7 +15,7 @@ struct SQLRows {
         return "NOT EXISTS \(select("1", where: "(\(condition)) IS NOT TRUE"))"
     }
 
-    /// In parentheses.
+    /// A SELECT over the rows, in parentheses.
     func select(_ output: SQLStatement, where condition: SQLStatement? = nil) -> SQLStatement {
         let all = conditions + (condition.map { ["(\($0))"] } ?? [])
         let from = SQLStatement.joined(tables, by: ", ")
@@ -46,9 +46,10 @@ extension SQLConditionBuilder {
         }
     }
 
-    /// The values of a path with many, followed from an object.
+    /// The values of a path with many values, followed from an object.
     ///
-    /// - Parameter joinsAll: whether links that lead nowhere yield no row, also behind the last collection.
+    /// - Parameter joinsAll: whether to-one links behind the last collection are joined too, so that one that leads
+    ///   nowhere yields no row.
     mutating func rows(of path: Query.Path, from root: String, joinsAll: Bool = false) -> SQLRows {
         var rows = SQLRows(value: "NULL")
         var alias = root
@@ -77,7 +78,7 @@ extension SQLConditionBuilder {
         return rows
     }
 
-    /// Joins the objects that a step leads to.
+    /// Joins the objects that a step leads to, and returns the alias of their table.
     mutating func join(_ step: Query.Path.Step, from alias: String, in rows: inout SQLRows) -> String {
         let next = nextAlias()
         var link: SQLStatement
@@ -111,13 +112,13 @@ extension SQLConditionBuilder {
         return "\(sql: alias)._row IN \(owners)"
     }
 
-    /// The row id of a single link's target, or of the one that a step selects.
+    /// The row id of the target of a single link, or of the element that a step selects.
     mutating func linkValue(_ step: Query.Path.Step, _ alias: String) -> SQLStatement {
         guard let selection = step.selection else { return "\(sql: column(step.property, step.classIndex, alias))" }
         return element(step.property, step.classIndex, selection, alias)
     }
 
-    /// One element of a collection.
+    /// The value of one element of a collection.
     mutating func element(
         _ property: Int, _ classIndex: Int, _ selection: Query.Path.Selection, _ alias: String
     ) -> SQLStatement {

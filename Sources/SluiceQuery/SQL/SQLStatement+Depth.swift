@@ -1,8 +1,8 @@
 extension SQLStatement {
-    /// How many symbols SQLite's parser holds at once for this text, rather more than fewer; Debian's holds 100.
+    /// An upper estimate of how many symbols SQLite's parser holds at once for this text; Debian's can hold 100.
     ///
-    /// Counted are the parentheses within each other, with what stands unfinished before each (`a AND (`): of a
-    /// statement, of a function's arguments, and others. CASE counts up to its END.
+    /// It adds up nested parentheses, each with the unfinished symbols before it (`a AND (`): those of a function's
+    /// arguments, of a statement, and others. CASE counts up to its END.
     var parserDepth: Int {
         var costs: [Int] = []
         var depth = 0

@@ -1,4 +1,4 @@
-/// Composition: an interpolated statement brings its text and, in the same order, its bindings.
+/// Composes statements: an interpolated statement adds its text and, in the same order, its bindings.
 extension SQLStatement: ExpressibleByStringInterpolation {
     package init(stringLiteral text: String) { self.init(text) }
 
@@ -19,7 +19,7 @@ extension SQLStatement: ExpressibleByStringInterpolation {
             statement.bindings += part.bindings
         }
 
-        /// A name, already quoted, or other text that is SQL.
+        /// Text that is SQL, such as a quoted name.
         package mutating func appendInterpolation(sql text: String) { statement.text += text }
 
         /// A parameter and its value.

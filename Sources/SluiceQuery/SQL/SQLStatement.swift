@@ -11,7 +11,8 @@ package enum SQLBinding: Hashable, Sendable {
 }
 
 extension SQLBinding {
-    /// How ``TableLayout`` writes a scalar; nil for links (their row ids are storage's to know) and collections.
+    /// The binding by which ``TableLayout`` stores a scalar; nil for collections, and for links, whose row ids only the
+    /// storage knows.
     package init?(_ value: Value) {
         switch value {
         case .null: self = .null
@@ -29,7 +30,7 @@ extension SQLBinding {
         }
     }
 
-    /// The scalar of the given type that ``init(_:)`` wrote as this; nil if it is none.
+    /// The scalar of the given type that ``init(_:)`` made this of; nil if there is none.
     package func value(of type: ScalarType) -> Value? {
         switch (type, self) {
         case (_, .null): .null
@@ -38,7 +39,7 @@ extension SQLBinding {
         case (.date, .integer(let value)): .date(Timestamp(microseconds: value))
         case (.float, .real(let value)): .float(Float(value))
         case (.double, .real(let value)): .double(value)
-        // A column that held integers before its property became floating-point.
+        // The column held integers before its property became floating-point.
         case (.float, .integer(let value)): .float(Float(value))
         case (.double, .integer(let value)): .double(Double(value))
         case (.float, .text): .float(.nan)
@@ -52,7 +53,7 @@ extension SQLBinding {
         }
     }
 
-    /// What stands for NaN: SQLite would bind the number itself as NULL, and text sorts after every number.
+    /// The text that stands for NaN: SQLite would bind the number itself as NULL, and text sorts after every number.
     package static let notANumber = "nan"
 
     /// The 16 bytes of an object id, big-endian.

@@ -1,6 +1,6 @@
 internal import SluiceModel
 
-/// A comparison with one side known, as SQL over the other side.
+/// Compiles a comparison with one known side to SQL over the other side.
 struct SQLTest {
     struct Other {
         let value: SQLStatement
@@ -33,7 +33,7 @@ struct SQLTest {
         return test
     }
 
-    /// Whether the known side is an expression and no constant.
+    /// Whether the known side is an expression and not a constant.
     var isOfExpression: Bool {
         switch operand {
         case .rightExpression, .leftExpression: true
@@ -41,7 +41,7 @@ struct SQLTest {
         }
     }
 
-    /// Whether a constant passes a test against constants.
+    /// Whether a value passes the test; false for a test against an expression.
     func passes(_ value: Value) -> Bool {
         let test: ValueTest
         switch operand {
@@ -72,12 +72,13 @@ struct SQLTest {
     /// Whether a test against keys passes for every other key.
     var isExclusive: Bool { (comparison == .notEqual) != isNegated }
 
-    /// Whether a test of a link against null wants null.
+    /// Whether a test of a link against null passes for null.
     var wantsNull: Bool { (comparison == .equal) != isNegated }
 
     // MARK: Counts
 
-    /// Whether a test of a count, which is never less than zero, asks for more than none, or for none; nil for any other.
+    /// For a test of a count: true if it passes for all counts above zero, false if it passes for zero alone. Nil for
+    /// any other test.
     var wantsSome: Bool? {
         guard case .right(.int(let number)) = operand else { return nil }
         switch (comparison, number) {
@@ -89,7 +90,7 @@ struct SQLTest {
 
     // MARK: Scalars
 
-    /// The test of an expression of a type.
+    /// The test as a condition on an expression of a type.
     func condition(_ expression: SQLStatement, _ type: Query.Path.ValueType) -> SQLStatement {
         if case .right(let constant) = operand, !constant.isNull, comparison == .equal || comparison == .notEqual {
             let wantsEqual = (comparison == .equal) != isNegated
@@ -167,7 +168,7 @@ struct SQLTest {
         "\(sql: TableLayout.Function.search)('\(sql: comparison.rawValue)', \(text), \(needle))"
     }
 
-    /// A range of the text's order, which an index can serve.
+    /// BEGINSWITH as a range of texts, which an index can serve.
     private func beginsWith(_ expression: SQLStatement, _ constant: Value) -> SQLStatement {
         let binding = SQLBinding(constant) ?? .null
         guard !ignoresCase else { return Self.call(.beginsWith, folded(expression), "\(binding)") }
@@ -179,7 +180,8 @@ struct SQLTest {
 
     // MARK: Expressions
 
-    /// A text search, in and for text folded already: null is found in everything, nothing but null in null.
+    /// A text search, where both texts are folded already. Null is found in everything, and nothing but null is found
+    /// in null.
     private func search(in text: SQLStatement, for needle: SQLStatement) -> SQLStatement {
         switch comparison {
         case .contains, .beginsWith, .endsWith:
@@ -192,7 +194,7 @@ struct SQLTest {
         }
     }
 
-    /// Two expressions: null equals null, NaN equals nothing.
+    /// Compares two expressions: null equals null, NaN equals nothing.
     private func compare(
         _ left: SQLStatement, _ leftType: Query.Path.ValueType, _ right: SQLStatement, _ rightType: Query.Path.ValueType
     ) -> SQLStatement {
@@ -228,7 +230,7 @@ struct SQLTest {
         return "\(sql: TableLayout.Function.decimal)(\(sql: String(type.code)), \(expression))"
     }
 
-    /// Excludes NaN, which sorts above every number; nil for types without.
+    /// A condition that excludes NaN, which sorts above every number; nil for types without NaN.
     private static func isNumber(_ expression: SQLStatement, _ type: Query.Path.ValueType) -> SQLStatement? {
         switch type {
         case .scalar(.float), .scalar(.double): "\(expression) <= 9e999"
@@ -237,7 +239,7 @@ struct SQLTest {
         }
     }
 
-    /// Null for NaN, and otherwise the number, which is computed once.
+    /// The number, or null for NaN; the expression is computed only once.
     private static func withoutNaN(_ expression: SQLStatement, _ type: Query.Path.ValueType) -> SQLStatement {
         switch type {
         case .scalar(.float), .scalar(.double): "nullif(\(expression), '\(sql: SQLBinding.notANumber)')"

@@ -1,6 +1,6 @@
 package import SluiceModel
 
-/// How objects lie in SQL tables: names of tables and columns, and how values are written.
+/// Defines how SQL tables store objects: the names of tables and columns, and the form of values.
 ///
 /// The table of class `Car` is `"o_Car"`:
 /// - `_row INTEGER PRIMARY KEY`: the local row id.
@@ -13,17 +13,15 @@ package import SluiceModel
 ///
 /// The table of a collection property `tags` is `"c_Car_tags"(owner INTEGER, position INTEGER, value)`, of a map
 /// `"c_Car_tags"(owner INTEGER, key TEXT, value)`; `owner` is the local row id, `position` ascends in list or set
-/// order.
-/// Its rows exist only while the owner is present.
+/// order. Its rows exist only while the owner is present.
 ///
-/// Values: bool 0 or 1; int INTEGER; float and double REAL in a column
-/// without affinity, which keeps the sign of zero, NaN the text `nan`; string TEXT; data BLOB; date INTEGER
-/// microseconds; uuid and objectId BLOB of 16 bytes; decimal BLOB of ``DecimalKey``; link INTEGER, the target's local
-/// row id (a ghost has one too); null NULL.
+/// Values: bool 0 or 1; int INTEGER; float and double REAL, in a column without affinity, which keeps the sign of zero,
+/// and NaN the text `nan`; string TEXT; data BLOB; date INTEGER microseconds; uuid and objectId BLOB of 16 bytes;
+/// decimal BLOB of ``DecimalKey``; link INTEGER, the target's local row id (a ghost has one too); null NULL.
 package struct TableLayout: Sendable {
     /// The values of `_state`.
     package enum State {
-        /// A link target that is not here.
+        /// A ghost: the target of a link, without content.
         package static let ghost: Int64 = 0
         /// An object.
         package static let present: Int64 = 1
@@ -56,17 +54,17 @@ package struct TableLayout: Sendable {
         package static let id = "sluice_id"
         /// `sluice_arithmetic(program, term, …)`, of any number of terms: ``ArithmeticProgram/run(_:)``.
         package static let arithmetic = "sluice_arithmetic"
-        /// `sluice_knows(slot, row)`: 1 if the running statement has remembered a value, else 0. This and the next two are
+        /// `sluice_knows(slot, row)`: 1 if the running statement remembers a value, else 0. This and the next two are
         /// not deterministic.
         package static let knows = "sluice_knows"
-        /// `sluice_recall(slot, row)`: the value remembered.
+        /// `sluice_recall(slot, row)`: the value that is remembered.
         package static let recall = "sluice_recall"
         /// `sluice_remember(slot, row, value)`: `value`, remembered until the statement ends.
         package static let remember = "sluice_remember"
         /// `sluice_decimal(type, number)`: ``SQLBinding/decimalKey(of:)``.
         package static let decimal = "sluice_decimal"
 
-        /// `sluice_sum_int(value)` and its like, over many rows: ``Aggregation``.
+        /// `sluice_sum_int(value)` and the other aggregates, over many rows: ``Aggregation``.
         package static func name(of operation: AggregateOperation, _ type: ScalarType) -> String {
             "sluice_\(operation.rawValue)_\(type.rawValue)"
         }
@@ -110,7 +108,7 @@ package struct TableLayout: Sendable {
             switch type {
             case .bool, .int, .date: "INTEGER"
             case .string: "TEXT"
-            // In a column of the type REAL SQLite stores whole numbers as integers, and so loses the sign of zero.
+            // In a column of type REAL, SQLite stores whole numbers as integers and so loses the sign of zero.
             case .float, .double, .data, .uuid, .objectID, .decimal: "BLOB"
             }
         }

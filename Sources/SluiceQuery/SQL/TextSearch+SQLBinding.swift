@@ -1,9 +1,10 @@
 internal import SluiceModel
 
 extension TextSearch {
-    /// Whether `text` begins with, ends with or contains `needle`, which are both text or both bytes; nil if one is neither.
+    /// Whether `text` begins with, ends with or contains `needle`, which are both text or both bytes; nil if they are
+    /// not.
     ///
-    /// - Parameter comparison: which of the three; nothing is found for another.
+    /// - Parameter comparison: which of the three; with any other operator nothing is found.
     package static func finds(_ needle: SQLBinding, in text: SQLBinding, _ comparison: ComparisonOperator) -> Bool? {
         switch (text, needle) {
         case (.text(var text), .text(var needle)):

@@ -1,4 +1,4 @@
-/// What is done with two numbers.
+/// An operator of arithmetic.
 package enum ArithmeticOperator: String, Hashable, Sendable, CaseIterable {
     case add = "+"
     case subtract = "-"
@@ -6,7 +6,7 @@ package enum ArithmeticOperator: String, Hashable, Sendable, CaseIterable {
     case divide = "/"
 }
 
-/// Two numbers and what is done with them, as written.
+/// Arithmetic of two operands, as written.
 package struct ArithmeticSyntax: Sendable {
     package var left: ExpressionSyntax
     package var operation: ArithmeticOperator
@@ -28,7 +28,7 @@ package struct ArithmeticSyntax: Sendable {
 package struct SubquerySyntax: Sendable {
     /// A path to objects.
     package var collection: PathSyntax
-    /// What the condition calls an object of the collection, without the `$`.
+    /// The variable for an object of the collection, without the `$`.
     package var variable: String
     package var predicate: PredicateSyntax
     /// Where the subquery stands in the text, in UTF-8 bytes.

@@ -23,7 +23,7 @@ extension ComparisonOperator {
         }
     }
 
-    /// Whether this asks which side is greater.
+    /// Whether this compares by order.
     package var isOrdering: Bool {
         switch self {
         case .less, .lessOrEqual, .greater, .greaterOrEqual: true

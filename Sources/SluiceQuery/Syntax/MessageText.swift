@@ -1,7 +1,7 @@
 internal import SluiceModel
 
 extension String {
-    /// A name as messages show it: of a long one the beginning.
+    /// A name as messages show it: of a long one, the beginning.
     var shortened: String { utf8.count > 64 ? prefix(32) + "…" : self }
 }
 

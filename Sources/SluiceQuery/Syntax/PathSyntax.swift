@@ -1,4 +1,4 @@
-/// A property, reached from the queried class through links, as written: unchecked.
+/// A path as written, unchecked: a property, reached from the queried class through links.
 package struct PathSyntax: Sendable {
     /// How many elements of a path through collections must pass.
     package enum Quantifier: String, Hashable, Sendable {
@@ -11,10 +11,10 @@ package struct PathSyntax: Sendable {
     package struct Component: Sendable {
         package enum Kind: Sendable {
             case property(String)
-            /// `$x`: the element that a SUBQUERY speaks of, without its `$`; first in a path.
+            /// `$x`, without its `$`: an object of a SUBQUERY. Only the first component can be one.
             case variable(String)
-            /// An operation on what precedes: `count`, `size`, `min`, `keys` …, written with a leading `@`. A path may go on
-            /// after `min`, `max`, `sum` and `avg`.
+            /// An operation on what precedes it: `count`, `size`, `min`, `keys` …, written with a leading `@`. A path
+            /// may go on after `min`, `max`, `sum` and `avg`.
             case operation(String)
             /// `@links.Class.property`: the objects of a class that link here.
             case backlink(className: String, property: String)

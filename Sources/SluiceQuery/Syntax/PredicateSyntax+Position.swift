@@ -12,7 +12,7 @@ extension PredicateSyntax {
         }
     }
 
-    /// Where the comparison begins that has the most around it; of several the first.
+    /// Where the most deeply nested comparison begins; of several, the first.
     var deepestPosition: Int? {
         var deepest: (depth: Int, position: Int)?
         findDeepest(at: 0, &deepest)

@@ -1,6 +1,6 @@
 package import SluiceModel
 
-/// A condition as written, unchecked: what parsing makes of text and `where { }` makes of Swift.
+/// A condition as written, unchecked: the parser makes it of text, and `where { }` of Swift code.
 package indirect enum PredicateSyntax: Sendable {
     case constant(Bool)
     case comparison(ComparisonSyntax)
@@ -8,13 +8,13 @@ package indirect enum PredicateSyntax: Sendable {
     case and([PredicateSyntax])
     case or([PredicateSyntax])
 
-    /// Both; chains of this stay flat.
+    /// Joins two conditions by AND; a chain stays flat.
     package static func && (left: PredicateSyntax, right: PredicateSyntax) -> PredicateSyntax {
         if case .and(let operands) = left { return .and(operands + [right]) }
         return .and([left, right])
     }
 
-    /// Either; chains of this stay flat.
+    /// Joins two conditions by OR; a chain stays flat.
     package static func || (left: PredicateSyntax, right: PredicateSyntax) -> PredicateSyntax {
         if case .or(let operands) = left { return .or(operands + [right]) }
         return .or([left, right])
@@ -23,11 +23,11 @@ package indirect enum PredicateSyntax: Sendable {
     package static prefix func ! (operand: PredicateSyntax) -> PredicateSyntax { .not(operand) }
 }
 
-/// Two sides and how they should relate.
+/// A comparison as written: two sides and an operator.
 package struct ComparisonSyntax: Sendable {
     package var left: ExpressionSyntax
     package var comparison: ComparisonOperator
-    /// `[c]`: compare text through the folding of case.
+    /// `[c]`: compare texts with their case folded.
     package var ignoresCase: Bool
     package var right: ExpressionSyntax
     /// Where the operator stands in the text, in UTF-8 bytes.
@@ -47,9 +47,9 @@ package struct ComparisonSyntax: Sendable {
     /// Whether this is a path that stands alone as a condition, which must be a Boolean property.
     package private(set) var isTruth = false
 
-    /// That a Boolean property is true: `isNew`.
+    /// Makes the condition that a Boolean property is true: `isNew`.
     ///
-    /// - Parameter position: where the text has no operator, in UTF-8 bytes.
+    /// - Parameter position: where an operator is missing in the text, in UTF-8 bytes.
     package init(truthOf path: PathSyntax, position: Int? = nil) {
         self.init(.path(path), .equal, .value(.bool(true)), position: position)
         isTruth = true
@@ -89,12 +89,12 @@ package indirect enum ExpressionSyntax: Sendable {
 package struct LiteralSyntax: Sendable {
     package enum Kind: Sendable {
         case value(Value)
-        /// A decimal number as written; it takes the type of what it is compared with, without detour. In arithmetic it is
-        /// an integer if it is written as one.
+        /// A decimal number as written. Its digits are converted directly to the type of what it is compared with. In
+        /// arithmetic it is an integer if it is written as one.
         case number(String)
-        /// A date that no property holds: so many nanoseconds, 1 to 999, after a microsecond.
+        /// A date between two microseconds, which no property holds: 1 to 999 nanoseconds after the first.
         case instant(Timestamp, nanoseconds: Int)
-        /// A constant as text that has yet to take the type of what it is compared with, as on a command line.
+        /// A constant as text, such as an argument of a command line. It takes the type of what it is compared with.
         case untyped(String)
         /// `obj('Class', key)`: an object by its class and key.
         case object(className: String, key: Value)

@@ -1,8 +1,8 @@
-/// What work costs that SQLite does not count, in steps of its virtual machine.
+/// The cost of work that SQLite does not count, in steps of its virtual machine.
 package enum FunctionCost {
-    /// What one number costs that a function computes with.
+    /// The cost of one number that a function computes with.
     package static let numberStepCount = 10
 
-    /// What text or data costs that is read from end to end.
+    /// The cost of text or data that is read from end to end.
     package static func steps(ofBytes byteCount: Int) -> Int { 1 + byteCount / 8 }
 }

@@ -4,7 +4,7 @@ internal import SluiceModel
 package enum TextSearch {
     /// Whether `text` begins with, ends with or contains `needle`.
     ///
-    /// - Parameter comparison: which of the three; nothing is found for another.
+    /// - Parameter comparison: which of the three; with any other operator nothing is found.
     static func finds(
         _ needle: UnsafeBufferPointer<UInt8>, in text: UnsafeBufferPointer<UInt8>, _ comparison: ComparisonOperator
     ) -> Bool {
@@ -17,7 +17,7 @@ package enum TextSearch {
         }
     }
 
-    /// Compares at each place; where the needle nearly fits again and again, goes on without going back.
+    /// Compares at each place. Where the needle almost fits many times, a search that never goes back takes over.
     private static func contains(_ needle: UnsafeBufferPointer<UInt8>, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let first = needle.first else { return true }
         var stepsLeft = 4 * (text.count + needle.count) + 256

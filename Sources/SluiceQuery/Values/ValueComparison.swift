@@ -1,7 +1,8 @@
 internal import FoundationEssentials
 internal import SluiceModel
 
-/// What an operator means for two values. Two-valued: null and NaN make a comparison true or false, never unknown.
+/// Evaluates an operator on two values. The result has two values: null and NaN make a comparison true or false, never
+/// unknown.
 struct ValueComparison {
     private let comparison: ComparisonOperator
     private let ignoresCase: Bool
@@ -12,7 +13,8 @@ struct ValueComparison {
         self.ignoresCase = ignoresCase
     }
 
-    /// Null equals null alone. Every text contains, begins and ends with null; only null is like null.
+    /// Whether the operator holds. Null equals null alone. Every text contains, begins with and ends with null; only
+    /// null is like null.
     func holds(_ left: Value, _ right: Value) -> Bool {
         if left.isNull || right.isNull { return holdsWithNull(left.isNull, right.isNull) }
         if comparison.isTextSearch { return search(left, right) }
@@ -31,7 +33,7 @@ struct ValueComparison {
         }
     }
 
-    /// What ``holds(_:_:)`` costs where that depends on how long the values are, in steps; else 0.
+    /// The cost of ``holds(_:_:)`` in steps where it depends on how long the values are; else 0.
     func stepCount(_ left: Value, _ right: Value) -> Int {
         guard comparison.isTextSearch || ignoresCase, let length = left.byteCount else { return 0 }
         return FunctionCost.steps(ofBytes: length + (right.byteCount ?? 0))
@@ -68,8 +70,8 @@ struct ValueComparison {
 
     // MARK: Wholes
 
-    /// Of two lists, whether they are as long and the operator holds at each place; of two sets, whether they have the same
-    /// elements. What differs is what is not equal.
+    /// Whether the operator holds between two wholes: lists of the same length, at each place; sets, if they have the
+    /// same elements. `!=` is the negation of `==`.
     func holds(wholes left: Value, _ right: Value) -> Bool {
         guard comparison != .notEqual else {
             return !ValueComparison(.equal, ignoresCase: ignoresCase).holds(wholes: left, right)
@@ -89,7 +91,8 @@ struct ValueComparison {
 
     // MARK: Order
 
-    /// Negative, zero or positive; nil if one is NaN. Numbers compare by their exact values, whatever their types.
+    /// Compares two values: negative, zero or positive; nil if one is NaN. Numbers compare by their exact values,
+    /// whatever their types.
     private static func order(_ left: Value, _ right: Value) -> Int? {
         switch (left, right) {
         case (.int(let left), .int(let right)): left < right ? -1 : left == right ? 0 : 1

@@ -1,32 +1,32 @@
 internal import SluiceModel
 
-/// A comparison whose one side is known: a test that single values pass or fail.
+/// A comparison with one known side, as a test that single values pass or fail.
 struct ValueTest {
     private enum Operand {
         /// The known side is on the right.
         case right(Value)
         /// The known side is on the left.
         case left(Value)
-        /// Sorted.
+        /// The known values, sorted.
         case list([Value])
     }
 
     private let comparison: ValueComparison
     private let operand: Operand
 
-    /// A test of what stands on the left of `value`.
+    /// A test of values on the left of `value`.
     init(_ comparison: ComparisonOperator, _ value: Value, ignoresCase: Bool) {
         self.comparison = ValueComparison(comparison, ignoresCase: ignoresCase)
         operand = .right(value)
     }
 
-    /// A test of what stands on the right of `value`.
+    /// A test of values on the right of `value`.
     init(_ value: Value, _ comparison: ComparisonOperator, ignoresCase: Bool) {
         self.comparison = ValueComparison(comparison, ignoresCase: ignoresCase)
         operand = .left(value)
     }
 
-    /// Whether a value is among those given, which must be sorted, and folded if the test ignores case.
+    /// A test of whether a value is among those given, which must be sorted, and folded if the test ignores case.
     init(isIn values: [Value], ignoresCase: Bool) {
         comparison = ValueComparison(.isIn, ignoresCase: ignoresCase)
         operand = .list(values)
