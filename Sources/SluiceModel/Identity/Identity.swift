@@ -1,22 +1,23 @@
-/// An object's class and key: how it is named wherever it travels.
+/// The class and key of an object, which name it on every client and server.
 public struct Identity: Hashable, Sendable {
     /// The name of the object's class.
     public let className: String
-    /// The object's primary key, or its id in a keyless class.
+    /// The object's primary key, or its object id in a keyless class.
     public let key: ObjectKey
 
     /// - Parameters:
     ///   - className: the name of the object's class.
-    ///   - key: its primary key, or its id in a keyless class.
+    ///   - key: the object's primary key, or its object id in a keyless class.
     public init(className: String, key: ObjectKey) {
         self.className = className
         self.key = key
     }
 
-    /// The object's global id.
+    /// The object id of the object.
     ///
-    /// For a keyed object the first 128 bits of SHA-256 over the class name in UTF-8, a zero byte, the kind of the key
-    /// (`i`, `s` or `u`) and the key: a big-endian 64-bit integer, UTF-8 text, or the 16 bytes of a UUID.
+    /// For a class with a primary key, it is the first 128 bits of SHA-256 over the class name in UTF-8, a zero byte,
+    /// the kind of the key (`i`, `s` or `u`) and the key: a big-endian 64-bit integer, UTF-8 text, or the 16 bytes of a
+    /// UUID.
     public var objectID: ObjectID {
         if case .id(let id) = key { return id }
         var bytes = Array(className.utf8)

@@ -1,8 +1,8 @@
-/// The global, immutable identity of an object: 128 bits, unique over every store and server.
+/// The global, immutable identity of an object: 128 bits, unique across all stores and servers.
 ///
-/// A keyless object draws its id from an ``ObjectIDGenerator`` before it is stored anywhere. A keyed object derives it
-/// from its class and primary key, see ``Identity/objectID``. The textual form is 32 lower-case hexadecimal digits;
-/// ids order as unsigned 128-bit numbers, which is also the order of their text.
+/// A keyless object draws its id from an ``ObjectIDGenerator`` before it is stored anywhere. The id of an object with a
+/// primary key is computed from its class and key, see ``Identity/objectID``. The textual form is 32 lower-case
+/// hexadecimal digits. Ids are ordered as unsigned 128-bit numbers, which is also the order of their text.
 public struct ObjectID: Hashable, Sendable {
     /// The upper 64 bits: for a keyless object, the random origin of the process that made it.
     public let high: UInt64

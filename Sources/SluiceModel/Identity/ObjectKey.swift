@@ -1,10 +1,10 @@
 public import FoundationEssentials
 
-/// What names an object within its class: its primary key or, in a class without one, its object id.
+/// Names an object within its class: its primary key or, in a class without one, its object id.
 ///
 /// Keys compare and hash by bytes: two strings that only look alike are two keys.
 public enum ObjectKey: Sendable {
-    /// An object of a keyless class.
+    /// The object id of an object of a keyless class.
     case id(ObjectID)
     /// The integer primary key of an object.
     case int(Int64)
@@ -36,7 +36,7 @@ extension ObjectKey: Hashable {
 }
 
 extension ObjectKey: Comparable {
-    /// Keys of one class order as their values do; keys of different kinds by kind.
+    /// Orders keys of one kind by their values, and keys of different kinds by kind.
     public static func < (left: ObjectKey, right: ObjectKey) -> Bool {
         switch (left, right) {
         case (.id(let left), .id(let right)): left < right
@@ -58,7 +58,7 @@ extension ObjectKey: Comparable {
 }
 
 extension ObjectKey: CustomStringConvertible {
-    /// The key as a person would write it: digits, the text itself, or the id's textual form.
+    /// The key as a person would write it: digits, the text itself, or the textual form of an id.
     public var description: String {
         switch self {
         case .id(let id): id.description
@@ -78,7 +78,7 @@ extension ObjectKey: CustomStringConvertible {
         }
     }
 
-    /// The key that a primary-key property with this value makes; nil for null and for kinds that cannot be keys.
+    /// The key for a value of a primary-key property; nil for null and for types that cannot be keys.
     package init?(primaryKey value: Value) {
         switch value {
         case .int(let key): self = .int(key)
@@ -93,7 +93,7 @@ extension UUID {
     /// The 16 bytes in textual order.
     package var bytes: [UInt8] { withUnsafeBytes(of: uuid) { Array($0) } }
 
-    /// Negative, zero or positive, by the bytes in textual order.
+    /// Compares the bytes in textual order; the result is negative, zero or positive.
     static func compare(_ left: UUID, _ right: UUID) -> Int {
         withUnsafeBytes(of: left.uuid) { left in
             withUnsafeBytes(of: right.uuid) { right in
@@ -103,7 +103,7 @@ extension UUID {
         }
     }
 
-    /// A UUID of exactly 16 bytes.
+    /// Makes a UUID from exactly 16 bytes; nil for any other number.
     package init?(bytes: some Collection<UInt8>) {
         guard bytes.count == 16 else { return nil }
         var raw: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)

@@ -1,4 +1,5 @@
-/// An object within one schema: the position of its class and its key. The engines' name for an object.
+/// An object within one schema, named by the position of its class and its key. The engines refer to objects in this
+/// way.
 package struct ObjectRef: Hashable, Sendable {
     /// The position of the class in ``Schema/classes``.
     package var classIndex: Int

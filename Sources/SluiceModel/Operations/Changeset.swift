@@ -1,10 +1,10 @@
-/// One client transaction as it travels to the server.
+/// One client transaction, as it is uploaded to the server.
 package struct Changeset: Hashable, Sendable {
-    /// The client's own number for it, ascending from 1.
+    /// The client's own number of the transaction, ascending from 1.
     package var sequence: UInt64
-    /// The server version that the client stood at when the transaction was made.
+    /// The server version that the client had when it made the transaction.
     package var baseVersion: UInt64
-    /// When it was made, by the client's hybrid clock.
+    /// When the client made the transaction, by its hybrid clock.
     package var timestamp: HybridTimestamp
     package var operations: [ObjectOperation]
 

@@ -1,6 +1,6 @@
-/// A point on a hybrid logical clock: physical time that never runs backwards.
+/// A time of a hybrid logical clock: physical time that never runs backwards.
 package struct HybridTimestamp: Hashable, Comparable, Sendable {
-    /// Microseconds since 1970. The counter shares them: a tick later is a microsecond later.
+    /// Microseconds since 1970. The logical counter is part of them: the next tick is at least one microsecond later.
     package let microseconds: Int64
 
     package init(microseconds: Int64) { self.microseconds = microseconds }
@@ -10,10 +10,10 @@ package struct HybridTimestamp: Hashable, Comparable, Sendable {
     }
 }
 
-/// A hybrid logical clock (Kulkarni et al., "Logical Physical Clocks", 2014), with the logical part folded into the
-/// microseconds: it follows the wall clock, never repeats, and never falls behind what it has seen.
+/// A hybrid logical clock (Kulkarni et al., "Logical Physical Clocks", 2014) whose logical part is folded into the
+/// microseconds. It follows the wall clock, never repeats a time, and never falls behind a time that it has seen.
 ///
-/// A wrong wall clock cannot poison it: timestamps further ahead than `driftMax` are not followed but cut to it.
+/// A wrong wall clock elsewhere cannot drive it far ahead: it follows a timestamp from elsewhere by at most `driftMax`.
 package struct HybridClock: Sendable {
     /// The furthest that a timestamp from elsewhere may pull this clock ahead of its own wall clock, in microseconds.
     package static let driftMax: Int64 = 60_000_000
@@ -22,7 +22,7 @@ package struct HybridClock: Sendable {
 
     package init(last: HybridTimestamp = HybridTimestamp(microseconds: 0)) { self.last = last.microseconds }
 
-    /// The next timestamp: later than all before it.
+    /// Makes the next timestamp, which is later than all before it.
     ///
     /// - Parameter now: the wall clock.
     package mutating func tick(now: Timestamp) -> HybridTimestamp {
@@ -30,9 +30,9 @@ package struct HybridClock: Sendable {
         return HybridTimestamp(microseconds: last)
     }
 
-    /// Takes note of a timestamp made elsewhere, so that the next tick is later.
+    /// Takes a timestamp from elsewhere into account, so that the next tick is later.
     ///
-    /// - Returns: the timestamp, cut to `driftMax` ahead of the wall clock.
+    /// - Returns: the timestamp, reduced to at most `driftMax` ahead of the wall clock.
     @discardableResult
     package mutating func observe(_ timestamp: HybridTimestamp, now: Timestamp) -> HybridTimestamp {
         let accepted = min(timestamp.microseconds, now.microseconds + Self.driftMax)

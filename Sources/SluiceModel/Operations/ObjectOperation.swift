@@ -1,16 +1,17 @@
 internal import FoundationEssentials
 
-/// What one transaction does to one object. The class is a position in a schema that both ends agree on.
+/// What one transaction does to one object. The class is a position in a schema that client and server agree on.
 package struct ObjectOperation: Hashable, Sendable {
     package var object: ObjectRef
     package var action: Action
 
     package enum Action: Hashable, Sendable {
-        /// Makes the object; properties not named have their defaults. Creating an object that exists sets the named properties.
+        /// Creates the object; properties that are not named get their defaults. If the object exists, the named
+        /// properties are set.
         case create([FieldOperation])
-        /// Changes an object that exists; discarded when it does not.
+        /// Changes an object that exists; without effect if it does not.
         case update([FieldOperation])
-        /// Removes the object. Removing one that does not exist does nothing.
+        /// Deletes the object; without effect if it does not exist.
         case delete
     }
 
@@ -28,15 +29,15 @@ package struct ObjectOperation: Hashable, Sendable {
     }
 }
 
-/// What happens to one property. The property is a position in its class.
+/// What an operation does to one property. The property is a position in its class.
 package struct FieldOperation: Hashable, Sendable {
     package var property: Int
     package var change: Change
 
     package enum Change: Hashable, Sendable {
-        /// The property has this value from now on; collections as a whole.
+        /// Replaces the value; a collection is replaced as a whole.
         case set(Value)
-        /// The number grows by this much: wrapping for integers; nothing happens to null.
+        /// Adds an amount to a number. Integers wrap around; null stays null.
         case add(Value)
     }
 
@@ -47,7 +48,7 @@ package struct FieldOperation: Hashable, Sendable {
 }
 
 extension ObjectOperation {
-    /// Adds the kinds of operation in this change, for reports.
+    /// Adds the kinds of this operation to a set, for change events.
     package func addKinds(to kinds: inout Set<OperationKind>) {
         switch action {
         case .create: kinds.insert(.create)
@@ -64,7 +65,7 @@ extension ObjectOperation {
 }
 
 extension FieldOperation.Change {
-    /// The value after this change on top of `value`.
+    /// The value that results from applying this change to `value`.
     package func applied(to value: Value) -> Value {
         switch (self, value) {
         case (.set(let new), _): new

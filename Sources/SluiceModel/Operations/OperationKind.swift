@@ -1,4 +1,4 @@
-/// The kinds of operation that a commit is made of, as change events report them.
+/// The kinds of operations in a commit, as change events report them.
 public enum OperationKind: String, Sendable, Hashable, CaseIterable {
     /// An object was created.
     case create
@@ -29,6 +29,6 @@ public enum OperationKind: String, Sendable, Hashable, CaseIterable {
     /// Reserved: a collection was emptied. No operation has this kind yet.
     case clear
 
-    /// A stable number: the position in this declaration.
+    /// The stable number of the kind: its position in this declaration.
     package var code: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }

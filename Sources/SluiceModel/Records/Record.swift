@@ -1,7 +1,7 @@
 /// An object without a Swift type: its class, its key and its values by property name.
 ///
-/// The command line, the server's tools and code that learns its schema at run time work with records; they can do
-/// everything that typed models can.
+/// The command line, the server's tools and programs that learn the schema at run time use records. Records can do
+/// everything that models can.
 public struct Record: Sendable {
     /// The object's class, as its store declares it.
     public let classSchema: ClassSchema
@@ -12,13 +12,14 @@ public struct Record: Sendable {
         self.row = row
     }
 
-    /// A new object with the given values, defaults elsewhere.
+    /// Makes a new object with the given values, and defaults for the other properties.
     ///
     /// - Parameters:
     ///   - classSchema: the object's class.
-    ///   - values: by property name; the primary key must be among them in a class that has one.
+    ///   - values: the values by property name; they must include the primary key in a class that has one.
     ///   - ids: draws the id of an object of a keyless class.
-    /// - Throws: ``RecordError`` when a name is unknown, a value does not fit, or the primary key is missing.
+    /// - Throws: ``RecordError`` when a name is unknown, a value does not have the property's type, or the primary key
+    ///   is missing.
     public init(
         _ classSchema: ClassSchema, _ values: [String: Value], ids: ObjectIDGenerator = .process
     ) throws(RecordError) {
@@ -48,21 +49,21 @@ public struct Record: Sendable {
     /// The object's class and key.
     public var identity: Identity { Identity(className: classSchema.name, key: row.key) }
 
-    /// The object's global id.
+    /// The object's object id.
     public var objectID: ObjectID { identity.objectID }
 
-    /// Whether the property's value is here; false for an unknown name and for what a query excluded.
+    /// Whether the property's value is here; false for an unknown name, and for a property that a query excluded.
     public func isPresent(_ property: String) -> Bool {
         classSchema.index(of: property).map { !row.absent.contains($0) } ?? false
     }
 
-    /// The value of a property, the default when a query excluded it; nil for an unknown name.
+    /// The value of a property, or its default if a query excluded it; nil for an unknown name.
     public subscript(property: String) -> Value? { classSchema.index(of: property).map { row.values[$0] } }
 
-    /// The value of a property that must be here.
+    /// Returns the value of a property that must be here.
     ///
-    /// - Throws: ``RecordError`` when the name is unknown, or when a query excluded the property and neither null, nor
-    ///   an empty collection, nor a declared default can stand for it.
+    /// - Throws: ``RecordError`` when the name is unknown, or when a query excluded the property and it has no
+    ///   stand-in: neither null, nor an empty collection, nor a declared default.
     public func value(_ property: String) throws(RecordError) -> Value {
         guard let index = classSchema.index(of: property) else { throw .unknownProperty(property, of: classSchema) }
         let declared = classSchema.properties[index]
@@ -77,15 +78,16 @@ public struct Record: Sendable {
 }
 
 extension Property {
-    /// Whether something sensible stands for the property when a query excludes it: null, the empty collection, or a
-    /// default that differs from the type's zero and so was declared.
+    /// Whether the property has a stand-in when a query excludes it: null, the empty collection, or a default that was
+    /// declared, which shows in that it differs from the type's zero.
     package var canBeAbsent: Bool {
         type.isOptional || type.isCollection || type.element.isLink || defaultValue != type.zero
     }
 }
 
 extension Record: CustomStringConvertible {
-    /// The class and the values by property name, without those that a query excluded: `Car(vin: "V1", price: 9000.0)`.
+    /// The class and the values by property name, without the properties that a query excluded:
+    /// `Car(vin: "V1", price: 9000.0)`.
     public var description: String {
         let values = classSchema.properties.indices.filter { !row.absent.contains($0) }.map { index in
             "\(classSchema.properties[index].name): \(row.values[index])"

@@ -1,6 +1,6 @@
 /// Why a record could not be made, read or changed.
 public struct RecordError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What kind of thing was wrong. More codes may come.
+    /// The kind of failure. More codes may be added.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
@@ -10,15 +10,15 @@ public struct RecordError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let unknownProperty = Code(description: "unknownProperty")
         /// A value is not of the property's type.
         public static let typeMismatch = Code(description: "typeMismatch")
-        /// A primary key is missing, is of no kind that a key can be, or would change.
+        /// A primary key is missing, has a type that a key cannot have, or would change.
         public static let missingPrimaryKey = Code(description: "missingPrimaryKey")
-        /// A value that a query excluded and nothing can stand for.
+        /// A query excluded the property, and nothing can stand for its value.
         public static let excluded = Code(description: "excluded")
     }
 
-    /// What kind of thing happened, to be compared in code.
+    /// The kind of failure, for code to compare.
     public let code: Code
-    /// What was wrong, where, and what would be right. Never holds user data.
+    /// What was wrong, where, and what would be right. It contains no user data.
     public let message: String
 
     package init(_ code: Code, _ message: String) {
@@ -43,7 +43,7 @@ public struct RecordError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Value {
-    /// What kind of value this is, in a word.
+    /// The kind of the value, in one word, for messages.
     package var kindName: String {
         switch self {
         case .null: "null"

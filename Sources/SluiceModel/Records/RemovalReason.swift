@@ -2,16 +2,16 @@
 public enum RemovalReason: String, Sendable, Hashable, CaseIterable {
     /// The object was deleted.
     case deleted
-    /// The object no longer matches the query's predicate; of a linked object, nothing in the results leads to it any more.
+    /// The object no longer matches the query's condition; or, for a linked object, no result leads to it any more.
     case filter
-    /// The object still matches but others come before it, and the query has a limit.
+    /// The object still matches, but other objects now come before it and fill the query's limit.
     case window
     /// The user may no longer read the object.
     case permission
-    /// The subscription that held the object ended by its own time limit.
+    /// The subscription that held the object reached its time limit.
     case expired
     /// The object was purged from the local store.
     case purged
-    /// The object went while nobody could tell why, for instance while the client was offline for long.
+    /// The reason is not known, for example because the client was offline for long.
     case unknown
 }

@@ -1,11 +1,11 @@
 /// One version of an object as stores, views and messages hold it: values by property position.
 package struct Row: Hashable, Sendable {
     package var key: ObjectKey
-    /// The server version that last touched the object; 0 when no server has seen it.
+    /// The version of the server's last change of the object; 0 if no server has stored it.
     package var version: UInt64
-    /// One value for each property of the class, in schema order. What `absent` names holds the property's default.
+    /// One value for each property of the class, in schema order. Properties in `absent` have their defaults here.
     package var values: [Value]
-    /// The properties whose values are not here, because every query that brought the object excludes them.
+    /// The properties whose values are not here because every query that brought the object excludes them.
     package var absent: PropertySet
 
     package init(key: ObjectKey, version: UInt64 = 0, values: [Value], absent: PropertySet = []) {

@@ -1,20 +1,20 @@
-/// One class: its name, properties and how its objects are identified.
+/// The definition of a class: its name, its properties, and how its objects are identified.
 public struct ClassSchema: Hashable, Sendable {
-    /// Letters, digits and `_`, not starting with a digit.
+    /// The class's name: ASCII letters, digits and `_`, not starting with a digit.
     public let name: String
-    /// In the order of declaration; evolution only appends.
+    /// The properties in the order of declaration; a schema only ever appends to them.
     public private(set) var properties: [Property]
-    /// The name of the primary-key property; nil in a keyless class, whose objects are named by their ids.
+    /// The name of the primary-key property; nil in a keyless class, whose objects are named by their object ids.
     public let primaryKey: String?
-    /// The position of the primary key in `properties`.
+    /// The position of the primary key in `properties`; nil in a keyless class.
     public let primaryKeyIndex: Int?
-    /// Whether this is only the place of a class that was removed: it has no name, no properties and no objects.
+    /// Whether the class was removed and only its position is left: then it has no name, no properties and no objects.
     package let isRetired: Bool
-    /// The places of properties that were removed.
+    /// The positions of removed properties.
     package private(set) var retiredProperties: PropertySet = []
     private var indexByName: [String: Int]
 
-    /// What keeps the place of a class that was removed, named by the position that no other class gets.
+    /// Makes the placeholder for a removed class. Its name is the position, which no class can have as its name.
     package init(retiredAt position: Int) {
         name = String(position)
         properties = []
@@ -24,8 +24,10 @@ public struct ClassSchema: Hashable, Sendable {
         indexByName = [:]
     }
 
+    /// Defines a class.
+    ///
     /// - Throws: ``SchemaError`` when a name is malformed or repeated, a default does not fit its type, or the primary
-    ///   key is missing, optional or of a type that cannot be a key (`int`, `string` and `uuid` can).
+    ///   key is missing, optional or of a type that cannot be a key (only `int`, `string` and `uuid` can).
     public init(_ name: String, primaryKey: String? = nil, properties: [Property]) throws(SchemaError) {
         try Self.check(name: name, of: "class")
         self.name = name
@@ -48,16 +50,16 @@ public struct ClassSchema: Hashable, Sendable {
         }
     }
 
-    /// The position of a property; nil if there is none of that name.
+    /// The position of the property with a name; nil if there is none.
     public func index(of property: String) -> Int? { indexByName[property] }
 
     /// The names of the properties, in the order of declaration.
     package var propertyNames: [String] { properties.lazy.filter { !$0.isRetired }.map(\.name) }
 
-    /// The property of that name.
+    /// The property with a name; nil if there is none.
     public func property(named name: String) -> Property? { indexByName[name].map { properties[$0] } }
 
-    /// The key type that objects of this class have.
+    /// The type of the keys of this class's objects.
     package var keyType: ScalarType {
         guard let primaryKeyIndex, case .scalar(let type) = properties[primaryKeyIndex].type.element else {
             return .objectID
@@ -65,7 +67,7 @@ public struct ClassSchema: Hashable, Sendable {
         return type
     }
 
-    /// Whether `key` is of the kind that names objects of this class.
+    /// Whether `key` has the type of this class's keys.
     package func accepts(_ key: ObjectKey) -> Bool {
         switch (key, keyType) {
         case (.id, .objectID), (.int, .int), (.string, .string), (.uuid, .uuid): true
@@ -73,16 +75,16 @@ public struct ClassSchema: Hashable, Sendable {
         }
     }
 
-    /// A full row of defaults, with the primary key in its place.
+    /// The default of every property, with the primary key in its place.
     package func defaultValues(for key: ObjectKey) -> [Value] {
         var values = properties.map(\.defaultValue)
         if let primaryKeyIndex { values[primaryKeyIndex] = key.value }
         return values
     }
 
-    /// Leaves nothing of a property but its place, so that the positions of others stay.
+    /// Removes a property but keeps its position, so that the positions of the others stay.
     ///
-    /// - Precondition: it is not the primary key.
+    /// - Precondition: the property is not the primary key.
     package mutating func retire(_ position: Int) {
         precondition(position != primaryKeyIndex)
         indexByName[properties[position].name] = nil

@@ -1,23 +1,23 @@
 internal import FoundationEssentials
 
-/// One property of a class.
+/// The definition of one property of a class.
 public struct Property: Hashable, Sendable {
-    /// Letters, digits and `_`, not starting with a digit.
+    /// The property's name: ASCII letters, digits and `_`, not starting with a digit.
     public var name: String
-    /// What it holds.
+    /// The type of the property's values.
     public var type: PropertyType
-    /// What objects have that were made before the property was, or without naming it.
+    /// The value in objects that were created before the property was added, or without a value for it.
     public var defaultValue: Value
-    /// Whether queries by this property should find an index. Primary keys and links always do.
+    /// Whether the property has an index, for queries by it. Primary keys and links always have one.
     public var isIndexed: Bool
-    /// Whether this is only the place of a property that was removed: it has no name and its values are null.
+    /// Whether the property was removed and only its position is left: then it has no name, and its values are null.
     package private(set) var isRetired = false
 
     /// - Parameters:
-    ///   - name: letters, digits and `_`, not starting with a digit.
-    ///   - type: what it holds.
-    ///   - defaultValue: nil for null where the type allows it, the empty collection, or else the type's zero.
-    ///   - isIndexed: whether queries by it should find an index.
+    ///   - name: ASCII letters, digits and `_`, not starting with a digit.
+    ///   - type: the type of the property's values.
+    ///   - defaultValue: nil for null where the type allows it, for the empty collection, or else for the type's zero.
+    ///   - isIndexed: whether the property has an index, for queries by it.
     public init(_ name: String, _ type: PropertyType, default defaultValue: Value? = nil, isIndexed: Bool = false) {
         self.name = name
         self.type = type
@@ -25,7 +25,7 @@ public struct Property: Hashable, Sendable {
         self.isIndexed = isIndexed
     }
 
-    /// What keeps the place of a property that was removed, named by the position that no other property gets.
+    /// Makes the placeholder for a removed property. Its name is the position, which no property can have as its name.
     package static func retired(at position: Int) -> Property {
         var property = Property(String(position), .scalar(.bool, isOptional: true))
         property.isRetired = true
@@ -34,7 +34,7 @@ public struct Property: Hashable, Sendable {
 }
 
 extension PropertyType {
-    /// The value that stands where nothing was said: null, the empty collection, or the scalar's zero.
+    /// The default when none is declared: null, the empty collection, or the scalar's zero.
     public var zero: Value {
         switch container {
         case .list: return .list([])
@@ -57,7 +57,7 @@ extension PropertyType {
         }
     }
 
-    /// Whether `value` may stand in a property of this type. Links are checked for the kind of key by the schema.
+    /// Whether a property of this type can have `value`. The kind of a link's key is not checked here.
     public func accepts(_ value: Value) -> Bool {
         switch (container, value) {
         case (.single, _): acceptsElement(value)

@@ -9,7 +9,7 @@ package struct PropertySet: Hashable, Sendable {
         for position in positions { insert(position) }
     }
 
-    /// Every position below `count`.
+    /// The set of all positions below `count`.
     package init(all count: Int) {
         self.init(0..<count)
     }
@@ -81,10 +81,10 @@ package struct PropertySet: Hashable, Sendable {
         trim()
     }
 
-    /// The bits, lowest positions first, without trailing zero words beyond the first.
+    /// The bits as words, lowest positions first, without trailing zero words beyond the first.
     package var words: [UInt64] { [first] + rest }
 
-    /// The set with these bits.
+    /// Makes the set with these bits.
     package init(words: some Sequence<UInt64>) {
         for (index, word) in words.enumerated() {
             if index == 0 { first = word } else { rest.append(word) }

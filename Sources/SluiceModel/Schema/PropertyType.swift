@@ -2,11 +2,11 @@
 public enum ScalarType: String, Sendable, Hashable, CaseIterable {
     /// True or false.
     case bool
-    /// Integers of 64 signed bits.
+    /// Signed 64-bit integers.
     case int
-    /// Floating-point numbers of 32 bits.
+    /// 32-bit floating-point numbers.
     case float
-    /// Floating-point numbers of 64 bits.
+    /// 64-bit floating-point numbers.
     case double
     /// Text in UTF-8.
     case string
@@ -16,17 +16,17 @@ public enum ScalarType: String, Sendable, Hashable, CaseIterable {
     case date
     /// UUIDs.
     case uuid
-    /// Global ids of objects.
+    /// Object ids.
     case objectID = "objectId"
     /// Decimal numbers, exact: a whole number below 2^128 times a power of ten from 10^-128 to 10^127.
     case decimal
 }
 
-/// The type of a property: a scalar, a link or a collection of either.
+/// The type of a property: a scalar, a link, or a collection of either.
 public struct PropertyType: Hashable, Sendable {
-    /// What one element is.
+    /// The type of one element.
     public enum Element: Hashable, Sendable {
-        /// A value that is no object.
+        /// A value that is not an object.
         case scalar(ScalarType)
         /// A link to an object of the named class.
         case link(String)
@@ -36,60 +36,61 @@ public struct PropertyType: Hashable, Sendable {
     public enum Container: String, Hashable, Sendable {
         /// One value.
         case single
-        /// Any number, in order, repeats allowed.
+        /// Any number of elements, in order; elements may repeat.
         case list
-        /// Any number, each once.
+        /// Any number of elements, each once.
         case set
-        /// Any number, each under a string key.
+        /// Any number of elements, each under a string key.
         case map
     }
 
-    /// What the value, or each element of the collection, is.
+    /// The type of the value, or of each element of the collection.
     public var element: Element
-    /// Whether it is one value or a collection, and of which kind.
+    /// Whether the property is one value or a collection, and of which kind.
     public var container: Container
-    /// Whether the value, or an element of the collection, may be null. Single links always may.
+    /// Whether the value, or an element of the collection, may be null. A single link always may be.
     public var isOptional: Bool
 
     /// - Parameters:
-    ///   - element: what the value, or each element, is.
+    ///   - element: the type of the value, or of each element.
     ///   - container: one value, or a kind of collection.
-    ///   - isOptional: whether the value, or an element, may be null; a single link always may.
+    ///   - isOptional: whether the value, or an element, may be null; a single link always may be.
     public init(_ element: Element, container: Container = .single, isOptional: Bool = false) {
         self.element = element
         self.container = container
         self.isOptional = isOptional || element.isLink && container == .single
     }
 
-    /// A single scalar.
+    /// The type of a single scalar.
     public static func scalar(_ type: ScalarType, isOptional: Bool = false) -> PropertyType {
         PropertyType(.scalar(type), isOptional: isOptional)
     }
 
-    /// A to-one link.
+    /// The type of a to-one link.
     public static func link(_ className: String) -> PropertyType { PropertyType(.link(className)) }
 
-    /// An ordered to-many link.
+    /// The type of an ordered to-many link.
     public static func links(_ className: String) -> PropertyType { PropertyType(.link(className), container: .list) }
 
-    /// The class that links of this property lead to; nil for scalars.
+    /// The class that the property's links lead to; nil for scalars.
     public var targetClass: String? {
         if case .link(let name) = element { name } else { nil }
     }
 
-    /// Whether there may be any number of elements.
+    /// Whether the property is a collection.
     public var isCollection: Bool { container != .single }
 }
 
 extension PropertyType.Element {
-    /// Whether it leads to an object.
+    /// Whether the element is a link.
     public var isLink: Bool {
         if case .link = self { true } else { false }
     }
 }
 
 extension PropertyType: CustomStringConvertible {
-    /// As in Swift source: `int`, `string?`, `[double]`, `Set<uuid>`, `[string: int]`, `Link<Plane>`, `Links<User>`.
+    /// The type as in Swift source: `int`, `string?`, `[double]`, `Set<uuid>`, `[string: int]`, `Link<Plane>`,
+    /// `Links<User>`.
     public var description: String {
         let name =
             switch element {

@@ -1,8 +1,8 @@
-/// What merging one schema into another adds.
+/// What a merge of one schema into another added.
 package struct SchemaAdditions: Hashable, Sendable {
-    /// Positions of the classes that are new.
+    /// The positions of new classes.
     package var classes: [Int] = []
-    /// New properties of classes that existed.
+    /// New properties of existing classes.
     package var properties: [PropertyPosition] = []
     /// Existing properties that became indexed.
     package var indexes: [PropertyPosition] = []
@@ -16,14 +16,14 @@ package struct SchemaAdditions: Hashable, Sendable {
 }
 
 extension Schema {
-    /// Adds what `other` declares and this schema lacks: whole classes, properties, and wishes for an index. A name that
-    /// both declare must agree in type and in how objects are identified; defaults stay as they were first declared.
+    /// Adds what `other` declares and this schema lacks: classes, properties and indexes. A name that both declare must
+    /// agree in its type and in how objects are identified. Existing properties keep their defaults.
     ///
     /// - Parameters:
-    ///   - other: the schema to take in.
-    ///   - sides: what to call this schema and the other one in messages.
+    ///   - other: the schema to merge into this one.
+    ///   - sides: the names of this schema and the other one in error messages.
     /// - Returns: what was added.
-    /// - Throws: ``SchemaError`` that names both sides; this schema is then unchanged.
+    /// - Throws: ``SchemaError``, whose message names both sides; this schema is then unchanged.
     package mutating func merge(
         _ other: Schema, sides: (own: String, other: String) = ("the store", "the model")
     ) throws(SchemaError) -> SchemaAdditions {
@@ -76,7 +76,7 @@ extension Schema {
 }
 
 extension ClassSchema {
-    /// The same class with no places of removed properties.
+    /// The same class without the positions of removed properties.
     fileprivate func withoutRetired() throws(SchemaError) -> ClassSchema {
         if retiredProperties.isEmpty { return self }
         return try ClassSchema(name, primaryKey: primaryKey, properties: properties.filter { !$0.isRetired })

@@ -1,25 +1,27 @@
 /// The classes of a store or database, as data.
 ///
-/// Classes and properties are only ever appended, and one that is removed leaves its place behind. So a position, once
-/// given, is never used for anything else in the life of a store.
+/// Classes and properties are only ever appended, and a removed one keeps its position. So a position never changes its
+/// meaning during the life of a store.
 public struct Schema: Hashable, Sendable {
-    /// The most classes a schema may have.
+    /// The maximum number of classes in a schema.
     public static let classCountMax = 1_000
-    /// The most properties a class may have.
+    /// The maximum number of properties in a class.
     public static let propertyCountMax = 500
 
-    /// In the order of declaration. Positions in this array stay; see ``ClassSchema``.
+    /// The classes in the order of declaration. Their positions never change; see ``ClassSchema``.
     public private(set) var classes: [ClassSchema]
     private var indexByName: [String: Int]
 
-    /// The schema with no class.
+    /// Makes a schema without classes.
     public init() {
         classes = []
         indexByName = [:]
     }
 
-    /// - Throws: ``SchemaError`` when a class is declared twice, names differ only in case, or a link leads to a class that
-    ///   is not declared.
+    /// Makes a schema of the given classes.
+    ///
+    /// - Throws: ``SchemaError`` when a class is declared twice, when names differ only in case, when a link leads to a
+    ///   class that is not declared, or when there are too many classes or properties.
     public init(_ classes: [ClassSchema]) throws(SchemaError) {
         self.init()
         for declared in classes {
@@ -35,10 +37,10 @@ public struct Schema: Hashable, Sendable {
         try check()
     }
 
-    /// The position of a class; nil if there is none of that name.
+    /// The position of the class with a name; nil if there is none.
     public func index(of className: String) -> Int? { indexByName[className] }
 
-    /// The class of that name.
+    /// The class with a name; nil if there is none.
     public func classSchema(named name: String) -> ClassSchema? { indexByName[name].map { classes[$0] } }
 
     /// The names of the classes, in the order of declaration.
@@ -46,20 +48,20 @@ public struct Schema: Hashable, Sendable {
 
     /// The class at a position, in the order of declaration.
     ///
-    /// - Precondition: there is one.
+    /// - Precondition: the position exists.
     public subscript(index: Int) -> ClassSchema { classes[index] }
 
-    /// Leaves nothing of a class but its place, so that the positions of others stay.
+    /// Removes a class but keeps its position, so that the positions of the others stay.
     ///
-    /// - Precondition: no property links to it.
+    /// - Precondition: no property links to the class.
     package mutating func retire(class index: Int) {
         indexByName[classes[index].name] = nil
         classes[index] = ClassSchema(retiredAt: index)
     }
 
-    /// Leaves nothing of a property but its place, so that the positions of others stay.
+    /// Removes a property but keeps its position, so that the positions of the others stay.
     ///
-    /// - Precondition: it is not the primary key.
+    /// - Precondition: the property is not the primary key.
     package mutating func retire(property: Int, ofClass index: Int) { classes[index].retire(property) }
 
     mutating func add(_ declared: ClassSchema) {
@@ -98,7 +100,8 @@ public struct Schema: Hashable, Sendable {
 }
 
 extension Schema {
-    /// SQLite tells tables and columns apart without regard to the case of ASCII letters, which is all that names have.
+    /// Checks that no two names differ only in the case of ASCII letters, since SQLite would take them for the same
+    /// table or column. Names have no other letters.
     private static func checkCase(of names: [String], place: (String) -> String) throws(SchemaError) {
         var spellings: [String: String] = [:]
         spellings.reserveCapacity(names.count)
@@ -109,7 +112,7 @@ extension Schema {
         }
     }
 
-    /// Every link property that leads to a class: the positions of its class and of itself.
+    /// All link properties that lead to a class, by the position of their class and their own.
     package func backlinks(to classIndex: Int) -> [(classIndex: Int, property: Int)] {
         let target = classes[classIndex].name
         return classes.indices.flatMap { index in

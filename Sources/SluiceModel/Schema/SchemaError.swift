@@ -1,32 +1,32 @@
-/// Why a schema, or a change of one, was refused.
+/// Why a schema, or a change of a schema, was rejected.
 public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What kind of thing was wrong. More codes may come.
+    /// The kind of failure. More codes may be added.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
-        /// A class or property name that is malformed.
+        /// The name of a class or property is malformed.
         public static let invalidName = Code(description: "invalidName")
-        /// A name declared twice.
+        /// A name is declared twice.
         public static let duplicateName = Code(description: "duplicateName")
-        /// A primary key that is missing or of an unsuitable type.
+        /// A primary key is missing, or its type cannot be a key's.
         public static let invalidPrimaryKey = Code(description: "invalidPrimaryKey")
-        /// A default value that does not fit its property.
+        /// A default value does not have its property's type.
         public static let invalidDefault = Code(description: "invalidDefault")
-        /// A link to a class that the schema does not have.
+        /// A link leads to a class that the schema does not have.
         public static let unknownClass = Code(description: "unknownClass")
-        /// A property that a class does not have.
+        /// The class has no property of that name.
         public static let unknownProperty = Code(description: "unknownProperty")
-        /// Two sides that declare the same name differently.
+        /// Two sides declare the same name differently.
         public static let incompatible = Code(description: "incompatible")
-        /// More classes or properties than the limits allow.
+        /// There are more classes or properties than the limits allow.
         public static let limitExceeded = Code(description: "limitExceeded")
-        /// A class or property that cannot be removed, since something is in it or leads to it.
+        /// A class or property cannot be removed, since it has values or links lead to it.
         public static let inUse = Code(description: "inUse")
-        /// A change that this user or server does not allow.
+        /// The user or the server does not allow the change.
         public static let notAllowed = Code(description: "notAllowed")
     }
 
-    /// What kind of thing happened, to be compared in code.
+    /// The kind of failure, for code to compare.
     public let code: Code
     /// What was wrong, where, and what would be right.
     public let message: String

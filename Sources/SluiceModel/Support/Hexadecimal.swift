@@ -1,6 +1,6 @@
-/// Hexadecimal digits, lower case on output and either case on input.
+/// Hexadecimal digits: lower case in output, either case in input.
 package enum Hexadecimal {
-    /// The value of a digit, or nil if `byte` is none.
+    /// The value of a digit; nil if `byte` is not a digit.
     @inlinable
     package static func value(of byte: UInt8) -> UInt8? {
         switch byte {
@@ -30,7 +30,7 @@ package enum Hexadecimal {
         }
     }
 
-    /// The bytes of a textual form; nil for an odd number of digits or anything that is not a digit.
+    /// Decodes a textual form; nil for an odd number of digits, or anything that is not a digit.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count % 2 == 0 else { return nil }

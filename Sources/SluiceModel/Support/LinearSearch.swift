@@ -1,12 +1,12 @@
-/// Finds one sequence in another in linear time, by the method of Knuth, Morris and Pratt (1977).
+/// Finds one sequence in another in linear time, with the algorithm of Knuth, Morris and Pratt (1977).
 package struct LinearSearch<Element: Equatable> {
     private let needle: ArraySlice<Element>
-    /// For each position of the needle: how many elements before it are also the needle's beginning.
+    /// For each position of the needle, the length of the longest proper prefix of the needle that ends there.
     private let borders: [Int]
-    /// How many elements were compared, or looked at to prepare for that.
+    /// How many elements were compared so far, including the preparation.
     package private(set) var stepCount = 0
 
-    /// Costs time and memory in proportion to the needle.
+    /// Prepares a search. O(length of the needle) in time and memory.
     package init(for needle: ArraySlice<Element>) {
         self.needle = needle
         var borders = [0]
@@ -25,9 +25,9 @@ package struct LinearSearch<Element: Equatable> {
         self.borders = borders
     }
 
-    /// Where the needle begins first; nil if it is nowhere. Costs time in proportion to what is looked through.
+    /// Finds the first occurrence of the needle; nil if there is none. O(elements read).
     ///
-    /// - Returns: the number of elements before it.
+    /// - Returns: the number of elements before the occurrence.
     package mutating func find(in text: some Sequence<Element>) -> Int? {
         if needle.isEmpty { return 0 }
         var matched = 0

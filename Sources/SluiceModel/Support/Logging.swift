@@ -1,12 +1,12 @@
-/// How much a log line matters, least first.
+/// The importance of a log line, ascending.
 public enum LogLevel: String, Sendable, Hashable, CaseIterable, Comparable {
-    /// Single accesses, such as the reading of a property that a query excluded.
+    /// Single accesses, such as reading a property that a query excluded.
     case verbose
-    /// Steps of the work, for those who look for a fault.
+    /// Steps of the work, for finding faults.
     case debug
-    /// What an operator may want to know: started, connected, stopped.
+    /// Events that an operator may want to know of: started, connected, stopped.
     case info
-    /// Something went wrong, and the program has gone on without loss.
+    /// Something went wrong, and the program continued without loss.
     case warning
     /// Something went wrong and needs attention.
     case error
@@ -18,13 +18,13 @@ public enum LogLevel: String, Sendable, Hashable, CaseIterable, Comparable {
     }
 }
 
-/// One log line: a fixed message and what varies, so that sinks can filter and count.
+/// One log line: a fixed message and variable metadata, so that sinks can filter and count.
 public struct LogLine: Sendable {
-    /// How much it matters.
+    /// The importance of the line.
     public var level: LogLevel
-    /// What happened: the same words each time.
+    /// What happened, in the same words each time.
     public var message: String
-    /// Names and values; never secrets, never the contents of objects.
+    /// Names and values. They contain no secrets and no contents of objects.
     public var metadata: [(name: String, value: String)]
 
     package init(_ level: LogLevel, _ message: String, _ metadata: [(name: String, value: String)] = []) {
@@ -36,20 +36,20 @@ public struct LogLine: Sendable {
 
 /// Receives log lines at or above a level, from any thread.
 public struct LogSink: Sendable {
-    /// The least level that is written.
+    /// The lowest level that is written.
     public var level: LogLevel
-    /// Called for each line, from any thread, perhaps from several at once; must not block.
+    /// Called for each line, from any thread, and possibly from several at once; it must not block.
     public var write: @Sendable (LogLine) -> Void
 
     /// - Parameters:
-    ///   - level: the least level that is written.
-    ///   - write: takes a line, on any thread.
+    ///   - level: the lowest level that is written.
+    ///   - write: receives each line, on any thread.
     public init(level: LogLevel, write: @escaping @Sendable (LogLine) -> Void) {
         self.level = level
         self.write = write
     }
 
-    /// Writes the line if its level is wanted; the line is only made then.
+    /// Writes the line if its level is high enough; only then are message and metadata evaluated.
     package func callAsFunction(
         _ level: LogLevel, _ message: @autoclosure () -> String,
         _ metadata: @autoclosure () -> [(name: String, value: String)] = []

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// SHA-256 (FIPS 180-4), by OpenSSL.
+/// SHA-256 (FIPS 180-4), computed by OpenSSL.
 package enum SHA256 {
     /// The 32-byte digest of `bytes`.
     package static func digest(_ bytes: [UInt8]) -> [UInt8] {
@@ -19,11 +19,11 @@ package enum SHA256 {
         return ObjectID(high: word(0), low: word(8))
     }
 
-    /// Fetched once: looking an algorithm up by name costs more than hashing a key.
+    /// Fetched once, because looking up an algorithm by name costs more than hashing a key.
     private static let algorithm = Algorithm()
 
     private struct Algorithm: @unchecked Sendable {
-        // OpenSSL method tables are immutable after the fetch and may be used from any thread.
+        // OpenSSL method tables are immutable after the fetch, and any thread may use them.
         let pointer = EVP_MD_fetch(nil, "SHA256", nil)
     }
 }

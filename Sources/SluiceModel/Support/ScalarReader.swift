@@ -1,12 +1,12 @@
-/// Text read one Unicode scalar after the other, as it is or folded, without building anything.
+/// Reads a text one Unicode scalar at a time, folded or unchanged, without allocating memory.
 package struct ScalarReader {
-    /// The text's length in UTF-8 bytes, which is its last offset.
+    /// The length of the text in UTF-8 bytes, which is the offset of its end.
     package var end: Int { bytes.count }
 
     private let bytes: UnsafeBufferPointer<UInt8>
     private let isFolded: Bool
 
-    /// Calls `body` with readers of two texts, which are valid no longer than the call.
+    /// Calls `body` with readers of two texts, which are valid only during the call.
     package static func read<Result>(
         _ left: String, _ right: String, folded: Bool, _ body: (ScalarReader, ScalarReader) -> Result
     ) -> Result {
@@ -19,7 +19,7 @@ package struct ScalarReader {
         }
     }
 
-    /// The scalar that begins at `offset`, which moves behind it.
+    /// Reads the scalar that begins at `offset`, and moves `offset` behind it.
     package func next(_ offset: inout Int) -> Unicode.Scalar {
         let first = bytes[offset]
         offset += 1
@@ -33,14 +33,14 @@ package struct ScalarReader {
         return isFolded ? CaseFolding.fold(scalar) : scalar
     }
 
-    /// The scalar that ends at `offset`, which moves before it.
+    /// Reads the scalar that ends at `offset`, and moves `offset` before it.
     package func previous(_ offset: inout Int) -> Unicode.Scalar {
         repeat { offset -= 1 } while offset > 0 && bytes[offset] & 0xC0 == 0x80
         var start = offset
         return next(&start)
     }
 
-    /// The scalars from `offset` on. Takes four bytes of memory for each.
+    /// Reads the scalars from `offset` to the end. Allocates four bytes for each.
     package func scalars(from offset: Int) -> [UInt32] {
         var offset = offset
         var scalars: [UInt32] = []

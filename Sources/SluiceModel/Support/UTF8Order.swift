@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// Strings as data: equality, order and hash by UTF-8 bytes.
+/// Compares strings as data: equality, order and hash by UTF-8 bytes.
 ///
-/// Swift's own operators compare by canonical equivalence ("é" composed equals "é" decomposed) and order by Unicode
-/// scalars after normalisation. Stores, servers and SQL must agree on bytes, so data never goes through them.
+/// Swift's own operators compare by canonical equivalence (composed "é" equals decomposed "é") and order by Unicode
+/// scalars after normalisation. Stores, servers and SQL must agree on bytes, so stored data never uses those operators.
 package enum UTF8Order {
     @inlinable
     package static func equal(_ left: String, _ right: String) -> Bool {
@@ -16,7 +16,8 @@ package enum UTF8Order {
         compare(left, right) < 0
     }
 
-    /// Negative, zero or positive, as `memcmp` with the shorter string first on a common prefix.
+    /// Compares like `memcmp`, with the shorter string first on a common prefix; the result is negative, zero or
+    /// positive.
     @inlinable
     package static func compare(_ left: String, _ right: String) -> Int {
         var left = left
@@ -24,7 +25,8 @@ package enum UTF8Order {
         return left.withUTF8 { left in right.withUTF8 { right in compareBytes(left, right) } }
     }
 
-    /// Negative, zero or positive, as `memcmp` with the shorter bytes first on a common prefix.
+    /// Compares like `memcmp`, with the shorter bytes first on a common prefix; the result is negative, zero or
+    /// positive.
     package static func compareBytes(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Int {
         let count = Swift.min(left.count, right.count)
         if count > 0, let left = left.baseAddress, let right = right.baseAddress {

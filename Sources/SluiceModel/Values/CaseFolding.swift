@@ -1,7 +1,9 @@
-/// The folding behind `[c]`: Unicode's simple case folding, statuses C and S of CaseFolding.txt, in no language.
+/// The case folding of `[c]`: Unicode's simple case folding, statuses C and S of CaseFolding.txt, in no particular
+/// language.
 ///
-/// Each scalar becomes one scalar, so that folding changes no lengths in scalars: ς and Σ fold to σ, ẞ to ß; ß is not ss, and
-/// İ and ı are themselves. Evaluator and SQL fold alike. Folding what is folded changes nothing.
+/// Each scalar folds to one scalar, so folding keeps the number of scalars: ς and Σ fold to σ, and ẞ folds to ß; ß does
+/// not fold to ss, and İ and ı fold to themselves. Evaluator and SQL fold in the same way. Folding folded text changes
+/// nothing.
 package enum CaseFolding {
     /// The folded form of `string`.
     package static func fold(_ string: String) -> String {
@@ -15,21 +17,21 @@ package enum CaseFolding {
     package static func fold(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
         if scalar.value < 0x80 { return fold(ascii: UInt8(truncatingIfNeeded: scalar.value)) }
         switch scalar.value {
-        // Folded in CaseFolding.txt alone; the case mappings say otherwise.
+        // CaseFolding.txt differs from the case mappings for these four.
         case 0x131: return scalar
         case 0x1FD3: return "\u{390}"
         case 0x1FE3: return "\u{3B0}"
         case 0xFB05: return "\u{FB06}"
-        // Cherokee folds to its upper case, which is older.
+        // Cherokee folds to upper case, because Unicode added its lower case later.
         case 0x13A0...0x13FF, 0xAB70...0xABBF: return only(scalar.properties.uppercaseMapping) ?? scalar
         default:
-            // By way of the upper case, which is one for ς and σ.
+            // Goes through the upper case, which ς and σ share.
             let upper = only(scalar.properties.uppercaseMapping) ?? scalar
             return only(upper.properties.lowercaseMapping) ?? scalar
         }
     }
 
-    /// The scalar of a text that is one.
+    /// The scalar of a text that consists of one scalar; nil for any other text.
     private static func only(_ text: String) -> Unicode.Scalar? {
         let scalars = text.unicodeScalars
         guard let first = scalars.first else { return nil }
@@ -41,9 +43,9 @@ package enum CaseFolding {
     }
 }
 
-/// Comparisons of folded text that fold both sides on the way, so that they need not be built.
+/// Comparisons of folded text that fold both sides while they read, so that no folded string is built.
 extension CaseFolding {
-    /// Negative, zero or positive, as the UTF-8 bytes of the folded texts compare.
+    /// Compares the UTF-8 bytes of the folded texts; the result is negative, zero or positive.
     package static func compare(_ left: String, _ right: String) -> Int {
         ScalarReader.read(left, right, folded: true) { left, right in
             var (leftOffset, rightOffset) = (0, 0)
@@ -70,7 +72,8 @@ extension CaseFolding {
         }
     }
 
-    /// Costs time in proportion to both lengths. Allocates only where the part nearly fits again and again.
+    /// Whether the folded text contains the folded part. O(text + part). Allocates only if `part` nearly matches many
+    /// times.
     package static func contains(_ text: String, _ part: String) -> Bool {
         ScalarReader.read(text, part, folded: true) { text, part in
             var start = 0

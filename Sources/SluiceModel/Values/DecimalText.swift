@@ -2,27 +2,27 @@ package import FoundationEssentials
 
 /// Reads and writes decimals as text without changing them.
 ///
-/// A decimal is a whole number below 2^128 times a power of ten from 10^-128 to 10^127. `Decimal(string:)` drops the
-/// digits that do not fit; this reads a number exactly, or says why it cannot.
+/// A decimal is an integer below 2^128 times a power of ten from 10^-128 to 10^127. `Decimal(string:)` drops digits
+/// that do not fit; this parser reads a number exactly or says why it cannot.
 package enum DecimalText {
     /// Why a text cannot be read as a decimal.
     package enum Failure: Error {
-        /// The text is not written as a number.
+        /// The text is not a number.
         case malformed
-        /// The number has more digits than 2^128 - 1.
+        /// The digits make an integer of 2^128 or more.
         case tooManyDigits
-        /// The number is too large, or has more than 128 places.
+        /// The number is too large, or has more than 128 decimal places.
         case outOfRange
     }
 
-    /// Digits of the largest whole number below 2^128.
+    /// The number of digits of 2^128 - 1, the largest significand.
     private static let digitCountMax = 39
     private static let exponents = -128...127
 
-    /// The number as digits with an optional sign and point, never with an exponent, or `NaN`.
+    /// The number as digits with an optional sign and point, without an exponent; or `NaN`.
     package static func text(of value: Decimal) -> String { value.isNaN ? "NaN" : value.description }
 
-    /// Reads an optional sign, digits with an optional point among them, and an optional exponent.
+    /// Parses an optional sign, digits with an optional point among them, and an optional exponent.
     package static func parse(_ text: String) throws(Failure) -> Decimal {
         var scanner = Scanner(text.utf8)
         guard let number = scanner.number() else { throw .malformed }
@@ -44,17 +44,17 @@ package enum DecimalText {
         return value
     }
 
-    /// What a text says of a number.
+    /// A number as it is written in a text.
     private struct Number {
         var isNegative = false
-        /// How many digits there are from the first to the last that is not zero.
+        /// The number of digits from the first to the last that is not zero.
         var digitCount = 0
-        /// These digits as a number; nil if 128 bits do not hold it.
+        /// These digits as an integer; nil if it does not fit into 128 bits.
         var significand: UInt128? = 0
-        /// The power of ten that the digits count.
+        /// The power of ten of the last of these digits.
         var exponent = 0
 
-        /// Adds a digit that is not zero, and the zeros between it and the one before.
+        /// Appends a digit that is not zero, and the zeros between it and the previous one.
         mutating func append(_ digit: UInt8, afterZeros zeroCount: Int) {
             digitCount += zeroCount + 1
             guard digitCount <= DecimalText.digitCountMax, var number = significand else {
@@ -79,13 +79,13 @@ package enum DecimalText {
 
         init(_ text: String.UTF8View) { rest = text[...] }
 
-        /// The number that fills the text; nil if something else does.
+        /// Reads the number that makes up the whole text; nil if the text is anything else.
         mutating func number() -> Number? {
             var number = Number()
             number.isNegative = skipSign()
             var hasDigits = false
             var isFraction = false
-            // Zeros that count only if another digit follows.
+            // Zeros that belong to the significand only if another digit follows.
             var zeroCount = 0
             while let byte = rest.first {
                 if byte == UInt8(ascii: "."), !isFraction {
@@ -116,7 +116,7 @@ package enum DecimalText {
             return byte == UInt8(ascii: "-")
         }
 
-        /// The exponent that comes next, 0 if none does; nil for one without digits.
+        /// Reads the exponent that comes next; 0 if there is none, nil if it has no digits.
         private mutating func exponent() -> Int? {
             guard let byte = rest.first, byte == UInt8(ascii: "e") || byte == UInt8(ascii: "E") else { return 0 }
             rest.removeFirst()

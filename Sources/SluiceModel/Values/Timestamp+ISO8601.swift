@@ -15,8 +15,8 @@ extension Timestamp: CustomStringConvertible {
         return text + "Z"
     }
 
-    /// Parses `YYYY-MM-DD`, optionally followed by `T` or a blank and `HH:MM[:SS[.fraction]]` and `Z` or `±HH[:MM]`
-    /// (UTC when absent); a signed year has six digits. Nil for anything else, or a date that does not exist.
+    /// Parses `YYYY-MM-DD`, optionally followed by `T` or a space, `HH:MM[:SS[.fraction]]`, and `Z` or `±HH[:MM]` (UTC
+    /// if absent). A signed year has six digits. Nil for anything else, and for a date that does not exist.
     public init?(iso8601 text: some StringProtocol) {
         var scanner = DigitScanner(Array(text.utf8))
         guard let year = scanner.year(), scanner.skip("-"), let month = scanner.number(digits: 2), scanner.skip("-"),
@@ -43,7 +43,7 @@ extension Timestamp: CustomStringConvertible {
             second -= offset
         }
         guard scanner.isAtEnd else { return nil }
-        // In twice the width, since the earliest timestamps begin below the range before their fraction is added.
+        // Computed in 128 bits, since the earliest timestamps are below the range of 64 until their fraction is added.
         let seconds = Int128(days) * 86_400 + Int128(second + carry)
         guard let sum = Int64(exactly: seconds * 1_000_000 + Int128(fraction)) else { return nil }
         self.init(microseconds: sum)
@@ -55,7 +55,8 @@ extension Timestamp: CustomStringConvertible {
     }
 }
 
-/// The proleptic Gregorian calendar, by counting days (Howard Hinnant, "chrono-compatible low-level date algorithms").
+/// Conversions between dates of the proleptic Gregorian calendar and numbers of days (Howard Hinnant,
+/// "chrono-compatible low-level date algorithms").
 package enum CivilDate {
     /// Days since 1970-01-01; nil if the day does not exist.
     package static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64? {
@@ -68,7 +69,7 @@ package enum CivilDate {
         return era * 146_097 + dayOfEra - 719_468
     }
 
-    /// Year, month and day of a day counted from 1970-01-01.
+    /// The year, month and day of a number of days since 1970-01-01.
     package static func components(daysSince1970 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let (era, dayOfEra) = (days + 719_468).quotientAndRemainderFloored(dividingBy: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
@@ -89,14 +90,14 @@ package enum CivilDate {
 }
 
 extension Int64 {
-    /// Division that rounds towards negative infinity, so that the remainder is never negative.
+    /// Division that rounds toward negative infinity, so that the remainder is never negative.
     fileprivate func quotientAndRemainderFloored(dividingBy divisor: Int64) -> (quotient: Int64, remainder: Int64) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
     }
 }
 
-/// Reads fixed-width numbers off bytes.
+/// Reads numbers of a fixed number of digits from bytes.
 private struct DigitScanner {
     private let bytes: [UInt8]
     private var position = 0
@@ -127,7 +128,7 @@ private struct DigitScanner {
         return skip("+") ? number(digits: 6) : number(digits: 4)
     }
 
-    /// Microseconds of a decimal fraction, rounded half up; 1,000,000 when it rounds to a whole second.
+    /// The microseconds of a decimal fraction, rounded half up; 1,000,000 if it rounds up to a whole second.
     mutating func fraction() -> Int64? {
         var value: Int64 = 0
         var count = 0
@@ -142,7 +143,7 @@ private struct DigitScanner {
         return value
     }
 
-    /// Seconds east of UTC.
+    /// Seconds east of UTC; nil if there is no valid zone.
     mutating func zone() -> Int64? {
         if isAtEnd || skip("Z") || skip("z") { return 0 }
         let sign: Int64

@@ -1,17 +1,18 @@
 public import FoundationEssentials
 
-/// A point in time: microseconds since 1970-01-01T00:00:00Z in 64 bits, finer fractions rounded.
+/// A point in time, in microseconds since 1970-01-01T00:00:00Z; finer fractions are rounded.
 public struct Timestamp: Hashable, Comparable, Sendable {
     /// Microseconds since 1970, negative before.
     public let microseconds: Int64
 
-    /// - Parameter microseconds: since 1970-01-01T00:00:00Z, negative before.
+    /// - Parameter microseconds: the microseconds since 1970-01-01T00:00:00Z, negative before.
     @inlinable
     public init(microseconds: Int64) {
         self.microseconds = microseconds
     }
 
-    /// The nearest timestamp; dates beyond the range (some 292,000 years) clamp to its ends, and NaN to 1970.
+    /// Makes the nearest timestamp. Dates out of range (some 292,000 years) become its nearest end, and NaN becomes
+    /// 1970.
     public init(_ date: Date) {
         let scaled = (date.timeIntervalSince1970 * 1_000_000).rounded()
         if scaled.isNaN {
@@ -21,7 +22,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         }
     }
 
-    /// The same point in time as Foundation's type, exact to about a microsecond around the present.
+    /// The same point in time as a Foundation date, exact to about a microsecond near the present.
     public var date: Date { Date(timeIntervalSince1970: Double(microseconds) / 1_000_000) }
 
     @inlinable

@@ -1,6 +1,6 @@
 extension Value {
-    /// Whether a store that has one value need not write the other: they are equal, and zeros in them have the same
-    /// sign. Queries never tell the sign of a zero; stores, messages and exports keep it.
+    /// Whether writing one value over the other would change nothing: the values are equal, and zeros in them have the
+    /// same sign. Queries ignore the sign of zero; stores, messages and exports keep it.
     package func isIdentical(to other: Value) -> Bool {
         switch (self, other) {
         case (.double(let left), .double(let right)):
@@ -17,7 +17,7 @@ extension Value {
 }
 
 extension Row {
-    /// Whether both rows are the same version of an object, to the sign of every zero.
+    /// Whether both rows are the same version of an object with identical values, including the sign of zeros.
     package func isIdentical(to other: Row) -> Bool {
         key == other.key && version == other.version && absent == other.absent
             && values.count == other.values.count

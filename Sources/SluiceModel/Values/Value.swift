@@ -1,10 +1,10 @@
 public import FoundationEssentials
 
-/// A property's value, whatever its type: what records hold, operations carry and queries compare.
+/// The value of a property of any type. Records hold values, operations carry them and queries compare them.
 ///
-/// Equality is identity of data: strings by UTF-8 bytes, floating-point numbers by bit pattern except that all NaN are
-/// one value and -0 equals 0. Query semantics (NaN equals nothing, numbers compare across types) live in the query's
-/// evaluator, not here.
+/// Two values are equal if they are the same data: strings by their UTF-8 bytes, floating-point numbers by their bits,
+/// except that all NaNs are equal and -0 equals 0. The rules of queries (NaN equals nothing, numbers compare across
+/// types) are those of the query's evaluator, not of this type.
 public enum Value: Sendable {
     /// No value, in an optional property.
     case null
@@ -12,11 +12,11 @@ public enum Value: Sendable {
     case bool(Bool)
     /// An integer of any width, in 64 signed bits.
     case int(Int64)
-    /// A floating-point number of 32 bits.
+    /// A 32-bit floating-point number.
     case float(Float)
-    /// A floating-point number of 64 bits.
+    /// A 64-bit floating-point number.
     case double(Double)
-    /// Text, kept byte for byte in UTF-8: nothing is normalised.
+    /// Text, kept byte for byte in UTF-8; it is not normalised.
     case string(String)
     /// Bytes.
     case data([UInt8])
@@ -24,13 +24,13 @@ public enum Value: Sendable {
     case date(Timestamp)
     /// A UUID.
     case uuid(UUID)
-    /// The global id of an object, as a value.
+    /// An object id, as a value.
     case objectID(ObjectID)
     /// A decimal number, kept exactly.
     indirect case decimal(Decimal)
     /// A reference to another object by its key; the property's type names the class.
     case link(ObjectKey)
-    /// Elements in order, repeats allowed.
+    /// Elements in order; they may repeat.
     case list([Value])
     /// Distinct elements in ascending order, see ``Value/set(of:)``.
     case set([Value])
@@ -39,7 +39,7 @@ public enum Value: Sendable {
 }
 
 extension Value {
-    /// A set of the given elements: sorted, duplicates removed.
+    /// Makes a set of the given elements: sorts them and removes duplicates. O(n log n).
     public static func set(of elements: some Sequence<Value>) -> Value {
         var sorted: [Value] = []
         for element in elements.sorted() where sorted.last != element { sorted.append(element) }
@@ -97,10 +97,10 @@ extension Value: Hashable {
 }
 
 extension Value: Comparable {
-    /// The total order of sorting: null first, values of one type by size (NaN after every number), types by kind.
+    /// The total order for sorting: null first, then by type; values of one type by size, with NaN after every number.
     public static func < (left: Value, right: Value) -> Bool { compare(left, right) < 0 }
 
-    /// Negative, zero or positive; zero exactly when the values are equal.
+    /// Compares two values; the result is negative, zero or positive, and zero only for equal values.
     public static func compare(_ left: Value, _ right: Value) -> Int {
         switch (left, right) {
         case (.int(let left), .int(let right)): left < right ? -1 : left == right ? 0 : 1
@@ -120,7 +120,7 @@ extension Value: Comparable {
         }
     }
 
-    /// The position of the value's kind in the total order.
+    /// The position of the value's type in the total order.
     package var rank: Int {
         switch self {
         case .null: 0

@@ -1,13 +1,13 @@
-/// A map from strings to values, ordered by key bytes, so that equal maps have equal forms.
+/// A map from strings to values, ordered by the bytes of the keys, so that equal maps have equal entries.
 public struct ValueMap: Hashable, Sendable {
     /// One key and its value.
     public struct Entry: Sendable {
-        /// Where the value stands.
+        /// The key.
         public var key: String
-        /// What stands there.
+        /// The value of the key.
         public var value: Value
 
-        /// An entry of a key and a value.
+        /// Makes an entry of a key and a value.
         public init(key: String, value: Value) {
             self.key = key
             self.value = value
@@ -17,13 +17,13 @@ public struct ValueMap: Hashable, Sendable {
     /// The entries in ascending order of their keys' UTF-8 bytes, each key once.
     public private(set) var entries: [Entry]
 
-    /// A map of the given entries; of entries with one key the last stays.
+    /// Makes a map of the given entries. If a key repeats, its last value counts.
     public init(_ entries: some Sequence<(key: String, value: Value)> = [(key: String, value: Value)]()) {
         self.entries = []
         for (key, value) in entries { self[key] = value }
     }
 
-    /// The value of a key; setting nil removes it. Reading costs O(log n), adding O(n).
+    /// The value of a key; setting nil removes the key. Reading is O(log n), adding and removing O(n).
     public subscript(key: String) -> Value? {
         get {
             let index = position(of: key)
