@@ -2,9 +2,9 @@ public import FoundationEssentials
 package import SluiceModel
 internal import Synchronization
 
-/// A clock that stands still until a test moves it: what its stores and server call now, and when their timers fire.
+/// A clock that stands still until a test moves it. It gives stores and servers the time and runs their timers.
 ///
-/// Reconnecting and the timeouts of `Results.synced(timeout:)` and its like wait for this clock.
+/// Reconnecting and timeouts, such as that of `Results.synced(timeout:)`, follow this clock.
 public final class ManualClock: Sendable {
     private struct Timer {
         let due: Duration
@@ -21,18 +21,18 @@ public final class ManualClock: Sendable {
     private let start: Date
     private let state = Mutex(State())
 
-    /// - Parameter start: what the clock shows at first.
+    /// - Parameter start: the initial time.
     public init(start: Date = Date(timeIntervalSince1970: 1_700_000_000)) { self.start = start }
 
-    /// What the clock shows.
+    /// The current time of the clock.
     public var now: Date { start.addingTimeInterval(state.withLock { $0.elapsed } / .seconds(1)) }
 
     package var timestamp: Timestamp { Timestamp(now) }
 
-    /// How many timers wait.
+    /// How many timers are waiting.
     public var timerCount: Int { state.withLock { $0.timers.count } }
 
-    /// Moves the clock on. What falls due runs on the calling thread, in order, each at its own time.
+    /// Moves the clock forward. Timers that become due run on the calling thread, in order, each at its own time.
     public func advance(by duration: Duration) {
         let end = state.withLock { $0.elapsed } + duration
         while let timer = takeDue(until: end) { timer.body() }
@@ -53,7 +53,7 @@ public final class ManualClock: Sendable {
         (left.due, left.number) < (right.due, right.number)
     }
 
-    /// Calls back once the clock has moved on by `delay`.
+    /// Calls `body` once the clock has moved forward by `delay`.
     package func schedule(after delay: Duration, _ body: @escaping @Sendable () -> Void) {
         state.withLock { state in
             state.lastNumber += 1

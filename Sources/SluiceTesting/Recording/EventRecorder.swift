@@ -2,10 +2,10 @@ internal import Dispatch
 public import Sluice
 internal import Synchronization
 
-/// Observes results, keeps every change, and lets a test wait for one.
+/// Observes results, records every change, and lets a test wait for a change.
 ///
-/// Waiting ends by the event, not by time; the timeout, in real time, is a safety net that turns a hanging test into a
-/// failing one.
+/// A wait ends with the event, not after a time. The timeout, in real time, is only a safety net that makes a hanging
+/// test fail.
 public final class EventRecorder<Element: ResultElement>: Sendable {
     private struct Waiter {
         let id: UInt64
@@ -19,7 +19,7 @@ public final class EventRecorder<Element: ResultElement>: Sendable {
         var lastID: UInt64 = 0
     }
 
-    /// What keeps the query in sync; stop it as the test wants.
+    /// Keeps the query in sync until the test stops it.
     public let token: NotificationToken
     private let state: Box
 
@@ -44,15 +44,15 @@ public final class EventRecorder<Element: ResultElement>: Sendable {
         }
     }
 
-    /// Every change so far, the initial one first.
+    /// Every change so far, beginning with the initial one.
     public var events: [Change<Element>] { state.mutex.withLock { $0.events } }
 
-    /// Waits for a change that meets a condition, one that has come already included.
+    /// Waits for a change that meets a condition; a change that has already arrived counts too.
     ///
     /// - Parameters:
-    ///   - index: earlier changes do not count; ``events`` has them.
-    ///   - timeout: how long at most, in real time.
-    ///   - condition: what the change must be like.
+    ///   - index: the position in ``events`` from which changes count.
+    ///   - timeout: the longest wait, in real time.
+    ///   - condition: the condition that the change must meet.
     /// - Throws: ``TimedOut``.
     @discardableResult
     public func event(
@@ -83,7 +83,7 @@ public final class EventRecorder<Element: ResultElement>: Sendable {
         }
     }
 
-    /// Waits until the server has named and sent every result.
+    /// Waits until the subscription is complete: the server has named and sent every result.
     ///
     /// - Throws: ``TimedOut``.
     @discardableResult
@@ -92,9 +92,9 @@ public final class EventRecorder<Element: ResultElement>: Sendable {
     }
 }
 
-/// Nothing that was waited for came.
+/// The error when an expected change does not arrive in time.
 public struct TimedOut: Error, Sendable, CustomStringConvertible {
-    /// How many changes had come.
+    /// How many changes had arrived.
     public let eventCount: Int
 
     public var description: String { "the expected change did not come; there were \(eventCount)" }

@@ -1,7 +1,7 @@
 internal import SluiceTransport
 internal import Synchronization
 
-/// One store's way to the test server, which a test can cut.
+/// The connection of one store to the test server, which a test can cut.
 final class ClientLink: Sendable {
     private struct State {
         var isCut = false
@@ -26,7 +26,7 @@ final class ClientLink: Sendable {
             return state.isCut
         }
         guard !isCut else {
-            // The cut came while the connection was being made.
+            // Another thread has cut the link while the connection was being made.
             relay.silence()
             connection.abort()
             throw TransportError(.unreachable, "the test has cut the network", isTransient: true)
@@ -34,7 +34,7 @@ final class ClientLink: Sendable {
         return connection
     }
 
-    /// Breaks the connection, losing what is under way, and allows no other until ``restore()``.
+    /// Breaks the connection, loses everything in transit, and prevents other connections until ``restore()``.
     func cut() {
         let current = state.withLock { state in
             state.isCut = true
@@ -48,7 +48,7 @@ final class ClientLink: Sendable {
 
     func restore() { state.withLock { $0.isCut = false } }
 
-    /// Passes on what happens on a connection until that is lost.
+    /// Passes on the events of a connection until the link is cut.
     private final class Relay: MessageConnectionDelegate {
         private let delegate: any MessageConnectionDelegate
         private let isLost = Mutex(false)

@@ -5,7 +5,7 @@ internal import SluiceServer
 internal import SluiceTransport
 internal import Synchronization
 
-/// A sync server within a test, without sockets: opens stores that sync with it, and lets the test cut the network, stop
+/// A sync server in a test, without sockets. It opens stores that sync with it, and lets the test cut the network, stop
 /// the server and move the clock.
 ///
 /// ```swift
@@ -25,7 +25,7 @@ internal import Synchronization
 /// #expect(change.remote != nil)
 /// ```
 ///
-/// The server's data lie in a temporary folder, outlive ``stop()`` and go with this object.
+/// The server's data is in a temporary folder. It survives ``stop()`` and is deleted with this object.
 public final class TestServer: Sendable {
     private struct Client: Sendable {
         weak var core: StoreCore?
@@ -44,11 +44,11 @@ public final class TestServer: Sendable {
     private let workerID: String?
     private let state = Mutex(State())
 
-    /// A running server without data.
+    /// Starts a server without data.
     ///
     /// - Parameters:
-    ///   - clock: shared with other servers, perhaps.
-    ///   - workerID: how change events name the server.
+    ///   - clock: the clock of the server and its stores; several servers may share one.
+    ///   - workerID: the name of the server in change events; nil for none.
     /// - Throws: `ServerError` when the temporary folder cannot be made.
     public init(clock: ManualClock = ManualClock(), workerID: String? = nil) throws {
         self.clock = clock
@@ -62,7 +62,7 @@ public final class TestServer: Sendable {
 
     // MARK: The server
 
-    /// Starts the server again, with the data that it had. Does nothing while it runs.
+    /// Starts the server again, with the data that it had. Does nothing while it is running.
     public func start() throws {
         try state.withLock { state in
             guard state.server == nil else { return }
@@ -77,7 +77,7 @@ public final class TestServer: Sendable {
         reconnect()
     }
 
-    /// Stops the server. Stores notice, and wait for it.
+    /// Stops the server. Stores notice that, and try to reconnect as the clock moves.
     public func stop() async {
         let server = state.withLock { state in
             defer { state.server = nil }
@@ -92,7 +92,7 @@ public final class TestServer: Sendable {
         try start()
     }
 
-    /// How many stores are connected.
+    /// The number of connected stores.
     public var connectionCount: Int { state.withLock { $0.server }?.connectionCount ?? 0 }
 
     // MARK: Stores
@@ -100,9 +100,9 @@ public final class TestServer: Sendable {
     /// Opens a store that syncs with this server.
     ///
     /// - Parameters:
-    ///   - models: the Swift types whose objects it holds.
+    ///   - models: the Swift types whose objects the store holds.
     ///   - schema: classes without a Swift type.
-    ///   - database: which of the server's databases; stores of one database share its objects.
+    ///   - database: the name of the server's database; stores of one database share its objects.
     ///   - path: the store's file; nil for a private store in memory.
     ///   - configure: changes the configuration before the store is opened.
     /// - Throws: what `Store.open(_:)` throws.
@@ -121,7 +121,7 @@ public final class TestServer: Sendable {
         state.withLock { state in
             let id = ObjectIdentifier(store.core)
             state.clients = state.clients.filter { $0.value.core != nil }
-            // A store that was open already goes on over the link that it has.
+            // A store that was already open keeps its link.
             if state.clients[id] == nil { state.clients[id] = Client(core: store.core, link: link) }
         }
         return store
@@ -129,11 +129,11 @@ public final class TestServer: Sendable {
 
     // MARK: The network
 
-    /// Cuts a store off the server: its connection breaks, what is under way is lost, and it cannot connect until
-    /// ``restore(_:)``.
+    /// Disconnects a store from the server: its connection breaks, everything in transit is lost, and it cannot connect
+    /// until ``restore(_:)``.
     public func cut(_ store: Store) { link(of: store)?.cut() }
 
-    /// Gives a store its network back; it connects at once, whatever the clock says.
+    /// Ends a ``cut(_:)``; the store connects at once, whatever the clock shows.
     public func restore(_ store: Store) {
         link(of: store)?.restore()
         Self.reconnect(store.core)
@@ -149,7 +149,8 @@ public final class TestServer: Sendable {
         }
     }
 
-    /// Has a store connect now. An attempt that is under way, and may have met the network as it was, ends first.
+    /// Makes a store connect now. If an attempt is under way, which may have failed because of the old state of the
+    /// network, this waits for its end first.
     private static func reconnect(_ core: StoreCore) {
         core.performLater { [weak core] engine in
             if engine.isConnecting {

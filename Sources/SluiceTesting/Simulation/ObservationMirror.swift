@@ -4,14 +4,14 @@ import SluiceQuery
 import SluiceStorage
 import SluiceViews
 
-/// An observer that knows nothing but its events, and checks each.
+/// An observer that knows only its events, and checks each of them.
 final class ObservationMirror {
-    /// What the simulation is doing while events come.
+    /// What the simulation does when an event arrives.
     enum Step { case local, content, other }
 
     let query: Query
     var id: UInt64 = 0
-    /// Whether the observer takes its time with the last event.
+    /// Whether the observer delays saying that it is ready for the next event.
     var isLagging = false
     private(set) var awaitsReady = false
     private var entries: [ResultEntry] = []
@@ -20,7 +20,7 @@ final class ObservationMirror {
     private(set) var failure: String?
     private let step: () -> Step
 
-    /// - Parameter step: what is being done when an event comes.
+    /// - Parameter step: returns what the simulation is doing.
     init(_ query: Query, step: @escaping () -> Step) {
         self.query = query
         self.step = step
@@ -67,7 +67,7 @@ final class ObservationMirror {
 
     func becomeReady() { awaitsReady = false }
 
-    /// Compares with what fetching shows.
+    /// Compares the observed results with those that a fetch returns.
     func check(_ list: ResultList) throws {
         if let failure { throw SimulationFailure(failure) }
         guard !isLagging else { return }
@@ -79,7 +79,7 @@ final class ObservationMirror {
         }
     }
 
-    /// Whether both show the same, what the query excludes aside.
+    /// Whether both lists show the same, apart from properties that the query excludes.
     private func areEqual(_ left: [ResultEntry], _ right: [ResultEntry]) -> Bool {
         let excluded = query.exclusions.excludedRootProperties
         func isSame(_ left: Row, _ right: Row) -> Bool {

@@ -1,14 +1,14 @@
 import SluiceModel
 import Synchronization
 
-/// Collects log lines that should not occur in a world where nothing but the network and the power fails.
+/// Collects log lines that must not occur in a simulation, in which only network and power fail.
 final class ProblemLog: Sendable {
     private let lines = Mutex<[String]>([])
 
     func sink(_ side: String) -> LogSink {
         LogSink(level: .info) { [self] entry in
             let text = ([entry.message] + entry.metadata.map { "\($0.name): \($0.value)" }).joined(separator: ", ")
-            // A client that came back before the server noticed that it was gone is sent away once.
+            // The server sends a client away once if it returns before the server has noticed that it was gone.
             let isSentAway =
                 entry.message == "the server asks to come again" && !text.contains("has opened another session")
             guard entry.level >= .warning || isSentAway else { return }

@@ -1,5 +1,5 @@
-/// SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014): the same numbers for the
-/// same seed on every run.
+/// SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014): the same seed gives the
+/// same numbers on every run.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -17,16 +17,18 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
 }
 
 extension SeededGenerator {
-    /// True in so many of a hundred cases.
+    /// True with a probability of `percent` percent.
     mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
 
-    /// A number from 0 up to `bound`.
+    /// A number from 0 to below `bound`.
     mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 
+    /// Picks one of the elements, each with the same probability.
+    ///
     /// - Precondition: `elements` is not empty.
     mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
 
-    /// One of the keys, each as likely as its weight says.
+    /// Picks one of the elements, with a probability in proportion to its weight.
     mutating func pick<Element>(weighted elements: [(Element, Int)]) -> Element {
         var rest = below(elements.reduce(0) { $0 + $1.1 })
         for (element, weight) in elements {

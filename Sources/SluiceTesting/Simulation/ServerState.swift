@@ -3,14 +3,14 @@ import SluiceQuery
 import SluiceStorage
 import SluiceViews
 
-/// The server's objects at one version, in dictionaries. Every question is answered by looking at everything.
+/// The server's objects at one version, in dictionaries. It answers every question by reading all objects.
 final class ServerState: ViewSource {
     let schema: Schema
     let version: UInt64
     private let rows: [[ObjectKey: Row]]
     private var snapshots: [String: (query: Query, snapshot: ViewSnapshot)] = [:]
 
-    /// Reads everything.
+    /// Reads all objects of the storage.
     init(_ storage: any ServerStorage) throws {
         schema = storage.schema
         version = storage.version
@@ -24,7 +24,7 @@ final class ServerState: ViewSource {
         }
     }
 
-    /// The state before some commits: another state with old images laid over.
+    /// Makes an earlier state: a later one, overlaid with old images.
     init(_ later: ServerState, version: UInt64, olds: [(object: ObjectRef, row: Row?)]) {
         schema = later.schema
         self.version = version
@@ -72,7 +72,7 @@ final class ServerState: ViewSource {
         return nil
     }
 
-    /// What a subscription to a query should hold at this version.
+    /// The content that a subscription to a query must have at this version.
     func view(_ text: String) throws -> (query: Query, snapshot: ViewSnapshot) {
         if let known = snapshots[text] { return known }
         let query = try Query.parse(text, schema: schema)
@@ -97,10 +97,10 @@ final class ServerState: ViewSource {
     }
 }
 
-/// What the server has been, version by version, and whose writes made it so. Kept apart from the server, and beyond
-/// its crashes.
+/// The states of the server, version by version, and the transactions that led to them. It is kept apart from the
+/// server and survives the server's crashes.
 final class ServerHistory {
-    /// One accepted transaction: a client's clock never shows the same time twice.
+    /// One accepted transaction. Client and timestamp identify it, since a client's clock never repeats a time.
     struct Write: Hashable {
         let clientID: UInt64
         let timestamp: HybridTimestamp
@@ -108,7 +108,7 @@ final class ServerHistory {
 
     private(set) var latest: ServerState
     private var states: [UInt64: ServerState] = [:]
-    /// How often each transaction is in the log.
+    /// How many times each transaction is in the log.
     private(set) var accepted: [Write: Int] = [:]
 
     init(_ storage: any ServerStorage) throws {
@@ -116,10 +116,10 @@ final class ServerHistory {
         states[latest.version] = latest
     }
 
-    /// The state at a version; nil if the server never stood there.
+    /// The state at a version; nil if the server never had that version.
     func state(at version: UInt64) -> ServerState? { states[version] }
 
-    /// Takes note of what the server is now.
+    /// Records the present state of the server.
     func record(_ storage: any ServerStorage) throws {
         guard storage.version >= latest.version else {
             throw SimulationFailure("the server went back from version \(latest.version) to \(storage.version)")
@@ -144,7 +144,7 @@ final class ServerHistory {
         latest = try ServerState(storage)
         states[latest.version] = latest
         guard latest.version > earlier + 1 else { return }
-        // Several groups may have been committed at once.
+        // The server may have committed several groups at once.
         for version in earlier + 1..<latest.version {
             states[version] = ServerState(latest, version: version, olds: try storage.oldImages(since: version))
         }

@@ -3,13 +3,13 @@ import SluiceModel
 import SluiceQuery
 import SluiceStorage
 
-/// One client of a simulation: the very engine of the product, its store, and who observes what.
+/// One client of a simulation: the engine of the product, its store, and its observers.
 final class SimulatedClient {
     /// A committed local transaction.
     struct Write {
         let sequence: UInt64
         let timestamp: HybridTimestamp
-        /// Whether the server refuses it.
+        /// Whether the server must reject the transaction.
         let isRejected: Bool
     }
 
@@ -27,17 +27,17 @@ final class SimulatedClient {
     private var opened: (storage: any ClientStorage, engine: ClientEngine)?
     private(set) var observations: [ObservationMirror] = []
     var holds: [Hold] = []
-    /// Queries that were left syncing without an observer.
+    /// Queries that stay in sync without an observer.
     var kept: [Query] = []
     var ledger: [Write] = []
-    /// How often a rejection was reported.
+    /// How many rejections were reported.
     private(set) var rejectionCount = 0
     /// The number that the server gave this client.
     private(set) var clientID: UInt64?
     var connection: UInt64?
     var isReachable = true
     var wantsSync = true
-    /// How often the client was restarted: timers of an earlier life are void.
+    /// How many times the client was restarted. Timers of an earlier life are ignored.
     private(set) var life = 0
     var step = ObservationMirror.Step.other
     var keylessCount: [String: Int] = [:]
@@ -83,7 +83,7 @@ final class SimulatedClient {
         opened = (storage, engine)
     }
 
-    /// Loses everything that is not stored, and starts again.
+    /// Loses everything that is not stored, and starts the client again.
     func crash() throws {
         life += 1
         observations = []
@@ -106,7 +106,7 @@ final class SimulatedClient {
 
     func removeObservation(at index: Int) -> ObservationMirror { observations.remove(at: index) }
 
-    /// Lets every observer that keeps up say that it is ready, until nothing more comes.
+    /// Makes every observer that keeps up say that it is ready, until no more events come.
     func readyObservers() {
         while let mirror = observations.first(where: { $0.awaitsReady && !$0.isLagging }) {
             mirror.becomeReady()
@@ -114,14 +114,14 @@ final class SimulatedClient {
         }
     }
 
-    /// Whether an observer, a waiter or nobody but an earlier wish keeps the query in sync.
+    /// Whether an observer, a waiter or an earlier stop with `stopSyncing: false` keeps the query in sync.
     func holdsSubscription(to query: Query) -> Bool {
         observations.contains { $0.query == query } || holds.contains { $0.query == query } || kept.contains(query)
     }
 
     // MARK: Writing
 
-    /// Runs a transaction and remembers it if it was queued for the server.
+    /// Runs a transaction, and records it if it was queued for upload.
     func write(_ body: (LocalWriter) throws -> Void) throws {
         let before = storage.lastSequence
         let outcome = Result { try engine.write(body) }
@@ -135,7 +135,7 @@ final class SimulatedClient {
         try outcome.get()
     }
 
-    /// The client's number at the server, which must never change.
+    /// Checks that the server's number for this client never changes.
     func noteIdentity() throws {
         guard let id = storage.syncState?.clientID else { return }
         if let clientID, clientID != id {

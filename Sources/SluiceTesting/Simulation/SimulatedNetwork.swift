@@ -1,13 +1,13 @@
-/// Connections between simulated clients and the server: a queue for each direction, in order, delivered when the
-/// simulation says so.
+/// Connections between simulated clients and the server: one queue for each direction. The simulation decides when an
+/// item is delivered.
 struct SimulatedNetwork {
     enum Item {
         /// A client wants to connect.
         case request
-        /// The server took the connection.
+        /// The server has accepted the connection.
         case opened
         case frame([UInt8])
-        /// The other end, or the wire, is gone.
+        /// The other end or the network has closed the connection.
         case closed
     }
 
@@ -22,7 +22,7 @@ struct SimulatedNetwork {
     private(set) var connections: [UInt64: Connection] = [:]
     private var lastID: UInt64 = 0
 
-    /// Connections and directions that something waits in, by connection.
+    /// The connections and directions in which items wait, by connection.
     var deliveries: [(connection: UInt64, direction: Direction)] {
         connections.sorted { $0.key < $1.key }.flatMap { id, connection in
             (connection.toServer.isEmpty ? [] : [(id, Direction.toServer)])
@@ -30,7 +30,7 @@ struct SimulatedNetwork {
         }
     }
 
-    /// Begins a connection of a client; one that cannot reach the server is soon told so.
+    /// Begins a connection of a client. If the client cannot reach the server, the connection closes soon.
     mutating func connect(_ client: Int, isReachable: Bool) -> UInt64 {
         lastID += 1
         connections[lastID] = Connection(
@@ -52,7 +52,7 @@ struct SimulatedNetwork {
         }
     }
 
-    /// Breaks the wire. Of what is under way in each direction some arrives still, then the end is noticed there.
+    /// Breaks a connection. In each direction, some of the items in transit still arrive, and then the end is noticed.
     mutating func cut(_ id: UInt64, _ generator: inout SeededGenerator) {
         guard var connection = connections[id] else { return }
         connection.toServer.removeLast(generator.below(connection.toServer.count + 1))
@@ -62,7 +62,7 @@ struct SimulatedNetwork {
         connections[id] = connection
     }
 
-    /// One end is gone at once; what was on its way to it is lost, what it sent may arrive in part.
+    /// Closes one end at once: items in transit to it are lost, and some of those that it sent may still arrive.
     mutating func lose(_ end: Direction, of id: UInt64, _ generator: inout SeededGenerator) {
         guard var connection = connections[id] else { return }
         switch end {
@@ -78,7 +78,7 @@ struct SimulatedNetwork {
         connections[id] = connection
     }
 
-    /// Forgets connections that nothing waits in and that neither end holds.
+    /// Removes connections in which nothing waits and that neither end holds.
     mutating func sweep(isHeld: (UInt64) -> Bool) {
         connections = connections.filter { !$0.value.toServer.isEmpty || !$0.value.toClient.isEmpty || isHeld($0.key) }
     }

@@ -3,7 +3,7 @@ import SluiceServer
 import SluiceStorage
 import SluiceWire
 
-/// The server of a simulation: the very engine and connection machine of the product, driven by hand.
+/// The server of a simulation: the engine and the connection protocol of the product, driven by the simulation.
 final class SimulatedServer {
     private let options: SimulationOptions
     private let path: String?
@@ -11,22 +11,24 @@ final class SimulatedServer {
     private let problems: ProblemLog
     private(set) var storage: any ServerStorage
     private var engine: DatabaseEngine
-    /// What the engine wants done beside it. It sees the state of the moment when it was wanted, and is done in a later step.
+    /// The query that the engine wants to prepare beside its own work. It reads the state at the time of the request,
+    /// and runs in a later step.
     private var preparation: QueryPreparation?
     private var protocols: [UInt64: ConnectionProtocol] = [:]
     let history: ServerHistory
     private var startsOfEarlierLives = StartCounts()
 
-    /// How subscriptions were started, over all lives.
+    /// How subscriptions were started, counted over all lives of the server.
     var starts: StartCounts { startsOfEarlierLives + engine.statistics.starts }
 
-    /// What the server wants of the network.
+    /// What the server sends to the network.
     enum Output {
         case send([UInt8], to: UInt64)
         case close(UInt64)
     }
 
-    /// - Parameter path: the database's file; nil keeps it in memory, and hands it over when the server restarts.
+    /// - Parameter path: the database's file; nil keeps the data in memory, and hands them over when the server
+    ///   restarts.
     init(_ options: SimulationOptions, path: String?, problems: ProblemLog, random: @escaping () -> UInt64) throws {
         self.options = options
         self.path = path
@@ -67,7 +69,7 @@ final class SimulatedServer {
 
     var hasWork: Bool { preparation != nil || engine.hasWork }
 
-    /// Handles what came from connections as one batch.
+    /// Handles items of several connections as one batch.
     func handle(_ items: [(connection: UInt64, item: SimulatedNetwork.Item)], now: Timestamp) throws -> [Output] {
         var outputs: [Output] = []
         var events: [DatabaseEvent] = []
@@ -99,7 +101,7 @@ final class SimulatedServer {
         return outputs
     }
 
-    /// Does a turn's worth of what waits, or what is to be done beside.
+    /// Does one turn of the engine's own work, or runs a preparation.
     func step(now: Timestamp) -> [Output] {
         if let preparation {
             self.preparation = nil
@@ -124,7 +126,7 @@ final class SimulatedServer {
         return outputs
     }
 
-    /// Loses everything that is not stored, and starts again.
+    /// Loses everything that is not stored, and starts the server again.
     func crash() throws {
         protocols = [:]
         preparation = nil

@@ -4,7 +4,7 @@ import SluiceQuery
 import SluiceStorage
 
 extension Simulation {
-    /// Thrown by transactions that are given up half-way.
+    /// Thrown by transactions that are abandoned half-way.
     private struct Abandoned: Error {}
 
     func perform(_ action: SimulationAction) throws {
@@ -51,7 +51,8 @@ extension Simulation {
 
     // MARK: Subscriptions
 
-    /// One of the simulation's queries as this client understands it; nil if it lacks a class or the query is none.
+    /// Picks one of the simulation's queries and parses it with the client's schema; nil if the client lacks a class or
+    /// property of it.
     private func query(of client: SimulatedClient, _ generator: inout SeededGenerator) -> Query? {
         try? Query.parse(generator.pick(queryTexts), schema: client.engine.schema)
     }

@@ -4,9 +4,10 @@ import SluiceQuery
 import SluiceStorage
 import SluiceViews
 
-/// What must hold after every step.
+/// The invariants that are checked after every step.
 extension Simulation {
-    /// Checks one client: its subscriptions against the oracle, its observers, its outbox against the server's history.
+    /// Checks one client: its subscriptions against the oracle, its observers, and its outbox against the server's
+    /// history.
     func check(_ client: SimulatedClient) throws {
         let storage = client.storage
         var checked: Set<ObjectID> = []
@@ -38,7 +39,8 @@ extension Simulation {
         }
     }
 
-    /// A subscription that is not complete shows what matches on disk; what cannot be judged here, as the server said.
+    /// Checks that a subscription that is not complete shows everything on disk that matches. For rows that cannot be
+    /// judged here, the server's membership counts.
     private func checkEverythingOnDisk(
         _ client: SimulatedClient, _ query: Query, _ record: SubscriptionRecord
     ) throws {
@@ -79,7 +81,8 @@ extension Simulation {
 
     // MARK: Writes
 
-    /// What left the outbox is in the server's history, once; what is in the outbox is in order.
+    /// Checks that every transaction that left the outbox is in the server's history exactly once, or not at all if it
+    /// was rejected.
     private func checkOutbox(_ client: SimulatedClient) throws {
         var waiting: Set<UInt64> = []
         try client.storage.forEachOutboxChangeset(after: 0) { changeset in
@@ -100,7 +103,7 @@ extension Simulation {
 
     // MARK: Ending a subscription
 
-    /// Ends a subscription by `body`, and checks what stays and what goes.
+    /// Ends a subscription with `body`, and checks which objects stay and which are purged.
     func ending(_ query: Query, of client: SimulatedClient, purging: Bool, _ body: () throws -> Void) throws {
         let storage = client.storage
         let hash = query.hash
@@ -120,14 +123,14 @@ extension Simulation {
             throw SimulationFailure(
                 "client \(client.index): ending '\(query)' purged \(lost.intersection(protected)) of others")
         }
-        // Of a bootstrap under way it is not known here what it has staged.
+        // What a bootstrap under way has staged is not known here.
         guard lost.isSubset(of: ownMembers) || wasStaging else {
             throw SimulationFailure("client \(client.index): ending '\(query)' purged \(lost), which it did not hold")
         }
         if client.holdsSubscription(to: query) || !purging {
             guard lost.isEmpty else { throw SimulationFailure("client \(client.index): \(lost) went without a purge") }
         } else {
-            // What another bootstrap has staged is protected too, and not known here.
+            // What other bootstraps have staged is protected too, and is not known here.
             let isStaging = storage.subscriptions.contains { !$0.isDormant && storage.isStaging($0.id) }
             guard isStaging || after.isDisjoint(with: ownMembers.subtracting(protected)) else {
                 throw SimulationFailure("client \(client.index): ending '\(query)' left what nobody holds")
@@ -161,7 +164,8 @@ extension Simulation {
         return objects
     }
 
-    /// After cleaning up, only members and unsent objects are left; members being staged count too.
+    /// After a purge, checks that only members and objects with pending writes are left. It checks nothing while
+    /// members are being staged.
     func checkNothingUnheld(_ client: SimulatedClient) throws {
         var held = Set(try client.storage.pendingObjects)
         var isStaging = false
@@ -178,7 +182,7 @@ extension Simulation {
 
     // MARK: Rest
 
-    /// What must hold when everything has been delivered.
+    /// Checks what must hold when everything has been delivered.
     func checkAtRest(_ client: SimulatedClient) throws {
         let storage = client.storage
         guard storage.outboxCount == 0 else {
@@ -194,7 +198,7 @@ extension Simulation {
             }
         }
         let refused = client.ledger.count { $0.isRejected }
-        // Reports of one life may be lost with it, between the commit and the call.
+        // A crash between the commit and the callback may lose reports of rejections.
         guard client.rejectionCount == refused || (client.life > 0 && client.rejectionCount < refused) else {
             throw SimulationFailure(
                 "client \(client.index) heard of \(client.rejectionCount) rejections of \(refused)")
@@ -213,7 +217,7 @@ extension Simulation {
 }
 
 extension ServerHistory {
-    /// Whether the server took a client's transaction once, or never if it had to refuse it.
+    /// Whether the server accepted a client's transaction exactly once, or never if it had to reject it.
     fileprivate func has(_ write: SimulatedClient.Write, of client: SimulatedClient) -> Bool {
         guard let clientID = client.clientID else { return false }
         let count = accepted[.init(clientID: clientID, timestamp: write.timestamp)]

@@ -6,9 +6,10 @@ package import SluiceServer
 import SluiceStorage
 import SluiceWire
 
-/// Several clients and one server on one thread, over a simulated network and clock, checked after every step.
+/// Runs several clients and one server on one thread, over a simulated network and clock, and checks them after every
+/// step.
 ///
-/// A run follows from its plan alone. See ``SimulationPlan`` for what happens and `Simulation+Checks` for what must hold.
+/// The plan alone determines a run. ``SimulationPlan`` describes what happens, and `Simulation+Checks` what must hold.
 package final class Simulation {
     package let plan: SimulationPlan
     var network = SimulatedNetwork()
@@ -21,7 +22,7 @@ package final class Simulation {
     private var timers: [(at: Int64, client: Int, life: Int)] = []
     private var trace: [String] = []
 
-    /// The time that all clocks of the simulation are set by.
+    /// The time from which all clocks of the simulation derive.
     private final class SimulatedClock {
         /// Microseconds since 1970.
         var now: Int64 = 1_700_000_000_000_000
@@ -64,16 +65,16 @@ package final class Simulation {
         if let folder { try? FileManager.default.removeItem(atPath: folder) }
     }
 
-    /// How the server started subscriptions so far.
+    /// How the server has started subscriptions so far.
     package var starts: StartCounts { server.starts }
 
     var now: Timestamp { Timestamp(microseconds: clock.now) }
 
     func note(_ line: @autoclosure () -> String) { trace.append(line()) }
 
-    /// Runs the plan, then heals everything and waits until nothing moves.
+    /// Runs the plan, then repairs all connections and continues until nothing is left to do.
     ///
-    /// - Throws: ``SimulationFailure`` when something that must hold does not.
+    /// - Throws: ``SimulationFailure`` when an invariant does not hold.
     package func run() throws(SimulationFailure) {
         do {
             for client in clients { try handle(.start, of: client) }
@@ -120,7 +121,7 @@ package final class Simulation {
         return isContent ? .content : .other
     }
 
-    /// Carries out what a client wants, and checks it.
+    /// Carries out the actions that a client wants, and checks the client.
     func carryOutActions(of client: SimulatedClient) throws {
         client.readyObservers()
         for action in client.engine.takeActions() { carryOut(action, of: client) }
@@ -162,7 +163,7 @@ package final class Simulation {
 
     // MARK: Delivery
 
-    /// Delivers one thing, or lets the server do a step of its own work.
+    /// Delivers one item, or lets the server do one step of its own work.
     ///
     /// - Returns: false when there is nothing to do.
     func deliver(
@@ -254,7 +255,7 @@ package final class Simulation {
 
     /// Lets the next timer fire.
     ///
-    /// - Returns: false when there is none.
+    /// - Returns: false when no timer is waiting.
     func advance() throws -> Bool {
         timers.removeAll { clients[$0.client].life != $0.life }
         guard let next = timers.indices.min(by: { timers[$0].at < timers[$1].at }) else { return false }
@@ -265,7 +266,7 @@ package final class Simulation {
         return true
     }
 
-    /// Heals everything and runs until nothing moves.
+    /// Repairs all connections, and continues until nothing is left to do.
     private func comeToRest() throws {
         note("coming to rest")
         for client in clients {

@@ -1,5 +1,5 @@
-/// One thing that happens in a simulation. What it does in detail follows from its own seed, so that any subset of a
-/// plan's actions is a plan too.
+/// One action of a simulation. Its own seed determines its details, so that any subset of a plan's actions is a plan
+/// too.
 package struct SimulationAction: Sendable, CustomStringConvertible {
     package enum Kind: String, Sendable {
         /// A local transaction.
@@ -7,21 +7,21 @@ package struct SimulationAction: Sendable, CustomStringConvertible {
         /// A local transaction whose body throws half-way.
         case abandonWrite
         case observe, stopToken, stopSyncing
-        /// Wait for a query to be complete, and let go of it.
+        /// A task waits until a query is complete, and gives up the wait.
         case hold, releaseHold
-        /// An observer that does not say it is ready for a while.
+        /// An observer does not say that it is ready, and later does.
         case lag, catchUp
         case purgeUnsubscribed
         case startSync, stopSync
         /// Some steps of the network and the server.
         case deliver
-        /// Many of them.
+        /// Many steps of the network and the server.
         case deliverMuch
         /// The next timer fires.
         case advance
-        /// The client's connection breaks; frames under way are lost.
+        /// The client's connection breaks; frames in transit are lost.
         case cut
-        /// The client's network is gone until it is restored.
+        /// The client has no network until it is plugged in again.
         case unplug, plugIn
         case crashClient, crashServer
         /// The server handles a batch, and crashes before it has sent anything.
@@ -46,7 +46,7 @@ package struct SimulationAction: Sendable, CustomStringConvertible {
         (.crashServerAfterHandling, 2), (.crashClientAfterHandling, 2), (.trimLog, 3),
     ]
 
-    /// Clients that keep what they observe, go and come back while others write.
+    /// Weights for clients that keep their subscriptions, and go and come back while others write.
     static let returningWeights: [(Kind, Int)] = [
         (.write, 50), (.abandonWrite, 1), (.observe, 16), (.stopToken, 3), (.stopSyncing, 1), (.hold, 1),
         (.releaseHold, 1), (.lag, 2), (.catchUp, 3), (.purgeUnsubscribed, 1), (.startSync, 10), (.stopSync, 8),
@@ -55,37 +55,37 @@ package struct SimulationAction: Sendable, CustomStringConvertible {
     ]
 }
 
-/// How a simulated world is laid out.
+/// The parameters of a simulated world.
 package struct SimulationOptions: Sendable {
     package var clientCount = 2
-    /// Stores in files, so that a restart really opens them again; else in memory, handed over.
+    /// Whether stores are files, which a restart really opens again; else they are in memory and handed over.
     package var usesFiles = false
     package var pageRowCount = 3
     package var groupOperationCountMax = 20_000
     package var replayObjectCountMax = 20_000
-    /// The most operations of a transaction that the server takes; larger ones it refuses.
+    /// The maximum number of operations in a transaction; the server rejects larger ones.
     package var operationCountMax: UInt64 = 100_000
     package var comparedMemberCountMax = 500_000
     package var listedMemberCountMax = 10_000
-    /// How many steps a session may take in a turn; with few, most queries are costly ones.
+    /// How many steps a session may use in a turn; with few, most queries are costly ones.
     package var shareStepCountMax = 1_000_000
-    /// How far the clients' clocks may be off, in microseconds.
+    /// The largest error of the clients' clocks, in microseconds.
     package var clockSkewMax: Int64 = 0
-    /// Whether the last client declares no classes and learns them from the server.
+    /// Whether the last client declares no classes and learns the schema from the server.
     package var lastClientLearnsSchema = false
-    /// How many different queries there are.
+    /// The number of different queries.
     package var queryCount = 8
 
     package init() {}
 }
 
-/// Everything that a simulation does, made from one number.
+/// Everything that a simulation does, generated from one seed.
 package struct SimulationPlan: Sendable {
     package let seed: UInt64
     package var options: SimulationOptions
     package var actions: [SimulationAction]
 
-    /// - Parameter actionCount: how many actions; a plan with fewer is no beginning of one with more.
+    /// - Parameter actionCount: the number of actions. A shorter plan is not a prefix of a longer one.
     package init(seed: UInt64, actionCount: Int = 150) {
         self.seed = seed
         var generator = SeededGenerator(seed: seed)
@@ -104,7 +104,7 @@ package struct SimulationPlan: Sendable {
         let isReturning = generator.chance(50)
         let weights = isReturning ? SimulationAction.returningWeights : SimulationAction.weights
         if isReturning { options.queryCount = generator.pick([2, 3, 5]) }
-        // Not drawn, so that seeds mean what they meant.
+        // Not drawn from the generator, so that old seeds keep their meaning.
         if seed % 2 == 0 { options.shareStepCountMax = 200 }
         self.options = options
         var actions: [SimulationAction] = []
@@ -118,12 +118,12 @@ package struct SimulationPlan: Sendable {
     }
 }
 
-/// What went wrong in a simulation, and how to see it again.
+/// What went wrong in a simulation, and how to reproduce it.
 package struct SimulationFailure: Error, CustomStringConvertible {
     package let message: String
     package internal(set) var seed: UInt64 = 0
     package internal(set) var actionCount = 0
-    /// What happened, step by step.
+    /// The actions and their steps so far.
     package internal(set) var trace: [String] = []
 
     init(_ message: String) { self.message = message }

@@ -1,9 +1,9 @@
-/// Finds a smaller plan that still fails, by leaving actions out (after Zeller and Hildebrandt, "Simplifying and
+/// Finds a smaller plan that still fails by leaving out actions (after Zeller and Hildebrandt, "Simplifying and
 /// Isolating Failure-Inducing Input", 2002).
 package enum SimulationShrinker {
     /// Runs a plan.
     ///
-    /// - Returns: what failed; nil if nothing did.
+    /// - Returns: the failure; nil if there was none.
     package static func failure(of plan: SimulationPlan) -> SimulationFailure? {
         do {
             try Simulation(plan).run()
@@ -13,9 +13,11 @@ package enum SimulationShrinker {
         }
     }
 
+    /// Shrinks a failing plan.
+    ///
     /// - Parameters:
-    ///   - failure: what the plan fails with.
-    ///   - runCountMax: how many runs may be spent.
+    ///   - failure: the plan's failure.
+    ///   - runCountMax: the maximum number of runs.
     /// - Returns: the smallest failing plan found, and its failure.
     package static func shrink(
         _ plan: SimulationPlan, failure: SimulationFailure, runCountMax: Int = 300

@@ -1,6 +1,7 @@
 import SluiceModel
 
-/// The classes, values and queries of a simulation: every shape of link, cycles, lists, keyed and keyless classes.
+/// The classes, values and queries of a simulation. They contain every kind of link, cycles, lists, and classes with
+/// and without a primary key.
 struct SimulationWorld {
     private static func classes() throws -> [ClassSchema] {
         [
@@ -36,7 +37,7 @@ struct SimulationWorld {
         ]
     }
 
-    /// The schema as one client declares it: the same classes, in an order of its own.
+    /// The schema that one client declares: the same classes, in an order that depends on the client.
     static func schema(ofClient client: Int, options: SimulationOptions) throws -> Schema {
         if options.lastClientLearnsSchema, client == options.clientCount - 1 { return Schema() }
         let all = try classes()
@@ -55,7 +56,7 @@ struct SimulationWorld {
     private static let dealerCount = 4
     private static let keylessCount = 5
 
-    /// The key of some object of a class, be it there or not.
+    /// Picks the key of an object of a class; the object may or may not exist.
     static func key(ofClass name: String, clientCount: Int, _ generator: inout SeededGenerator) -> ObjectKey {
         switch name {
         case "User": .int(Int64(generator.below(userCount)))
@@ -64,12 +65,12 @@ struct SimulationWorld {
         }
     }
 
-    /// The key of the `number`-th object that a client makes of a keyless class.
+    /// The key of the `number`-th object of a keyless class that a client creates.
     static func keylessKey(ofClass name: String, client: Int, _ number: Int) -> ObjectKey {
         .id(ObjectID(high: UInt64(name == "Car" ? 1000 : 2000) + UInt64(client), low: UInt64(number)))
     }
 
-    /// A value of a property.
+    /// Picks a value for a property.
     static func value(_ property: Property, clientCount: Int, _ generator: inout SeededGenerator) -> Value {
         func elements(_ generator: inout SeededGenerator) -> [Value] {
             (0..<generator.pick([0, 0, 1, 1, 2, 3])).map { _ in
@@ -101,7 +102,7 @@ struct SimulationWorld {
     private struct Clauses {
         let predicates: [String]
         let sorts: [String]
-        /// Paths to be distinct by.
+        /// Paths for DISTINCT.
         let groups: [String]
         let exclusions: [String]
     }
@@ -179,7 +180,7 @@ struct SimulationWorld {
         ),
     ]
 
-    /// The text of some query; not every combination is one.
+    /// Makes the text of a query. Some combinations are not valid queries.
     static func queryText(clientCount: Int, _ generator: inout SeededGenerator) -> String {
         let (name, clauses) = generator.pick(clauses)
         if generator.chance(10) {

@@ -4,8 +4,8 @@ import SluiceQuery
 import SluiceStorage
 import SluiceViews
 
-/// Compares a complete subscription with the oracle: the query on the server's state at the version that the client
-/// stands at, with the client's unacknowledged writes laid over.
+/// Compares a complete subscription with the oracle: the query on the server's state at the client's version, overlaid
+/// with the client's unacknowledged writes.
 struct SubscriptionCheck {
     private let client: SimulatedClient
     private let query: Query
@@ -34,7 +34,7 @@ struct SubscriptionCheck {
         SimulationFailure("client \(client.index) at version \(state.version): '\(query)' \(message)")
     }
 
-    /// A server's object as this client numbers its class.
+    /// Translates a server's object to the position of its class in the client's schema.
     private func local(_ object: ObjectRef) throws -> ObjectRef {
         let name = state.schema[object.classIndex].name
         guard let classIndex = storage.schema.index(of: name) else {
@@ -91,7 +91,7 @@ struct SubscriptionCheck {
         }
     }
 
-    /// Lays an unacknowledged operation over the server's values, of which only those in the dictionary matter.
+    /// Applies an unacknowledged operation to the server's values; only the properties in the dictionary are compared.
     private func apply(
         _ operation: ObjectOperation, to values: [String: Value]?, _ declared: ClassSchema
     ) -> [String: Value]? {
