@@ -1,8 +1,8 @@
-/// Why a command ends without success.
+/// Why a command fails.
 struct CommandError: Error, Hashable, CustomStringConvertible {
-    /// The exit code that a failure has.
+    /// The exit code of a failure.
     enum Kind: Int32 {
-        /// Everything that fails, except wrong usage.
+        /// Any failure except wrong usage.
         case failure = 1
         /// Bad options, or a query that does not parse (`EX_USAGE` of sysexits.h).
         case usage = 64

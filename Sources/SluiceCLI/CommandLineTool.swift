@@ -1,6 +1,6 @@
-/// The executable `sluice`, as a library: a thin program calls it, tests look inside.
+/// The executable `sluice` as a library, which the program calls and tests can import.
 package enum CommandLineTool {
-    /// Runs the command that this process was started with to its end.
+    /// Runs the command of this process until it ends.
     ///
     /// - Returns: the exit code.
     package static func run() async -> Int32 {
@@ -15,9 +15,9 @@ package enum CommandLineTool {
         }
     }
 
-    /// What follows the program's own name.
+    /// The arguments after the program's name.
     ///
-    /// - Throws: ``CommandError`` where bytes are not UTF-8: repaired, they would name something else.
+    /// - Throws: ``CommandError`` when an argument is not UTF-8, since a repaired one would name something else.
     private static func arguments() throws(CommandError) -> [String] {
         var arguments: [String] = []
         for index in 1..<max(Int(CommandLine.argc), 1) {

@@ -1,6 +1,6 @@
 internal import Sluice
 
-/// The program: finds the command, runs it, and turns what it throws into a diagnostic and an exit code.
+/// The program: it finds the command, runs it, and turns an error into a diagnostic and an exit code.
 struct Program: Sendable {
     static let version = "0.1.0"
 
@@ -16,7 +16,7 @@ struct Program: Sendable {
 
     var descriptions: [CommandDescription] { commands.map { $0.description } }
 
-    /// - Parameter arguments: without the program's own name.
+    /// - Parameter arguments: the arguments after the program's name.
     /// - Returns: the exit code.
     func run(_ arguments: [String]) async -> Int32 {
         do {
@@ -47,7 +47,7 @@ struct Program: Sendable {
         try await command.init(parsed).run()
     }
 
-    /// `sluice help [COMMAND]`: what `--help` prints.
+    /// `sluice help [COMMAND]`: prints the same as `--help`.
     private func help(_ names: ArraySlice<String>) throws(CommandError) {
         guard let name = names.first, name != "help", name != "--help", name != "-h" else {
             return StandardOutput.shared.write(line: HelpText.program(descriptions))
@@ -70,7 +70,7 @@ struct Program: Sendable {
         return .usage("there is no \(what) '\(DisplayText.shortened(name))'; \(hint)")
     }
 
-    /// What to tell the user about an error of any module.
+    /// The diagnostic and exit code for an error of any module.
     static func failure(of error: any Error) -> CommandError {
         switch error {
         case let error as CommandError: error

@@ -1,6 +1,6 @@
 internal import Sluice
 
-/// `sluice explain`: what a query means to a server, and what it costs there.
+/// `sluice explain`: prints what a query means to a server, and what it costs there.
 struct ExplainCommand: Command {
     static let description = CommandDescription(
         "explain", "Print what a query means to the server and costs there: SQL, indexes, the live view, writes.",

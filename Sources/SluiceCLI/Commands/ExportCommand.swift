@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Sluice
 
-/// `sluice export`: all objects of a class.
+/// `sluice export`: prints all objects of a class.
 struct ExportCommand: Command {
     private enum Format: String, CaseIterable { case jsonl, csv }
 
@@ -35,7 +35,7 @@ struct ExportCommand: Command {
         let store = try await access.open()
         let schema = store.schema
         var results = store.records(ofClass: className)
-        // The targets of links are not wanted, only their keys.
+        // Only the keys of link targets are printed, so the targets themselves are excluded.
         for path in schema.classSchema(named: className)?.pathsBehindLinks(in: schema) ?? [] {
             results = results.excluding(path)
         }
@@ -65,7 +65,7 @@ struct ExportCommand: Command {
 }
 
 extension ClassSchema {
-    /// The paths of everything that link targets hold besides their keys.
+    /// The paths of all properties of link targets except their primary keys.
     func pathsBehindLinks(in schema: Schema) -> [String] {
         properties.flatMap { property -> [String] in
             guard let target = property.type.targetClass.flatMap(schema.classSchema(named:)) else { return [] }

@@ -2,7 +2,7 @@ internal import Glibc
 internal import Sluice
 internal import Synchronization
 
-/// `sluice import`: the rows of a file as objects of a class.
+/// `sluice import`: imports the rows of a file as objects of a class.
 struct ImportCommand: Command {
     static let description = CommandDescription(
         "import", "Import the rows of a file as objects of a class.",
@@ -35,12 +35,12 @@ struct ImportCommand: Command {
             "sluice import ws://127.0.0.1:9080/cars Car cars.jsonl --key=vin --skip-bad-rows",
         ])
 
-    /// The most rows of one transaction, and about how many bytes; one row may have more.
+    /// The maximum number of rows in one transaction, and its approximate size in bytes; a single row may be larger.
     private static let batchSize = 2_000
     private static let batchByteCount = 2 << 20
-    /// Batches that may wait for their acknowledgement.
+    /// The maximum number of batches that wait for their acknowledgement.
     private static let batchCountMax = 10
-    /// Batches after which what was sent leaves memory.
+    /// The number of batches after which the uploaded objects are removed from memory.
     private static let purgeInterval = 20
 
     private let access: ServerAccess
@@ -79,7 +79,7 @@ struct ImportCommand: Command {
         if let warning = try file.warning() { Diagnostics.report("warning: \(warning)") }
         for note in plan.notes { Diagnostics.report("note: \(note)") }
         if plan.needsDeclaration {
-            // The class comes with the first rows that are kept: an import that fails before leaves nothing behind.
+            // The first upload declares the class, so that an import that fails before it leaves nothing behind.
             try await store.core.perform { try $0.declare([plan.classSchema], isDeferred: true) }
         }
         let rows = try file.rows(plan)
@@ -106,7 +106,8 @@ struct ImportCommand: Command {
             try await store.uploaded(timeout: access.timeout)
         } catch {
             progress.finish()
-            // A fault of the file leaves the batches before it to be finished; a fault of the server nothing to wait for.
+            // After a fault of the file, the batches before it are still uploaded. After a fault of the server there is
+            // nothing to wait for.
             if error is CommandError, (try? await store.uploaded(timeout: access.timeout)) != nil {
                 Diagnostics.report("the import stops after \(GroupedNumber.text(count)) imported rows")
             }
@@ -126,7 +127,7 @@ struct ImportCommand: Command {
 
     /// Waits while too many batches are unacknowledged.
     ///
-    /// - Returns: how many are now, at most.
+    /// - Returns: the maximum number that is unacknowledged now.
     private func makeRoom(in store: Store) async throws -> Int {
         let waiting = try await store.unacknowledgedCount()
         guard waiting >= Self.batchCountMax else { return waiting }
@@ -151,6 +152,6 @@ struct ImportCommand: Command {
 }
 
 extension ByteSource {
-    /// The share of the file that has been read, from 0 to 1.
+    /// The part of the file that has been read, from 0 to 1.
     var fraction: Double { size == 0 ? 1 : Double(position) / Double(size) }
 }

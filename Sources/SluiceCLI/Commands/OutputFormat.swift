@@ -1,8 +1,8 @@
-/// How objects are printed.
+/// The format in which objects are printed.
 enum OutputFormat: String, CaseIterable, Sendable {
     case table, jsonl
 
-    /// What was asked for, else a table on a terminal and JSON lines elsewhere.
+    /// The format that was asked for; else a table on a terminal, and JSON lines elsewhere.
     static func chosen(_ arguments: ParsedArguments) throws(CommandError) -> OutputFormat {
         try arguments.choice("format", as: OutputFormat.self) ?? (Terminal.isOutput ? .table : .jsonl)
     }

@@ -1,7 +1,7 @@
 internal import Sluice
 internal import SluiceViews
 
-/// `sluice query`: prints the results of a query once, or their changes for ever.
+/// `sluice query`: prints the results of a query once, or their changes until it is stopped.
 struct QueryCommand: Command {
     static let description = CommandDescription(
         "query", "Print the objects that a query asks for, once or as they change.",
@@ -91,7 +91,7 @@ struct QueryCommand: Command {
 }
 
 extension ChangeLine {
-    /// What a change event holds. Objects that moved without any other change count as updated.
+    /// Makes the line of a change event. Objects that only moved are listed as updated.
     init(_ change: Change<Record>) throws {
         let results = change.results
         let updated = Set(change.modifications).union(change.moves.map(\.to)).subtracting(change.insertions).sorted()

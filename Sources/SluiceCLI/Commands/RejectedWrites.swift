@@ -1,14 +1,14 @@
 internal import Sluice
 internal import Synchronization
 
-/// Gathers the writes that the server refused.
+/// Collects the writes that the server rejected.
 final class RejectedWrites: Sendable {
     private static let reportedMax = 20
 
     private let state = Mutex<(count: Int, reports: [String])>((0, []))
     private let token = Mutex<RejectionToken?>(nil)
 
-    /// Begins to listen to a store.
+    /// Begins to observe the rejections of a store.
     func observe(_ store: Store) {
         let token = store.onWriteRejected { [weak self] rejection in
             let object = rejection.object.map { "\($0.className) \($0.key): " } ?? ""
@@ -22,7 +22,7 @@ final class RejectedWrites: Sendable {
         self.token.withLock { $0 = token }
     }
 
-    /// - Throws: ``CommandError`` when anything was refused, after having reported what.
+    /// - Throws: ``CommandError`` when the server rejected any write, after reporting the rejections.
     func check() throws(CommandError) {
         let (count, reports) = state.withLock { $0 }
         guard count > 0 else { return }

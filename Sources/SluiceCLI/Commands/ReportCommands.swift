@@ -1,6 +1,6 @@
 internal import Sluice
 
-/// `sluice status`: what the server says about a database.
+/// `sluice status`: prints the server's status of a database.
 struct StatusCommand: Command {
     static let description = CommandDescription(
         "status", "Print how a database is: version, classes with counts, sessions, commits.",
@@ -23,7 +23,7 @@ struct StatusCommand: Command {
     }
 }
 
-/// `sluice subscriptions`: the queries that clients observe.
+/// `sluice subscriptions`: prints the queries that clients observe.
 struct SubscriptionsCommand: Command {
     static let description = CommandDescription(
         "subscriptions", "Print the queries that clients observe on a database, and how many do.",

@@ -1,6 +1,6 @@
 internal import Sluice
 
-/// `sluice schema`: the classes of a database, and the removal of what is empty.
+/// `sluice schema`: prints the classes of a database, or removes a class or property that is empty.
 struct SchemaCommand: Command {
     static let description = CommandDescription(
         "schema", "Print the classes and properties of a database, or remove one that is empty.",

@@ -1,7 +1,7 @@
 internal import Sluice
 internal import SluiceServer
 
-/// `sluice serve`: the server.
+/// `sluice serve`: runs the server.
 struct ServeCommand: Command {
     static let description = CommandDescription(
         "serve", "Run the server, with its databases in a folder.",
@@ -60,7 +60,7 @@ struct ServeCommand: Command {
     }
 }
 
-/// `HOST:PORT`, with an IPv6 address in brackets.
+/// An address to listen at: `HOST:PORT`, with an IPv6 address in brackets.
 struct ListenAddress: Hashable, Sendable {
     let host: String
     let port: UInt16

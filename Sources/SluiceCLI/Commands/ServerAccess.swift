@@ -1,7 +1,7 @@
 internal import Sluice
 internal import SluiceStorage
 
-/// How a command reaches its database: what all commands that talk to a server have in common.
+/// Connects a command to its database, with the arguments and options that all such commands share.
 struct ServerAccess: Sendable {
     static let argument = ArgumentDescription("URL", "the database: ws://HOST:PORT/DATABASE, or wss:// for TLS")
     static let options: [OptionDescription] = [
@@ -9,7 +9,7 @@ struct ServerAccess: Sendable {
         .value("ca-file", "FILE", "certificate authorities to trust instead of the system's (wss)", completion: .files),
     ]
 
-    /// A first connection is retried for so long.
+    /// How long to retry the first connection.
     private static let connectTimeout: Duration = .seconds(10)
 
     let url: ServerURL
@@ -25,10 +25,10 @@ struct ServerAccess: Sendable {
         }
     }
 
-    /// A store in memory with an open session, and so the server's schema.
+    /// Opens a store in memory, and waits for its session and the server's schema.
     ///
     /// - Parameter access: whether the command writes.
-    /// - Throws: ``CommandError`` when no session comes about in time; `SyncError` when the server refuses it.
+    /// - Throws: ``CommandError`` when no session opens in time; `SyncError` when the server rejects it.
     func open(_ access: SyncConfiguration.Access = .readOnly) async throws -> Store {
         var sync = SyncConfiguration(url: url.text)
         if let authorityFile { sync.trust = .authorities(files: [authorityFile]) }
@@ -50,7 +50,7 @@ struct ServerAccess: Sendable {
 }
 
 extension Store {
-    /// Looks up link targets that are here.
+    /// Looks up link targets among the objects that are here.
     var resolver: RecordRenderer.Resolver {
         { className, key in
             let schema = self.schema

@@ -2,16 +2,16 @@ internal import Sluice
 internal import SluiceStorage
 
 extension Store {
-    /// How many transactions the server has not acknowledged.
+    /// The number of transactions that the server has not acknowledged.
     func unacknowledgedCount() async throws -> Int {
         let storage = core.storage
         return try await core.perform { _ in storage.outboxCount }
     }
 
-    /// Waits until the server has acknowledged all but the last few transactions, so that writing and uploading overlap.
+    /// Waits until at most a few transactions are unacknowledged, so that writing and uploading overlap.
     ///
     /// - Parameters:
-    ///   - count: how many may be left.
+    ///   - count: how many may be left unacknowledged.
     ///   - timeout: the longest wait without progress.
     func uploaded(leaving count: Int, timeout: Duration) async throws {
         let (signal, continuation) = AsyncStream<Void>.makeStream()

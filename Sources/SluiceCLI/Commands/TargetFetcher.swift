@@ -1,14 +1,14 @@
 internal import Sluice
 
-/// Brings the objects that writes are about from the server, so that inserting what exists and changing or deleting what does
-/// not are errors, and ids become keys.
+/// Fetches the objects that writes refer to. Inserting an object that exists, and changing or deleting one that does
+/// not, can then fail, and ids can be replaced by keys.
 struct TargetFetcher: Sendable {
     let store: Store
     let timeout: Duration
 
-    /// Fetches all at once.
+    /// Fetches all targets at once.
     ///
-    /// - Returns: the class and key of each target that was named by id and exists.
+    /// - Returns: the class and key of each target that exists.
     func fetch(_ requests: [WriteRequest]) async throws -> [WriteTarget: Identity] {
         var targets: Set<WriteTarget> = []
         for request in requests {
@@ -16,7 +16,7 @@ struct TargetFetcher: Sendable {
             case .insert(let record): targets.insert(.identity(record.identity))
             case .update(let target, _, _): targets.insert(target)
             case .delete(let target): targets.insert(target)
-            // The server merges it with what it has.
+            // The server merges an upsert with the object that it has.
             case .upsert: break
             }
         }
@@ -51,7 +51,7 @@ struct TargetFetcher: Sendable {
             case .uuid(let key): all.filter(condition, key)
             case .id(let id): store.results(Record.self, id: id)
             }
-        // What the object links to is not wanted.
+        // The objects that the target links to are not needed.
         return declared.properties.filter { $0.type.element.isLink }.reduce(one) { $0.excluding($1.name) }
     }
 }

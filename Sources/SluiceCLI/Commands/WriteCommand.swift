@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Sluice
 
-/// `sluice write`: transactions from standard input.
+/// `sluice write`: runs transactions that it reads from standard input.
 struct WriteCommand: Command {
     static let description = CommandDescription(
         "write", "Write objects: one transaction for each JSON line on standard input.",
@@ -16,9 +16,9 @@ struct WriteCommand: Command {
             #"echo '{"op":"delete","class":"Car","key":"JT2"}' | sluice write ws://127.0.0.1:9080/cars"#,
         ])
 
-    /// Lines whose objects are fetched at a time.
+    /// The number of lines whose objects are fetched at once.
     private static let groupSize = 256
-    /// Lines after which what is acknowledged leaves memory.
+    /// The number of lines after which acknowledged objects are removed from memory.
     private static let purgeInterval = 8_192
 
     private let access: ServerAccess
@@ -50,7 +50,7 @@ struct WriteCommand: Command {
                 }
             }
         } catch let error as CommandError {
-            // What was written before the line at fault stays written; it must not be lost on the way out.
+            // Lines before the one at fault stay written, so they must be uploaded before the program ends.
             do { try await store.uploaded(timeout: access.timeout) } catch {
                 Diagnostics.report("lines before the one at fault may be lost: \(Program.failure(of: error).message)")
             }

@@ -1,5 +1,5 @@
 extension CompletionScript {
-    /// Bash splits words at `=`, so an option's value arrives as a word of its own.
+    /// The script for bash. Bash splits words at `=`, so the value of an option arrives as a separate word.
     var bash: String {
         """
         # sluice completion for bash; load it with: source <(sluice completion bash)

@@ -56,7 +56,7 @@ extension CompletionScript {
         return result
     }
 
-    /// A word in single quotes, as every shell here reads it.
+    /// The text as a word in single quotes, which all three shells read in the same way.
     func quoted(_ text: String) -> String {
         "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
     }

@@ -1,11 +1,11 @@
-/// Shell completion, made from the descriptions of the commands.
+/// Makes scripts for shell completion from the descriptions of the commands.
 struct CompletionScript {
-    /// A shell that a script can be made for.
+    /// A shell that has a completion script.
     enum Shell: String, CaseIterable { case bash, zsh, fish }
 
     let commands: [CommandDescription]
 
-    /// The script to be sourced by a shell.
+    /// The script that the shell sources.
     func text(for shell: Shell) -> String {
         switch shell {
         case .bash: bash

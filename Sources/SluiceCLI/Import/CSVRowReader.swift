@@ -1,10 +1,10 @@
 internal import SluiceModel
 
-/// Rows of a CSV file.
+/// Reads the rows of a CSV file.
 final class CSVRowReader: RowReader {
     private let reader: CSVReader
 
-    /// - Throws: ``CommandError`` when the file cannot be read or its header names a column twice or not at all.
+    /// - Throws: ``CommandError`` when the file cannot be read, or its header has an empty or repeated column name.
     init(path: String) throws(CommandError) {
         reader = try CSVReader(path: path)
         var seen: Set<String> = []
@@ -21,7 +21,7 @@ final class CSVRowReader: RowReader {
 
     var columns: [String] { reader.header }
 
-    /// A name in the header that is a number or a date, as in a file without a header.
+    /// A name in the header that looks like a number or a date, as happens in a file without a header.
     var valueInHeader: String? {
         reader.header.first { name in
             Array(name.utf8).withUnsafeBufferPointer {
@@ -68,7 +68,8 @@ final class CSVRowReader: RowReader {
 
     private var positions: [Int] = []
 
-    /// Where in a record the plan's columns stand; a plan leaves out a column `@id` of a class with a primary key.
+    /// The positions of the plan's columns in a record. They may differ, since a plan leaves out the column `@id` for a
+    /// class with a primary key.
     private func columnPositions(_ plan: ImportPlan) -> [Int] {
         if positions.isEmpty {
             positions = plan.columns.map { column in reader.header.firstIndex(of: column.name) ?? 0 }
@@ -78,7 +79,7 @@ final class CSVRowReader: RowReader {
 }
 
 extension Value {
-    /// The key that the value of a key column makes.
+    /// The key that a key column with this value names.
     var asKey: ObjectKey? {
         if case .objectID(let id) = self { return .id(id) }
         return ObjectKey(primaryKey: self)

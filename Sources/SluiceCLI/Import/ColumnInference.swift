@@ -1,8 +1,8 @@
 internal import SluiceModel
 
-/// What kinds of value a column has held so far, and so what type its property should have.
+/// Collects the kinds of values in a column, to infer the type of its property.
 struct ColumnInference: Hashable, Sendable {
-    /// Kinds of scalar, as a set.
+    /// A set of kinds of scalars.
     private struct Kinds: OptionSet, Hashable {
         let rawValue: UInt8
         static let int = Kinds(rawValue: 1)
@@ -10,10 +10,10 @@ struct ColumnInference: Hashable, Sendable {
         static let bool = Kinds(rawValue: 4)
         static let date = Kinds(rawValue: 8)
         static let string = Kinds(rawValue: 16)
-        /// The words for what is no finite number: `NaN`, `Infinity`.
+        /// The words for numbers that are not finite, such as `NaN` and `Infinity`.
         static let notFinite = Kinds(rawValue: 32)
 
-        /// The one type that holds them all: integers widen to double, anything else that is mixed becomes string.
+        /// The one type that holds all kinds: integers widen to double, and any other mixture becomes string.
         var scalarType: ScalarType {
             switch self {
             case .int: .int
@@ -30,15 +30,15 @@ struct ColumnInference: Hashable, Sendable {
     private var kinds: Kinds = []
     private var elementKinds: Kinds = []
     private var hasNull = false
-    /// In quotes: text where the column is text, else null.
+    /// Whether a cell has a null text in quotes: it is text if the column is text, else null.
     private var hasQuotedNullText = false
     private var hasNullElement = false
     private var hasArray = false
     private var hasObject = false
-    /// Nested deeper than a property can hold: kept as the text of the JSON.
+    /// Whether a value is nested deeper than a property can hold; such a column is stored as JSON text.
     private var hasDeepNesting = false
 
-    /// Takes note of a cell of text. Once a column is text, only nulls still matter.
+    /// Records a cell of text. Once the column is known to be text, only nulls still matter.
     mutating func observe(text bytes: UnsafeBufferPointer<UInt8>, isQuoted: Bool = false) {
         if NullText.matches(bytes) {
             if isQuoted { hasQuotedNullText = true } else { hasNull = true }
@@ -47,7 +47,7 @@ struct ColumnInference: Hashable, Sendable {
         }
     }
 
-    /// Takes note of a JSON value.
+    /// Records a JSON value.
     mutating func observe(json: JSONValue) {
         switch json {
         case .null: hasNull = true
@@ -61,7 +61,7 @@ struct ColumnInference: Hashable, Sendable {
         }
     }
 
-    /// Takes note of a row that lacks the column.
+    /// Records a row that lacks the column.
     mutating func observeNull() { hasNull = true }
 
     private mutating func observe(element: JSONValue) {
@@ -72,10 +72,12 @@ struct ColumnInference: Hashable, Sendable {
         }
     }
 
-    /// The type of the property; `isKey` for one that must identify objects.
+    /// The type of the property.
+    ///
+    /// - Parameter isKey: whether the property identifies objects.
     func type(isKey: Bool = false) -> PropertyType {
         if isKey { return .scalar(kinds == .int && !hasArray && !hasObject ? .int : .string) }
-        // A collection is never null: an object without one has it empty.
+        // A collection is never null: an object without a value has an empty one.
         let isCollection = kinds.isEmpty && hasArray != hasObject && !hasDeepNesting
         if isCollection {
             return PropertyType(
@@ -87,13 +89,13 @@ struct ColumnInference: Hashable, Sendable {
         return .scalar(type, isOptional: hasNull || kinds.isEmpty && !isJSON && !hasQuotedNullText)
     }
 
-    /// Whether no row had a value, so that the type is a guess.
+    /// Whether no row has a value, so that the type is a guess.
     var hasOnlyNulls: Bool { kinds.isEmpty && !hasArray && !hasObject && !hasQuotedNullText }
 
-    /// The type of a property that links to objects of a class: a list where the column holds arrays.
+    /// The type of a property that links to objects of a class: a list of links if the column holds arrays.
     func linkType(to target: String) -> PropertyType { hasArray ? .links(target) : .link(target) }
 
-    /// The kind of a text; kinds already seen are tried first.
+    /// The kind of a text.
     private func kind(of bytes: UnsafeBufferPointer<UInt8>) -> Kinds {
         switch bytes[0] {
         case UInt8(ascii: "N"), UInt8(ascii: "n"), UInt8(ascii: "I"), UInt8(ascii: "i"):
@@ -112,7 +114,8 @@ struct ColumnInference: Hashable, Sendable {
         }
     }
 
-    /// Whether a number is written without fraction and exponent: one too large for 64 bits would lose digits as a double.
+    /// Whether a number has neither fraction nor exponent. If it does not fit into 64 bits, it becomes text, since a
+    /// double would lose digits.
     private static func isInteger(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         bytes.allSatisfy { $0 &- 0x30 <= 9 || $0 == UInt8(ascii: "-") } && bytes.count > 2
     }

@@ -1,13 +1,13 @@
 internal import Sluice
 internal import SluiceModel
 
-/// A file to be imported, read twice: once to learn what its columns hold, once for its rows.
+/// A file to import. It is read twice: first to infer the types of its columns, then for its rows.
 struct ImportFile: Sendable {
     let path: String
     let skipsBadRows: Bool
     private let format: ImportFormat
 
-    /// - Throws: ``CommandError`` when the file cannot be opened or its name does not say what it holds.
+    /// - Throws: ``CommandError`` when the file cannot be opened, or when its name has no known extension.
     init(path: String, skipsBadRows: Bool) throws(CommandError) {
         self.path = path
         self.skipsBadRows = skipsBadRows
@@ -15,14 +15,14 @@ struct ImportFile: Sendable {
         format = try ImportFormat(path: path)
     }
 
-    /// How far a pass is.
+    /// Reports the progress of a pass.
     typealias Progress = (_ rows: Int, _ source: ByteSource) throws -> Void
 
     private static let progressInterval = 1 << 12
 
-    /// The first pass: every column with what it holds over the whole file.
+    /// Runs the first pass, which infers every column from the whole file.
     ///
-    /// - Throws: ``CommandError`` at the first malformed row, unless bad rows are to be skipped.
+    /// - Throws: ``CommandError`` at the first malformed row, unless bad rows are skipped.
     func infer(progress: Progress = { _, _ in }) throws -> [(name: String, inference: ColumnInference)] {
         let reader = try format.reader(path: path)
         var inferences: [ColumnInference] = reader.columns.map { _ in ColumnInference() }
@@ -41,7 +41,7 @@ struct ImportFile: Sendable {
         return zip(reader.columns, inferences).map { ($0, $1) }
     }
 
-    /// What looks wrong with the file as a whole although it can be read; nil for nothing.
+    /// A warning about a file that is readable but looks wrong as a whole; nil if there is none.
     func warning() throws(CommandError) -> String? {
         try format.reader(path: path).valueInHeader.map {
             "\(path):1: the column name '\($0)' looks like a value; is the header line missing?"
@@ -54,18 +54,18 @@ struct ImportFile: Sendable {
     }
 }
 
-/// The second pass over a file: its rows in batches.
+/// The second pass over a file, which returns its rows in batches.
 final class ImportRows {
-    /// The most bad rows that are reported one by one.
+    /// The maximum number of bad rows that are reported one by one.
     static let reportedRowsMax = 20
 
     private let file: ImportFile
     private let reader: any RowReader
     private let plan: ImportPlan
     private let ids: ObjectIDGenerator
-    /// The row that did not fit into the last batch, and its size.
+    /// The row that did not fit into the last batch, and its size in bytes.
     private var held: (record: Record, byteCount: Int)?
-    /// Rows that were skipped because they are bad.
+    /// How many bad rows were skipped.
     private(set) var badRowCount = 0
 
     init(file: ImportFile, reader: any RowReader, plan: ImportPlan, ids: ObjectIDGenerator) {
@@ -77,12 +77,12 @@ final class ImportRows {
 
     var source: ByteSource { reader.source }
 
-    /// The next rows; empty at the end.
+    /// Reads the next batch of rows; empty at the end of the file.
     ///
     /// - Parameters:
-    ///   - count: the most rows.
-    ///   - byteCount: about the most bytes that they take together; a single row may take more.
-    /// - Throws: ``CommandError`` at a bad row, unless those are to be skipped.
+    ///   - count: the maximum number of rows.
+    ///   - byteCount: the approximate maximum of their bytes together; a single row may have more.
+    /// - Throws: ``CommandError`` at a bad row, unless bad rows are skipped.
     func batch(upTo count: Int, byteCount: Int = .max) throws -> [Record] {
         var records: [Record] = []
         records.reserveCapacity(count)

@@ -1,30 +1,30 @@
 internal import SluiceModel
 
-/// How the columns of a file become the properties of a class.
+/// Says how the columns of a file become the properties of a class.
 struct ImportPlan: Sendable {
     /// One column of the file.
     struct Column: Sendable {
         let name: String
-        /// The property's position in the class; nil for the column `@id`, which holds the objects' ids.
+        /// The property's position in the class; nil for the column `@id`, which holds object ids.
         let property: Int?
         let codec: PropertyCodec
-        /// Whether JSON values that are no strings become the text of their JSON.
+        /// Whether JSON values other than strings are stored as their JSON text.
         let takesAnyJSONAsText: Bool
     }
 
-    /// The class with everything the file brings.
+    /// The class with all properties that the file adds.
     let classSchema: ClassSchema
-    /// Whether `classSchema` holds more than the server's schema does.
+    /// Whether `classSchema` contains anything that the server's schema lacks.
     let needsDeclaration: Bool
     let columns: [Column]
-    /// The column of the primary key, or of ids; nil when every object gets a new id.
+    /// The column of the primary key or of the object ids; nil if every object gets a new id.
     let keyColumn: Int?
     /// The properties that no column sets.
     let absent: PropertySet
-    /// Guesses that the user may want to know of.
+    /// Guesses to report to the user.
     let notes: [String]
 
-    /// What was asked for on the command line.
+    /// The request of the command line.
     struct Request: Sendable {
         let className: String
         let key: String?
@@ -34,10 +34,12 @@ struct ImportPlan: Sendable {
         var isOptional = false
     }
 
+    /// Makes the plan of a file.
+    ///
     /// - Parameters:
-    ///   - columns: the columns in the order of the file, with what they hold.
-    ///   - schema: the server's schema; a class that it has wins over what the file suggests.
-    /// - Throws: ``CommandError`` when a name is unusable, a column is missing, or the file contradicts the schema.
+    ///   - columns: the columns in the order of the file, with their inferred types.
+    ///   - schema: the server's schema. A class that it has takes precedence over the types that the file suggests.
+    /// - Throws: ``CommandError`` when a name is invalid, a column is missing, or the file contradicts the schema.
     init(
         _ request: Request, columns: [(name: String, inference: ColumnInference)], schema: Schema
     ) throws(CommandError) {
@@ -59,6 +61,6 @@ struct ImportPlan: Sendable {
         self.absent = absent
     }
 
-    /// Whether rows are put under keys that the file holds, so that importing twice changes nothing.
+    /// Whether the file holds the keys of its rows, so that importing it twice changes nothing.
     var hasKeys: Bool { keyColumn != nil }
 }

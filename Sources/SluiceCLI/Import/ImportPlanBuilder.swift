@@ -1,6 +1,6 @@
 internal import SluiceModel
 
-/// Puts an ``ImportPlan`` together, column by column.
+/// Builds an ``ImportPlan`` column by column.
 struct ImportPlanBuilder {
     private static let idColumn = "@id"
 
@@ -100,7 +100,7 @@ struct ImportPlanBuilder {
             )
         }
         var type = asked ?? inference.type(isKey: property == primaryKey)
-        // Objects that exist have no value for it, and null says so where a zero would lie.
+        // Existing objects have no value for a new property; null says so, where a zero would be wrong.
         if existing != nil || request.isOptional && property != primaryKey, !type.isCollection {
             type.isOptional = true
         }

@@ -1,12 +1,12 @@
 internal import SluiceModel
 
-/// What `sluice import` would make of a file, without a server: both passes, with bad rows skipped and counted.
+/// Runs both passes of `sluice import` over a file without a server, and skips and counts bad rows.
 package struct ImportTrial: Sendable, Hashable {
     package private(set) var rowCount = 0
     package private(set) var badRowCount = 0
 
     /// - Parameter path: a file whose name ends in .csv or .jsonl.
-    /// - Throws: what `sluice import` would end with.
+    /// - Throws: the error with which `sluice import` would end.
     package init(path: String) throws {
         let file = try ImportFile(path: path, skipsBadRows: true)
         let plan = try ImportPlan(

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import SluiceModel
 
-/// Rows of a file of JSON lines: one object a line. Blank lines are skipped.
+/// Reads the rows of a file of JSON lines: one object on each line. Blank lines are skipped.
 final class JSONRowReader: RowReader {
     private(set) var columns: [String] = []
     private var positions: [String: Int] = [:]
@@ -33,7 +33,7 @@ final class JSONRowReader: RowReader {
         return false
     }
 
-    /// The next line without its line feed. Valid until the next call.
+    /// Returns the next line without its line feed; nil at the end. Valid until the next call.
     private func nextLine() throws(CommandError) -> UnsafeBufferPointer<UInt8>? {
         while true {
             let bytes = buffer.bytes

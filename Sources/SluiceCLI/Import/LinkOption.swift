@@ -1,8 +1,8 @@
-/// `--link=COLUMN:CLASS[:PROPERTY]`: a column that holds keys of another class.
+/// `--link=COLUMN:CLASS[:PROPERTY]`: makes a link of a column that holds keys of another class.
 struct LinkOption: Hashable, Sendable {
     let column: String
     let targetClass: String
-    /// The name of the property; nil for the column's.
+    /// The name of the property; nil for that of the column.
     let property: String?
 
     /// - Throws: ``CommandError`` of kind `usage`.

@@ -1,7 +1,8 @@
-/// Makes property names of column names.
+/// Makes property names from column names.
 enum PropertyName {
-    /// The name with every run of ASCII blanks and punctuation replaced by one `_` (none at the ends), and `_` before a
-    /// leading digit; nil when it holds other letters, no letter or digit at all, or more than 63 bytes.
+    /// The column's name with every run of ASCII spaces and punctuation replaced by one `_` (by nothing at the ends),
+    /// and with `_` before a leading digit. Nil if the result would be longer than 63 bytes or has no letter or digit,
+    /// and for a name with letters beyond ASCII.
     static func make(of column: String) -> String? {
         var name: [UInt8] = []
         var isReplacing = false

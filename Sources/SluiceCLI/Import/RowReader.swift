@@ -1,10 +1,10 @@
 internal import SluiceModel
 
-/// One pass over a file of rows.
+/// Reads a file of rows once, from the first to the last.
 protocol RowReader: AnyObject {
-    /// The columns known so far; a CSV file knows them all from its header.
+    /// The columns known so far. A CSV file knows all of them from its header.
     var columns: [String] { get }
-    /// A column's name that looks like a value, so that perhaps the names are missing; nil for none.
+    /// A column name that looks like a value, which suggests that the header is missing; nil if there is none.
     var valueInHeader: String? { get }
     var source: ByteSource { get }
     /// The line that the current row begins on, from 1.
@@ -12,24 +12,25 @@ protocol RowReader: AnyObject {
 
     /// Moves to the next row.
     ///
-    /// - Throws: ``RowError`` for a bad row, after which reading can go on; ``CommandError`` when it cannot.
+    /// - Returns: false at the end of the file.
+    /// - Throws: ``RowError`` for a bad row, after which reading can continue; ``CommandError`` when it cannot.
     func next() throws -> Bool
 
-    /// Adds what the current row holds to what is known about each column.
+    /// Adds the values of the current row to the inferences about their columns.
     func observe(into columns: inout [ColumnInference])
 
     /// The current row as an object of the plan's class.
     ///
-    /// - Parameter ids: draws ids where the file holds no keys.
+    /// - Parameter ids: generates ids if the file holds no keys.
     func row(_ plan: ImportPlan, ids: ObjectIDGenerator) throws(RowError) -> Row
 }
 
-/// The files that can be imported.
+/// The formats of files that can be imported.
 enum ImportFormat: Sendable, Hashable {
     case csv
     case jsonLines
 
-    /// - Throws: ``CommandError`` when the name does not say what the file holds.
+    /// - Throws: ``CommandError`` when the name does not end with the extension of a format.
     init(path: String) throws(CommandError) {
         let name = path.hasSuffix(".gz") ? path.dropLast(3) : path[...]
         if name.hasSuffix(".csv") {

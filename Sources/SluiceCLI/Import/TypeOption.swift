@@ -1,13 +1,13 @@
 internal import SluiceModel
 
-/// `--type=COLUMN:TYPE`: a column whose property is of this type, whatever the file suggests.
+/// `--type=COLUMN:TYPE`: sets the type of a column's property, whatever the file suggests.
 struct TypeOption: Hashable, Sendable {
     let column: String
     let type: PropertyType
 
     /// - Throws: ``CommandError`` of kind `usage`.
     init(_ text: String) throws(CommandError) {
-        // Columns may have colons in their names, types have none but in maps, which cannot be asked for.
+        // A column's name may contain colons. Types contain none, except those of maps, which cannot be asked for.
         guard let colon = text.lastIndex(of: ":"), colon > text.startIndex else {
             throw .usage("--type=\(text): write --type=COLUMN:TYPE, such as --type=delay:int?")
         }
@@ -21,7 +21,7 @@ struct TypeOption: Hashable, Sendable {
         self.type = type
     }
 
-    /// A type as schemas print it: `int`, `int?`, `[int]`, `[int?]`.
+    /// Parses a type as schemas print it: `int`, `int?`, `[int]`, `[int?]`.
     private static func type(_ text: Substring) -> PropertyType? {
         if text.hasPrefix("["), text.hasSuffix("]") {
             guard var type = Self.type(text.dropFirst().dropLast()), !type.isCollection else { return nil }

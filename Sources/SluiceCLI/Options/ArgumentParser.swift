@@ -1,15 +1,16 @@
-/// Parses what follows a command's name.
+/// Parses the arguments of a command.
 ///
-/// Options are long: `--name=value`, or `--name value`, which is never ambiguous because an option either always or
-/// never has a value; in the second form the value may not begin with `--`. Options and positional arguments mix; `--`
-/// ends the options.
+/// Options are long: `--name=value` or `--name value`. The second form is unambiguous, since an option either always or
+/// never has a value; its value may not begin with `--`. Options and positional arguments may be mixed, and `--` ends
+/// the options.
 struct ArgumentParser {
     private let description: CommandDescription
 
     init(_ description: CommandDescription) { self.description = description }
 
-    /// - Parameter arguments: what follows the command's name. With `--help` among them nothing else is required.
-    /// - Throws: ``CommandError`` of kind `usage`, with a suggestion where a name was probably mistyped.
+    /// - Parameter arguments: the arguments after the command's name. If `--help` is among them, nothing else is
+    ///   required.
+    /// - Throws: ``CommandError`` of kind `usage`, with a suggestion if a name was probably mistyped.
     func parse(_ arguments: some Sequence<String>) throws(CommandError) -> ParsedArguments {
         var parsed = ParsedArguments()
         var onlyPositionals = false

@@ -1,13 +1,13 @@
-/// A command as data: what it is called and takes, for the parser, help and completion.
+/// Describes a command as data, from which parser, help and completion are made.
 struct CommandDescription: Sendable {
     let name: String
-    /// One line.
+    /// What the command does, in one line.
     let summary: String
     let arguments: [ArgumentDescription]
     let options: [OptionDescription]
     /// Paragraphs that help prints after the options.
     let notes: [String]
-    /// Whole command lines.
+    /// Whole command lines, which help prints.
     let examples: [String]
 
     init(
@@ -28,11 +28,11 @@ struct CommandDescription: Sendable {
     }
 }
 
-/// A command that can run.
+/// A command of the tool.
 protocol Command: Sendable {
     static var description: CommandDescription { get }
 
-    /// - Throws: ``CommandError`` of kind `usage` when an option's value makes no sense.
+    /// - Throws: ``CommandError`` of kind `usage` when the value of an option is invalid.
     init(_ arguments: ParsedArguments) throws(CommandError)
 
     func run() async throws

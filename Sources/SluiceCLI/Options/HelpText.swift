@@ -1,6 +1,6 @@
-/// The text of `--help`, made from the descriptions.
+/// Makes the text of `--help` from the descriptions of the commands.
 enum HelpText {
-    /// Help on the program: its commands.
+    /// Help for the program, with a list of its commands.
     static func program(_ commands: [CommandDescription]) -> String {
         let entries = commands.map { (left: $0.name, right: $0.summary) }
         return """
@@ -24,7 +24,7 @@ enum HelpText {
             """
     }
 
-    /// Help on one command.
+    /// Help for one command.
     static func command(_ command: CommandDescription) -> String {
         var sections = ["\(command.summary)\n\nUsage: \(command.usage)"]
         if !command.arguments.isEmpty {

@@ -1,6 +1,6 @@
-/// One long option of a command, as data: parsing, help and completion are made from it.
+/// Describes a long option of a command as data, from which parser, help and completion are made.
 struct OptionDescription: Sendable {
-    /// What an option's value, or a positional argument, is completed with.
+    /// What a shell offers to complete the value of an option, or a positional argument.
     enum Completion: Sendable, Hashable {
         case nothing
         case files
@@ -8,9 +8,9 @@ struct OptionDescription: Sendable {
         case choices([String])
     }
 
-    /// Without the leading dashes.
+    /// The name without the leading dashes.
     let name: String
-    /// What help calls the value; nil for a flag, which has none.
+    /// The name of the value in help; nil for a flag, which has no value.
     let valueName: String?
     let summary: String
     let completion: Completion
@@ -26,7 +26,7 @@ struct OptionDescription: Sendable {
         self.isRepeatable = isRepeatable
     }
 
-    /// An option that is there or not.
+    /// An option without a value.
     static func flag(_ name: String, _ summary: String) -> OptionDescription {
         OptionDescription(name, valueName: nil, summary: summary, completion: .nothing, isRepeatable: false)
     }
@@ -40,18 +40,18 @@ struct OptionDescription: Sendable {
             name, valueName: valueName, summary: summary, completion: completion, isRepeatable: isRepeatable)
     }
 
-    /// An option whose value is one of a few words.
+    /// An option whose value is one of several words.
     static func choice(_ name: String, _ choices: [String], _ summary: String) -> OptionDescription {
         value(name, choices.joined(separator: "|"), summary, completion: .choices(choices))
     }
 
-    /// As help and usage lines write it: `--name` or `--name=VALUE`.
+    /// The option as help and usage lines show it: `--name` or `--name=VALUE`.
     var usage: String { valueName.map { "--\(name)=\($0)" } ?? "--\(name)" }
 }
 
-/// One positional argument of a command. All are required.
+/// Describes a positional argument of a command. All positional arguments are required.
 struct ArgumentDescription: Sendable {
-    /// As usage lines write it, in capitals.
+    /// The name in capitals, as usage lines show it.
     let name: String
     let summary: String
     let completion: OptionDescription.Completion

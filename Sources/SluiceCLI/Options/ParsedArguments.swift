@@ -1,4 +1,4 @@
-/// What a command line said, checked against the command's description.
+/// The arguments of a command line, checked against the command's description.
 struct ParsedArguments: Sendable {
     private(set) var positionals: [String] = []
     private var values: [String: [String]] = [:]
@@ -36,7 +36,7 @@ extension ParsedArguments {
         return choice
     }
 
-    /// The value of an option that is a length of time: `30`, `30s`, `500ms` or `2m`.
+    /// The value of an option that is a duration: `30`, `30s`, `500ms` or `2m`.
     func duration(_ name: String) throws(CommandError) -> Duration? {
         guard let text = value(name) else { return nil }
         let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }

@@ -1,7 +1,7 @@
 internal import Sluice
 internal import SluiceQuery
 
-/// The query of a command line, and the arguments that stand for `$0`, `$1` … in it.
+/// The query of a command line, with the values for `$0`, `$1` … in it.
 struct QueryText: Sendable {
     static let argument = ArgumentDescription(
         "QUERY", "CLASS [WHERE …] [SORT(…)] [LIMIT(…)] [EXCLUDE(…)], or OBJECT(ID)")
@@ -14,7 +14,8 @@ struct QueryText: Sendable {
     private let text: String
     private let hasArguments: Bool
 
-    /// - Throws: ``CommandError`` of kind `usage` when the query does not parse, or an argument lacks or is left over.
+    /// - Throws: ``CommandError`` of kind `usage` when the query does not parse, or when there are too few or too many
+    ///   arguments.
     init(_ arguments: ParsedArguments) throws(CommandError) {
         text = arguments.positionals[1]
         let values = arguments.values("arg")
@@ -27,9 +28,9 @@ struct QueryText: Sendable {
         }
     }
 
-    /// The query with its arguments in their places.
+    /// The query with its arguments inserted.
     ///
-    /// - Throws: `QueryError` when an argument is not of the type that the query expects.
+    /// - Throws: `QueryError` when an argument does not have the type that the query expects.
     func text(in schema: Schema) throws -> String {
         hasArguments ? try Query(syntax, schema: schema).canonicalText : text
     }

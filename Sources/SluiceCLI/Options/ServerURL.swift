@@ -1,7 +1,7 @@
-/// The URL of a database on a server, checked.
+/// The URL of a database on a server, checked when it is made.
 struct ServerURL: Hashable, Sendable {
     let text: String
-    /// Whether the connection is to be encrypted.
+    /// Whether the connection uses TLS.
     let isEncrypted: Bool
 
     /// - Throws: ``CommandError`` of kind `usage` unless `text` is `ws://HOST[:PORT]/DATABASE` or `wss://…`.

@@ -7,8 +7,8 @@ enum Suggestion {
         return best.distance <= max(1, best.candidate.utf8.count / 3) ? best.candidate : nil
     }
 
-    /// Insertions, deletions, substitutions and transpositions of neighbours that turn one word into the other
-    /// (optimal string alignment).
+    /// The number of insertions, deletions, substitutions and transpositions of neighbours that turn one word into the
+    /// other (optimal string alignment).
     static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var beforeLast: [Int] = []
         var last = Array(0...right.count)

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// A program that runs as a filter: it reads a file and we read its output.
+/// Runs a program as a filter: it reads a file, and we read its output.
 final class ChildProcess {
-    /// Where its output arrives.
+    /// The descriptor from which its output is read.
     let output: Int32
     private let program: String
     private let diagnostics: Int32
@@ -10,8 +10,8 @@ final class ChildProcess {
     private var hasEnded = false
 
     /// - Parameters:
-    ///   - program: looked up on `PATH`.
-    ///   - input: a descriptor that becomes its standard input; it stays open here.
+    ///   - program: the name of the program, which is looked up on `PATH`.
+    ///   - input: the descriptor that becomes the program's standard input; it stays open in this process.
     init(_ program: String, arguments: [String], input: Int32) throws(CommandError) {
         var outputPipe: [Int32] = [0, 0]
         var errorPipe: [Int32] = [0, 0]
@@ -62,9 +62,9 @@ final class ChildProcess {
         }
     }
 
-    /// Waits for the end of a program whose output has ended.
+    /// Waits for the end of a program that has closed its output.
     ///
-    /// - Throws: ``CommandError`` with the program's own words when it failed.
+    /// - Throws: ``CommandError`` with the program's own messages if it failed.
     func finish(file: String) throws(CommandError) {
         guard !hasEnded else { return }
         var message: [UInt8] = []

@@ -1,14 +1,14 @@
 internal import Glibc
 internal import Synchronization
 
-/// Standard error.
+/// Writes to standard error.
 enum Diagnostics {
-    /// Whether a line is shown that the next thing said takes away.
+    /// Whether a line is shown that the next message replaces.
     private static let hasDraft = Mutex(false)
 
     private static let erase = "\r\u{1B}[K"
 
-    /// Prints `sluice: MESSAGE`, harmless to a terminal whatever data is in it.
+    /// Prints `sluice: MESSAGE`, with control characters escaped so that data cannot steer the terminal.
     static func report(_ message: String) {
         hasDraft.withLock { hasDraft in
             put("\(hasDraft ? erase : "")sluice: \(DisplayText.harmless(message))\n")
@@ -16,7 +16,7 @@ enum Diagnostics {
         }
     }
 
-    /// Shows a line that lasts until something else is said; only where `Terminal.canRedraw`.
+    /// Shows a line until the next message. Call it only if `Terminal.canRedraw` is true.
     static func draw(_ line: String) {
         hasDraft.withLock { hasDraft in
             put("\r\(line)\u{1B}[K")
@@ -24,7 +24,7 @@ enum Diagnostics {
         }
     }
 
-    /// Takes a drawn line away.
+    /// Removes the line that was drawn.
     static func undraw() {
         hasDraft.withLock { hasDraft in
             if hasDraft { put(erase) }
@@ -32,10 +32,10 @@ enum Diagnostics {
         }
     }
 
-    /// Writes text as it is.
+    /// Writes text unchanged.
     static func write(_ text: String) { hasDraft.withLock { _ in put(text) } }
 
-    /// What cannot be written is lost: there is nowhere to say so.
+    /// Writes text, and ignores errors, since there is no other place to report them.
     private static func put(_ text: String) {
         var text = text
         text.withUTF8 { _ = SystemCall.writeAll(UnsafeRawBufferPointer($0), to: STDERR_FILENO) }

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import SluiceModel
 
-/// Log lines on stderr: for people on a terminal, else JSON, one object a line.
+/// Writes log lines to stderr: readable lines on a terminal, else one JSON object on each line.
 enum LogPrinter {
     static func sink(level: LogLevel, isTerminal: Bool = Terminal.isDiagnostics) -> LogSink {
         LogSink(level: level) { entry in

@@ -2,21 +2,21 @@ internal import Dispatch
 internal import Glibc
 internal import Synchronization
 
-/// Signals that end the program.
+/// Handles the signals that end the program.
 enum Signals {
     private struct Source: @unchecked Sendable {
-        // Dispatch sources may be used from any thread; only their protocol does not say so.
+        // Any thread may use a dispatch source; only its protocol does not say so.
         let source: any DispatchSourceSignal
     }
 
-    /// Sources end when nobody holds them.
+    /// Keeps the sources alive; a source that is released stops.
     private static let sources = Mutex<[Source]>([])
     private static let queue = DispatchQueue(label: "sluice.signals")
 
-    /// Makes writing to a closed pipe an error of the write instead of the program's death.
+    /// Makes a write to a closed pipe fail, instead of ending the program.
     static func ignoreBrokenPipes() { signal(SIGPIPE, SIG_IGN) }
 
-    /// Calls `handler` at the first SIGTERM or SIGINT instead of dying from it. A further one kills.
+    /// Calls `handler` at the first SIGTERM or SIGINT, which then does not end the program. A second signal does.
     static func onTermination(_ handler: @escaping @Sendable () -> Void) {
         for number in [SIGTERM, SIGINT] {
             signal(number, SIG_IGN)
@@ -31,7 +31,7 @@ enum Signals {
         }
     }
 
-    /// Ends the program quietly with success at SIGTERM or SIGINT.
+    /// Ends the program at SIGTERM or SIGINT, with success and without a message.
     static func exitQuietly() {
         onTermination { _exit(EXIT_SUCCESS) }
     }

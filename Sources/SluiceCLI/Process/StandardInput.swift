@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Glibc
 
-/// Standard input as lines, in the groups that they arrive in.
+/// Reads standard input as lines, in groups as they arrive.
 final class StandardInput {
     /// A line and its number, from 1.
     struct Line: Sendable {
@@ -16,9 +16,9 @@ final class StandardInput {
     private var lineCount = 0
     private var isAtEnd = false
 
-    /// The next lines, at least one; nil at the end. Waits on a thread of its own.
+    /// Waits for the next lines, of which there is at least one; nil at the end. The wait uses a thread of its own.
     ///
-    /// - Throws: ``CommandError`` when reading fails or a line is too long or not UTF-8.
+    /// - Throws: ``CommandError`` when reading fails, or when a line is too long or not UTF-8.
     func next() async throws -> [Line]? {
         while !isAtEnd {
             let chunk = try await Self.read()

@@ -1,9 +1,9 @@
 internal import Glibc
 internal import Synchronization
 
-/// Standard output: every line reaches the reader before anything else is waited for.
+/// Writes to standard output, so that every line is out before the program waits for anything.
 ///
-/// A reader that goes away ends the program quietly: there is nobody left to work for.
+/// If the reader goes away, the program ends with success and without a message, since nobody needs its output.
 final class StandardOutput: Sendable {
     static let shared = StandardOutput()
 
@@ -19,7 +19,7 @@ final class StandardOutput: Sendable {
         }
     }
 
-    /// Appends whole lines, each with its line feed; they are flushed when enough have gathered, or by ``flush()``.
+    /// Appends whole lines, each with its line feed. They are written when the buffer is full, or by ``flush()``.
     func append(_ lines: [UInt8]) {
         buffer.withLock { buffer in
             buffer.append(contentsOf: lines)
@@ -27,7 +27,7 @@ final class StandardOutput: Sendable {
         }
     }
 
-    /// Writes out what was appended. To be called before anything is waited for.
+    /// Writes everything that was appended. Call it before waiting for anything.
     func flush() { buffer.withLock { Self.flush(&$0) } }
 
     private static func flush(_ buffer: inout [UInt8]) {
@@ -38,8 +38,8 @@ final class StandardOutput: Sendable {
         _exit(code == EPIPE ? EXIT_SUCCESS : EXIT_FAILURE)
     }
 
-    /// Ends the program, quietly, as soon as the reader of a pipe on standard output goes away, even while there is
-    /// nothing to write.
+    /// Ends the program without a message as soon as the reader of a pipe on standard output goes away, even if there
+    /// is nothing to write.
     func exitWhenReaderLeaves() {
         var status = stat()
         guard fstat(STDOUT_FILENO, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else { return }

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// The descriptors that every program expects to have.
+/// The three descriptors that every program expects to be open.
 enum StandardStreams {
-    /// Takes the places of those that are closed, lest the next file or socket gets them. Reading and writing them goes on
-    /// to fail, as it should.
+    /// Opens `/dev/null` in place of closed ones, so that no file or socket gets their numbers. It is opened in the
+    /// wrong direction, so that reading standard input and writing the others still fail, as they should.
     static func holdClosed() {
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
         where fcntl(descriptor, F_GETFD) < 0 && errno == EBADF {

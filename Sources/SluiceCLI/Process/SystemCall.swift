@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Small help around system calls.
+/// Helpers for system calls.
 enum SystemCall {
-    /// The system's words for an error code, in lower case as diagnostics are.
+    /// The system's message for an error code, in lower case like other diagnostics.
     static func reason(for code: Int32) -> String {
         switch code {
         case ENOENT: "no such file or directory"
@@ -14,7 +14,7 @@ enum SystemCall {
         }
     }
 
-    /// Writes all of `bytes`, waiting where the descriptor does not block.
+    /// Writes all of `bytes`, and waits if the descriptor is non-blocking and not ready.
     ///
     /// - Returns: 0, or the error code.
     static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {

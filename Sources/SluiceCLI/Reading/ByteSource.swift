@@ -1,14 +1,15 @@
 internal import Glibc
 
-/// The bytes of a file, unpacked by `gzip -dc` when its name ends in `.gz`.
+/// Reads the bytes of a file. If its name ends in `.gz`, they are unpacked by `gzip -dc`.
 final class ByteSource {
     let path: String
-    /// The size of the file itself, in bytes.
+    /// The size of the file in bytes, before unpacking.
     let size: Int
     private let file: Int32
     private let child: ChildProcess?
 
-    /// - Throws: ``CommandError`` when the file cannot be opened, or is not a regular file: it is read twice.
+    /// - Throws: ``CommandError`` when the file cannot be opened, or is not a regular file, since an import reads it
+    ///   twice.
     init(path: String) throws(CommandError) {
         var status = stat()
         let file = try Self.openRegular(path, &status)
@@ -25,7 +26,7 @@ final class ByteSource {
 
     deinit { close(file) }
 
-    /// Opens a file, without waiting for somebody to write where it is a pipe.
+    /// Opens a regular file. If the path is a pipe, this fails at once instead of waiting for a writer.
     private static func openRegular(_ path: String, _ status: inout stat) throws(CommandError) -> Int32 {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { throw .system(path, code: errno) }
@@ -40,18 +41,21 @@ final class ByteSource {
         return file
     }
 
+    /// Checks that the file can be read.
+    ///
     /// - Throws: ``CommandError`` when the file cannot be opened, or is not a regular file.
     static func check(_ path: String) throws(CommandError) {
         var status = stat()
         close(try openRegular(path, &status))
     }
 
-    /// How many bytes of the file itself have been taken so far. A child shares the descriptor's position.
+    /// How many bytes of the file, before unpacking, have been read. The child process shares the descriptor and its
+    /// position.
     var position: Int { Int(lseek(file, 0, SEEK_CUR)) }
 
     /// Reads up to `buffer.count` bytes.
     ///
-    /// - Returns: how many; 0 at the end.
+    /// - Returns: the number of bytes; 0 at the end.
     /// - Throws: ``CommandError`` when reading or unpacking fails.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(CommandError) -> Int {
         while true {

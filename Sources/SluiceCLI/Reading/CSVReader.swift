@@ -1,18 +1,18 @@
 internal import Glibc
 
 /// Reads comma-separated values by RFC 4180, one record at a time: quoted fields, embedded line breaks, LF or CRLF, a
-/// leading byte-order mark. Blank lines are skipped where a record has more than one field.
+/// leading byte-order mark. It skips blank lines, unless records have one field.
 ///
-/// A record is first found whole, then cut into fields within the buffer; nothing is copied.
+/// The reader first finds a whole record and then divides it into fields within the buffer; it copies nothing.
 final class CSVReader {
-    /// The names in the first record.
+    /// The column names of the first record.
     private(set) var header: [String] = []
     /// The line that the current record begins on, from 1.
     private(set) var line = 1
     private let buffer: RecordBuffer
     private var record = UnsafeMutableBufferPointer<UInt8>(start: nil, count: 0)
     private var fields: [Range<Int>] = []
-    /// Which fields of the current record stood in quotes; empty when none did.
+    /// The fields of the current record that were in quotes; empty if none were.
     private var quoted: Set<Int> = []
     private var nextLine = 1
     private var hasStarted = false
@@ -44,8 +44,8 @@ final class CSVReader {
     /// Moves to the next record.
     ///
     /// - Returns: false at the end of the file.
-    /// - Throws: ``RowError`` when the record is malformed or has another number of fields than the header (the reader
-    ///   then stands behind it and can go on), ``CommandError`` when the file cannot be read further.
+    /// - Throws: ``RowError`` when the record is malformed or has another number of fields than the header, after which
+    ///   reading can continue with the next record; ``CommandError`` when the file cannot be read further.
     func next() throws -> Bool {
         while true {
             guard let (length, lineBreaks, hasQuotes) = try findRecord() else { return false }
@@ -73,13 +73,13 @@ final class CSVReader {
         UnsafeBufferPointer(UnsafeMutableBufferPointer(rebasing: record[fields[field]]))
     }
 
-    /// Whether a field stood in quotes, which make text of what would otherwise mean null.
+    /// Whether a field was in quotes. Quotes turn a cell that would mean null into text.
     func isQuoted(_ field: Int) -> Bool { quoted.contains(field) }
 
     /// The text of a field; nil when it is not UTF-8.
     func text(of field: Int) -> String? { String(validating: bytes(of: field), as: UTF8.self) }
 
-    /// Finds the end of the record at the front of the buffer, refilling until it is there whole.
+    /// Finds the end of the first record in the buffer, and refills the buffer until it contains the whole record.
     private func findRecord() throws -> (length: Int, lineBreaks: Int, hasQuotes: Bool)? {
         while true {
             if !hasStarted, buffer.bytes.count >= 3 || buffer.isAtEnd {
@@ -111,7 +111,7 @@ final class CSVReader {
         return nil
     }
 
-    /// What stands before the end of the file without a line feed.
+    /// The record before the end of the file, if no line feed follows it.
     private func lastRecord(
         of bytes: UnsafeMutableBufferPointer<UInt8>
     ) throws -> (length: Int, lineBreaks: Int, hasQuotes: Bool) {
@@ -161,7 +161,7 @@ final class CSVReader {
         }
     }
 
-    /// Undoubles quotes in place; returns the position of the comma or end behind the field.
+    /// Removes the doubling of quotes in place. Returns the position of the comma or end after the field.
     private func cutQuotedField(from start: Int, end: Int) throws(RowError) -> Int {
         var read = start
         var written = start
@@ -189,12 +189,12 @@ final class CSVReader {
     }
 }
 
-/// Follows quotes to tell line breaks within fields from those between records. Quotes count only where a field may
-/// begin, so that a stray one spoils its own line alone.
+/// Follows quotes to distinguish line breaks within fields from those between records. A quote counts only at the
+/// beginning of a field, so that a stray quote affects only its own line.
 private struct QuoteScanner {
     private(set) var isInsideQuotes = false
     private(set) var lineBreaks = 0
-    /// How many lines into the record the last quoted field begins.
+    /// The line on which the last quoted field begins, counted from the start of the record.
     private(set) var lineOfQuote = 0
     private var isAtFieldStart = true
     private var isBehindQuote = false

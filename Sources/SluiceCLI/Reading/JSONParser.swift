@@ -7,8 +7,8 @@ struct JSONError: Error, Hashable {
     let message: String
 }
 
-/// A strict parser of RFC 8259: UTF-8 only, no duplicate members, no trailing commas or comments, no lone surrogates,
-/// and every number kept exactly.
+/// A strict parser of RFC 8259: UTF-8 only, no duplicate members, no trailing commas or comments, no lone surrogates.
+/// It keeps every number exactly.
 struct JSONParser {
     private static let depthMax = 100
 
@@ -24,7 +24,7 @@ struct JSONParser {
 
     /// Parses a whole text.
     ///
-    /// - Parameter shape: what earlier texts of the same kind looked like, so that names need not be read again.
+    /// - Parameter shape: the names in earlier texts of the same kind, so that they need not be decoded again.
     static func parse(
         _ bytes: UnsafeBufferPointer<UInt8>, shape: JSONShape? = nil
     ) throws(JSONError) -> JSONValue {

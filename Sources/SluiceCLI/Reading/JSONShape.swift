@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// The members' names of one line of JSON after another: mostly the same in the same order. Comparing bytes with what is
-/// expected is several times faster than reading names anew, and finding none twice.
+/// Remembers the member names of JSON lines, which mostly repeat in the same order. Comparing bytes with the expected
+/// names is several times faster than decoding each name and looking for duplicates.
 final class JSONShape {
-    /// Files whose lines differ all the time are read without.
+    /// How many times names are learned. After that, lines that differ are read without the shape.
     private static let lessonCountMax = 16
 
     private var names: [(literal: [UInt8], name: String)] = []
@@ -11,7 +11,7 @@ final class JSONShape {
 
     var count: Int { names.count }
 
-    /// The name of the member at an index, if that is what stands at a position; with its length in bytes, quotes included.
+    /// The name of the member at an index and its length in bytes with quotes, if this member is at the given position.
     func name(
         _ index: Int, at position: Int, in bytes: UnsafeBufferPointer<UInt8>
     ) -> (name: String, length: Int)? {
@@ -23,11 +23,11 @@ final class JSONShape {
         return (names[index].name, length)
     }
 
-    /// Takes in the names of a line that was not as expected; they differ from each other.
+    /// Learns the names of a line that did not match. The names must differ from each other.
     func learn(_ members: [JSONValue.Member]) {
         guard lessonCount < Self.lessonCountMax else { return }
         lessonCount += 1
-        // A name whose quoted form is not just itself is never recognised, which is right.
+        // A name that needs escapes never matches its literal and is decoded each time.
         names = members.map { ([0x22] + Array($0.name.utf8) + [0x22], $0.name) }
     }
 }

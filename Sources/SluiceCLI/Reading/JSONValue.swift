@@ -1,8 +1,8 @@
-/// A JSON value with nothing lost: numbers as they were written, members in order.
+/// A JSON value without loss: numbers as they were written, members in order.
 enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
-    /// A number without fraction and exponent that fits 64 bits.
+    /// A number without fraction and exponent that fits into 64 bits.
     case integer(Int64)
     /// Any other number, as it was written.
     case number(String)

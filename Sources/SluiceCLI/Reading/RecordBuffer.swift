@@ -1,6 +1,6 @@
-/// A sliding window over a ``ByteSource``: whatever is not yet consumed, in one piece.
+/// A sliding window over a ``ByteSource``, which holds the bytes that are not consumed yet in one piece.
 final class RecordBuffer {
-    /// The longest record, in bytes.
+    /// The maximum size of a record, in bytes.
     static let recordSizeMax = 1 << 28
 
     let source: ByteSource
@@ -16,13 +16,13 @@ final class RecordBuffer {
 
     deinit { storage.deallocate() }
 
-    /// What is here and not consumed. Valid until ``refill()``.
+    /// The bytes that are not consumed yet. Valid until ``refill()``.
     var bytes: UnsafeMutableBufferPointer<UInt8> { UnsafeMutableBufferPointer(rebasing: storage[start..<end]) }
 
     func consume(_ count: Int) { start += count }
 
-    /// Brings more bytes behind those that are here, at least as many again when nothing was consumed, so that looking
-    /// through a long record anew each time stays linear; sets `isAtEnd` when the source ended.
+    /// Reads more bytes after those that are there, and sets `isAtEnd` at the end of the source. If nothing was
+    /// consumed, the buffer doubles, so that searching a long record again after each refill takes linear time.
     func refill() throws(CommandError) {
         if start > 0 {
             let count = end - start

@@ -1,8 +1,8 @@
 internal import SluiceModel
 
-/// Objects as CSV (RFC 4180, LF): a header with the properties' names, then a line each. Importing the lines into the
-/// same class gives the same values again: links are keys, collections JSON, null is empty, and text or data that would
-/// read as null stands in quotes.
+/// Writes objects as CSV (RFC 4180, LF): a header with the property names, then one line for each object. Importing the
+/// lines into the same class gives the same values: links are keys, collections are JSON, null is empty, and text or
+/// data that would read as null is in quotes.
 struct CSVWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -15,7 +15,7 @@ struct CSVWriter {
             if index > 0 { bytes.append(0x2C) }
             if !record.row.absent.contains(index) { write(value) }
         }
-        // A line with one empty field would read as no line at all.
+        // A line whose only field is empty would be skipped as a blank line.
         if record.row.values.count == 1, bytes.last ?? 0x0A == 0x0A { bytes.append(contentsOf: NullText.word.utf8) }
         bytes.append(0x0A)
     }

@@ -1,8 +1,8 @@
 internal import SluiceModel
 
-/// One change event as `--watch --format=jsonl` prints it: a line of JSON with all fields always present.
+/// A change event as `--watch --format=jsonl` prints it: one line of JSON, in which all members are always present.
 struct ChangeLine {
-    /// Who made the change on the server.
+    /// The origin of a change that came from the server.
     struct Remote: Hashable, Sendable {
         let userID: String?
         let operations: [String]

@@ -1,6 +1,6 @@
-/// Text for terminals: how wide it is, cut to a width, and harmless.
+/// Prepares text for a terminal: measures it, cuts it to a width, and escapes control characters.
 enum DisplayText {
-    /// The columns that a text takes: two for East Asian wide characters and emoji.
+    /// The number of columns that a text takes; East Asian wide characters and emoji take two.
     static func width(_ text: some StringProtocol) -> Int { text.reduce(0) { $0 + width($1) } }
 
     private static func width(_ character: Character) -> Int {
@@ -14,7 +14,7 @@ enum DisplayText {
         }
     }
 
-    /// The text, with `…` for what does not fit.
+    /// The text cut to a width, with `…` in place of the rest.
     static func cut(_ text: String, to limit: Int) -> String {
         guard width(text) > limit else { return text }
         var result = ""
@@ -27,15 +27,15 @@ enum DisplayText {
         return result + "…"
     }
 
-    /// A text to be quoted in a message: of a long one only the beginning.
+    /// The text as messages quote it; a long text is cut after its beginning.
     static func shortened(_ text: some StringProtocol) -> String {
         let limit = 100
         let beginning = text.prefix(limit)
         return beginning.endIndex == text.endIndex ? String(text) : String(beginning) + "…"
     }
 
-    /// The text with control characters escaped, so that data cannot steer the terminal, nor turn the direction of what
-    /// stands beside it.
+    /// The text with control characters escaped, so that data cannot steer the terminal or change the direction of
+    /// neighbouring text.
     static func harmless(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: { isControl($0) }) else { return text }
         return text.unicodeScalars.reduce(into: "") { result, scalar in
@@ -47,11 +47,11 @@ enum DisplayText {
         }
     }
 
-    /// Whether a character controls a terminal or the direction of text instead of standing for something.
+    /// Whether a character controls a terminal or the direction of text, instead of being shown.
     static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case ..<0x20, 0x7F...0x9F: true
-        // Marks, embeddings, overrides and isolates of direction (Unicode UAX #9), line and paragraph separators.
+        // Marks, embeddings, overrides and isolates of direction (Unicode UAX #9), and line and paragraph separators.
         case 0x061C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
         default: false
         }

@@ -1,18 +1,18 @@
 internal import Sluice
 
-/// `--expand=a,b.c`: the links that print their targets instead of keys.
+/// `--expand=a,b.c`: the links for which the targets are printed instead of their keys.
 struct Expansion: Hashable, Sendable {
     private(set) var children: [String: Expansion] = [:]
 
-    /// Nothing is expanded.
+    /// The expansion of nothing.
     static let none = Expansion()
 
     private init() {}
 
     /// - Parameters:
-    ///   - paths: separated by commas.
-    ///   - className: the class that the paths start at.
-    /// - Throws: ``CommandError`` when a path names no property, or one that is no link.
+    ///   - paths: the paths, separated by commas.
+    ///   - className: the class in which the paths begin.
+    /// - Throws: ``CommandError`` when a path contains a name that is no property, or a property that is no link.
     init(_ paths: String, className: String, schema: Schema) throws(CommandError) {
         for path in paths.split(separator: ",", omittingEmptySubsequences: false) {
             try add(
@@ -20,7 +20,7 @@ struct Expansion: Hashable, Sendable {
         }
     }
 
-    /// Those of some paths, separated by commas, that a query excludes, themselves or something on the way.
+    /// The paths of a comma-separated list that a query excludes, wholly or from some step on.
     static func paths(_ paths: String, excludedBy query: QuerySyntax) -> [String] {
         let excluded = query.clauses.flatMap { clause -> [[Substring]] in
             guard case .exclude(let paths, _) = clause else { return [] }

@@ -3,9 +3,9 @@ internal import SluiceModel
 
 /// Writes compact JSON into bytes.
 ///
-/// Integers are exact, floating-point numbers the shortest that read back the same, NaN and the infinities the strings
-/// "NaN", "Infinity" and "-Infinity", data base64, dates ISO 8601, decimals strings. Slashes are not escaped; what could
-/// steer a terminal is.
+/// An integer is written exactly, and a floating-point number with the fewest digits that read back the same. NaN and
+/// the infinities are the strings "NaN", "Infinity" and "-Infinity". Data is base64, dates are ISO 8601, decimals are
+/// strings. Slashes are not escaped; characters that could steer a terminal are.
 struct JSONWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -15,10 +15,10 @@ struct JSONWriter {
         bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// A line feed: the end of one line of output.
+    /// Ends a line of output with a line feed.
     mutating func endLine() { bytes.append(0x0A) }
 
-    /// A member's name and the colon.
+    /// Writes a member's name and the colon.
     mutating func name(_ name: String, isFirst: Bool) {
         if !isFirst { raw(",") }
         string(name)
@@ -50,7 +50,8 @@ struct JSONWriter {
         raw("\"")
     }
 
-    /// A character beyond ASCII that could steer a terminal, where one begins; all have one to three bytes.
+    /// The character beyond ASCII at a position, if it could steer a terminal. All such characters have one to three
+    /// bytes.
     private static func control(
         at index: Int, in utf8: UnsafeBufferPointer<UInt8>
     ) -> (scalar: Unicode.Scalar, length: Int)? {
@@ -108,7 +109,7 @@ struct JSONWriter {
         }
     }
 
-    /// A key as a link prints it: the primary key, or the object's id.
+    /// Writes a key as links show it: the primary key, or the object id.
     mutating func write(_ key: ObjectKey) {
         if case .int(let key) = key { integer(key) } else { string(key.description) }
     }

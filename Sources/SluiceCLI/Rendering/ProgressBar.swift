@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A line on the terminal that says how far a long command is. Elsewhere nothing is shown.
+/// Shows the progress of a long command in one line on a terminal. Without a terminal it shows nothing.
 final class ProgressBar: Sendable {
     private static let interval: Duration = .milliseconds(100)
 
@@ -14,11 +14,11 @@ final class ProgressBar: Sendable {
         self.isEnabled = isEnabled
     }
 
-    /// Shows the state, at most ten times a second.
+    /// Shows the progress, at most ten times a second.
     ///
     /// - Parameters:
-    ///   - fraction: from 0 to 1; nil when the end is not known.
-    ///   - count: how many things are done.
+    ///   - fraction: from 0 to 1; nil if the end is not known.
+    ///   - count: how many units are done.
     func update(fraction: Double?, count: Int, unit: String = "rows") {
         guard isEnabled else { return }
         let now = ContinuousClock.now
@@ -31,10 +31,10 @@ final class ProgressBar: Sendable {
         Diagnostics.draw(Self.line(title: title, fraction: fraction, count: count, unit: unit, elapsed: now - start))
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     func finish() { Diagnostics.undraw() }
 
-    /// `importing [#####-----] 50 %  120,000 rows, 80,000/s`.
+    /// The line of progress: `importing [#####-----] 50 %  120,000 rows, 80,000/s`.
     static func line(title: String, fraction: Double?, count: Int, unit: String, elapsed: Duration) -> String {
         let seconds = elapsed / .seconds(1)
         let rate = seconds > 0 ? Int(Double(count) / seconds) : 0
@@ -49,7 +49,7 @@ final class ProgressBar: Sendable {
     }
 }
 
-/// Integers for people.
+/// Formats integers for people.
 enum GroupedNumber {
     /// Digits in groups of three: `336,776`.
     static func text(_ number: Int) -> String {

@@ -1,9 +1,9 @@
 internal import SluiceModel
 
-/// Objects as JSON: `"@id"` first, then the properties that are here, in schema order.
+/// Writes objects as JSON: `"@id"` first, then the properties that are here, in schema order.
 ///
-/// Links print their target's primary key, or its id in a class without one, whether or not the target is here;
-/// expanded links print the target itself where it is.
+/// A link is written as its target's primary key, or as its object id in a class without one, whether or not the target
+/// is here. An expanded link is written as the target itself, if that is here.
 struct RecordRenderer {
     /// Looks up the target of a link: the class's name and the key.
     typealias Resolver = (_ className: String, _ key: ObjectKey) throws -> Record?

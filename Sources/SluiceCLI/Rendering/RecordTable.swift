@@ -2,7 +2,7 @@ internal import SluiceModel
 
 /// Prints objects and changes as tables.
 enum RecordTable {
-    /// All objects in order, a table for each run of one class, and how many there are.
+    /// Prints all objects in order, with one table for each run of objects of one class, and their number.
     static func print(_ records: [Record], to output: StandardOutput) {
         var rest = records[...]
         while let first = rest.first {
@@ -14,8 +14,8 @@ enum RecordTable {
         output.append(Array("\(GroupedNumber.text(records.count)) \(records.count == 1 ? "object" : "objects")\n".utf8))
     }
 
-    /// A change in one line: the state, the numbers, and for a change made elsewhere when it was accepted, and from whom
-    /// where the server knows.
+    /// The title of a change: the state, the numbers of objects and, for a change from the server, when it was accepted
+    /// and by whom, if that is known.
     static func title(_ change: ChangeLine) -> String {
         var parts: [String] = []
         if !change.inserted.isEmpty { parts.append("\(change.inserted.count) inserted") }
@@ -30,7 +30,7 @@ enum RecordTable {
         return title
     }
 
-    /// What a change brought: its title, then the objects concerned.
+    /// Prints a change: its title, then the objects that it concerns.
     static func print(_ change: ChangeLine, to output: StandardOutput) {
         output.append(Array((title(change) + "\n").utf8))
         let records = change.inserted + change.updated

@@ -1,4 +1,4 @@
-/// Prints the server's reports: JSON as it comes, one line for each element of an array, or tables.
+/// Prints the server's reports: as JSON, with one line for each element of an array, or as tables.
 enum ReportPrinter {
     static func print(_ text: String, format: OutputFormat, to output: StandardOutput = .shared) throws {
         let report: JSONValue

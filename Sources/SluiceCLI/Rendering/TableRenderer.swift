@@ -1,7 +1,7 @@
 internal import SluiceModel
 
-/// Rows for people: aligned columns, numbers to the right, narrowed to the width of the terminal. Columns for which it is
-/// too narrow even so are left out, and a last line says so.
+/// Formats rows as a table for people: aligned columns, numbers to the right, narrowed to the width of the terminal.
+/// Columns that do not fit even so are left out, and a last line says so.
 struct TableRenderer {
     struct Column: Hashable, Sendable {
         let title: String
@@ -9,14 +9,14 @@ struct TableRenderer {
     }
 
     private static let gap = "  "
-    /// A column is not cut below this width.
+    /// The minimum width to which a column is narrowed.
     private static let columnWidthMin = 6
 
     let columns: [Column]
-    /// The width to keep within; nil for none.
+    /// The maximum width of a line; nil for no limit.
     let width: Int?
 
-    /// The columns of a class.
+    /// Makes the columns of a class.
     init(_ classSchema: ClassSchema, width: Int? = Terminal.width) {
         self.init(
             columns: classSchema.properties.map { property in
@@ -35,14 +35,14 @@ struct TableRenderer {
         self.width = width
     }
 
-    /// The cells of an object: dots for what a query excluded.
+    /// The cells of an object. A property that a query excluded shows a dot.
     static func cells(_ record: Record) -> [String] {
         record.row.values.enumerated().map { index, value in
             record.row.absent.contains(index) ? "·" : PlainText.text(of: value)
         }
     }
 
-    /// The title line, a rule, the rows, and how many columns found no room.
+    /// The titles, a rule, the rows, and a note if columns did not fit.
     func lines(_ rows: [[String]]) -> [String] {
         let rows = rows.map { $0.map(DisplayText.harmless) }
         let widths = fit(
@@ -58,7 +58,7 @@ struct TableRenderer {
         return lines + ["\(what) not shown; --format=jsonl or a wider terminal shows all"]
     }
 
-    /// How many columns fit beside each other; at least one.
+    /// The number of columns that fit beside each other; at least one.
     private func visibleCount(_ widths: [Int]) -> Int {
         guard let width else { return widths.count }
         var end = -Self.gap.count
@@ -69,7 +69,7 @@ struct TableRenderer {
         return max(count, min(1, widths.count))
     }
 
-    /// Narrows the widest columns until the line fits, as far as that goes.
+    /// Narrows the widest columns until the line fits, as far as possible.
     private func fit(_ natural: [Int]) -> [Int] {
         guard let width else { return natural }
         var widths = natural

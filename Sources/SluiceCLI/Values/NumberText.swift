@@ -1,9 +1,9 @@
 internal import SluiceModel
 
-/// Numbers as text, by bytes: the inner loop of imports.
+/// Parses numbers from bytes, for the inner loop of imports.
 enum NumberText {
-    /// The value of `-?(0|[1-9][0-9]*)` that fits 64 bits; nil for anything else, leading zeros and `-0` included,
-    /// because they would not come back as they were.
+    /// The value of `-?(0|[1-9][0-9]*)` that fits into 64 bits; nil for anything else. Leading zeros and `-0` are not
+    /// integers, because they would be printed differently.
     static func integer(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
         var index = 0
         let isNegative = bytes.count > 1 && bytes[0] == 0x2D
@@ -26,11 +26,11 @@ enum NumberText {
         1e20, 1e21, 1e22,
     ]
 
-    /// The value of a finite decimal number as JSON writes them, rounded correctly; nil for anything else. Leading
-    /// zeros are refused like those of integers.
+    /// The value of a finite decimal number in the syntax of JSON, rounded correctly; nil for anything else, also for
+    /// leading zeros.
     ///
-    /// Up to 15 digits and a power of ten that is exact need one operation (Clinger, "How to Read Floating Point Numbers
-    /// Accurately", 1990); the rest goes to `strtod`.
+    /// Up to 15 digits and an exact power of ten need only one operation (Clinger, "How to Read Floating Point Numbers
+    /// Accurately", 1990); other numbers are parsed by the standard library.
     static func double(_ bytes: UnsafeBufferPointer<UInt8>) -> Double? {
         var index = 0
         let isNegative = bytes.count > 1 && bytes[0] == 0x2D
@@ -74,7 +74,7 @@ enum NumberText {
         return value
     }
 
-    /// The value of an ISO 8601 date, with a short way for `YYYY-MM-DDTHH:MM:SSZ`.
+    /// The value of an ISO 8601 date, with a fast path for `YYYY-MM-DDTHH:MM:SSZ`; nil for anything else.
     static func date(_ bytes: UnsafeBufferPointer<UInt8>) -> Timestamp? {
         guard bytes.count >= 10, bytes[0] &- 0x30 <= 9 || bytes[0] == 0x2B || bytes[0] == 0x2D else { return nil }
         func number(_ start: Int, _ count: Int) -> Int64? {

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import SluiceModel
 
-/// Values as plain text, as CSV cells and tables show them; ``PropertyCodec`` reads it back.
+/// Formats values as plain text, for CSV cells and tables. ``PropertyCodec`` parses the text.
 enum PlainText {
     /// The text of a value: empty for null, base64 for data, JSON for collections.
     static func text(of value: Value) -> String {
@@ -26,7 +26,7 @@ enum PlainText {
     }
 }
 
-/// Floating-point numbers as text: the shortest that read back the same, and names for what is not finite.
+/// Formats floating-point numbers with the fewest digits that read back the same, and names NaN and the infinities.
 enum FloatingText {
     static func text<Number: BinaryFloatingPoint & LosslessStringConvertible>(_ value: Number) -> String {
         if value.isNaN { return "NaN" }
@@ -34,7 +34,7 @@ enum FloatingText {
         return value.description
     }
 
-    /// What is no finite number, as JavaScript, Python and R write it; nil for any other text.
+    /// The value of a text for NaN or an infinity, as JavaScript, Python and R write them; nil for any other text.
     static func notFinite(_ bytes: UnsafeBufferPointer<UInt8>) -> Double? {
         guard (3...9).contains(bytes.count) else { return nil }
         return switch String(decoding: bytes, as: UTF8.self) {

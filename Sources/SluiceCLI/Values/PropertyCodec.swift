@@ -5,20 +5,20 @@ internal import SluiceModel
 struct ConversionError: Error, Hashable {
     let message: String
 
-    /// The offending text, shortened, and what was expected.
+    /// Shows the beginning of the text at fault, and what was expected.
     static func mismatch(_ text: String, expected: String) -> ConversionError {
         let shown = text.count > 40 ? text.prefix(40) + "…" : text[...]
         return ConversionError(message: "'\(shown)' is not \(expected)")
     }
 }
 
-/// Turns text and JSON into values of one property.
+/// Converts text and JSON to values of one property.
 struct PropertyCodec: Sendable {
     let type: PropertyType
-    /// What keys the objects have that links of this property lead to.
+    /// The type of the keys of the objects that the property links to.
     private let targetKeyType: ScalarType
 
-    /// - Parameter schema: where the target class of a link is looked up.
+    /// - Parameter schema: the schema that contains the target class of a link.
     init(_ type: PropertyType, schema: Schema) {
         self.type = type
         targetKeyType = type.targetClass.flatMap { schema.classSchema(named: $0)?.keyType } ?? .objectID
@@ -29,7 +29,7 @@ struct PropertyCodec: Sendable {
         self.targetKeyType = targetKeyType
     }
 
-    /// Whether every text is a value: of a string, or of a link to objects with text as keys.
+    /// Whether every text is a valid value: for strings, and for links to objects whose keys are strings.
     var takesAnyText: Bool {
         switch type.element {
         case .scalar(let scalar): scalar == .string && !type.isCollection
@@ -37,8 +37,10 @@ struct PropertyCodec: Sendable {
         }
     }
 
-    /// The value of a cell: `NA` and empty text are null, except in quotes and where a string may not be null, where they
-    /// are text; empty text in quotes is data without bytes. Collections are JSON.
+    /// Converts a cell of text to a value.
+    ///
+    /// `NA` and the empty text are null, except in quotes and for a string that may not be null; then they are text.
+    /// Empty text in quotes is data without bytes. Collections are JSON.
     func value(text bytes: UnsafeBufferPointer<UInt8>, isQuoted: Bool = false) throws(ConversionError) -> Value {
         if isQuoted, bytes.isEmpty, type.container == .single, type.element == .scalar(.data) { return .data([]) }
         if NullText.matches(bytes), !(isQuoted && takesAnyText) {
@@ -67,7 +69,7 @@ struct PropertyCodec: Sendable {
         }
     }
 
-    /// The value that a JSON value means.
+    /// Converts a JSON value to a value of the property.
     func value(json: JSONValue) throws(ConversionError) -> Value {
         switch (type.container, json) {
         case (.single, _): return try element(json)
@@ -149,7 +151,7 @@ struct PropertyCodec: Sendable {
         return key
     }
 
-    /// What would be right, with its form where the name of the type does not say it.
+    /// What would be right, with an example of its form if the name of the type does not suffice.
     private var expectation: String {
         switch type.element {
         case .link(let target): "a key of \(target), which is of type \(targetKeyType.rawValue)"
@@ -183,7 +185,8 @@ struct PropertyCodec: Sendable {
         return (try? DecimalText.parse(text(bytes))).map { .decimal($0) }
     }
 
-    /// Whether these are digits, signs, points and exponents alone: no hexadecimal numbers, no words.
+    /// Whether the text consists only of digits, signs, points and exponents, so that it is neither a hexadecimal
+    /// number nor a word.
     private static func isPlainNumber(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         !bytes.isEmpty && bytes.allSatisfy { byte in byte &- 0x30 <= 9 || "+-.eE".utf8.contains(byte) }
     }

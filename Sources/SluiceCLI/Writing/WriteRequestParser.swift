@@ -1,6 +1,7 @@
 internal import SluiceModel
 
-/// Reads lines of `sluice write`:
+/// Parses lines of `sluice write`:
+///
 /// `{"op":"insert"|"upsert"|"update"|"delete","class":…,"key":…|"@id":…,"set":{…},"add":{…}}`.
 struct WriteRequestParser {
     private enum Operation: String, CaseIterable { case insert, upsert, update, delete }
@@ -10,7 +11,7 @@ struct WriteRequestParser {
     let schema: Schema
     var ids = ObjectIDGenerator.process
 
-    /// - Throws: ``CommandError`` that says what is wrong with the line, without its number.
+    /// - Throws: ``CommandError`` that says what is wrong with the line, without the line number.
     func parse(_ line: String) throws(CommandError) -> WriteRequest {
         let json: JSONValue
         do throws(JSONError) {
@@ -172,7 +173,7 @@ struct WriteRequestParser {
 }
 
 extension Record {
-    /// The record with the values of some properties and of its primary key alone; the others are absent.
+    /// A copy that has only the given properties and the primary key; all others are absent.
     fileprivate func withOnly(_ names: some Sequence<String>) -> Record {
         var absent = PropertySet(all: row.values.count)
         for name in names { classSchema.index(of: name).map { absent.remove($0) } }
