@@ -8,7 +8,7 @@ struct ExplainCommand: Command {
         options: [
             .choice(
                 "format", Format.allCases.map(\.rawValue),
-                "how to print; text on a terminal and JSON elsewhere unless given"),
+                "how to print; by default text on a terminal and JSON elsewhere"),
             QueryText.option,
         ] + ServerAccess.options,
         notes: [

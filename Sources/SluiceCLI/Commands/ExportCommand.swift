@@ -8,9 +8,11 @@ struct ExportCommand: Command {
     static let description = CommandDescription(
         "export", "Print all objects of a class, to be imported elsewhere.",
         arguments: [ServerAccess.argument, ArgumentDescription("CLASS", "the class")],
-        options: [.choice("format", Format.allCases.map(\.rawValue), "JSON lines unless given")] + ServerAccess.options,
+        options: [
+            .choice("format", Format.allCases.map(\.rawValue), "the format; jsonl by default")
+        ] + ServerAccess.options,
         notes: [
-            "Links are the keys of their targets. JSON lines hold the objects' ids too; CSV holds the properties alone, null as an empty field, an empty string and the string NA in quotes, collections as JSON."
+            "Links are the keys of their targets. JSON lines have the objects' ids too. CSV has only the properties: null is an empty field, an empty string and the string NA are in quotes, collections are JSON."
         ],
         examples: [
             "sluice export ws://127.0.0.1:9080/nyc Plane > planes.jsonl",

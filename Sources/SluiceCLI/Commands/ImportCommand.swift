@@ -8,7 +8,7 @@ struct ImportCommand: Command {
         "import", "Import the rows of a file as objects of a class.",
         arguments: [
             ServerAccess.argument,
-            ArgumentDescription("CLASS", "the class; made if the database has none of that name"),
+            ArgumentDescription("CLASS", "the class; created if the database has none of that name"),
             ArgumentDescription("FILE", "a .csv or .jsonl file, or either packed as .gz", completion: .files),
         ],
         options: [
@@ -20,13 +20,13 @@ struct ImportCommand: Command {
             .value(
                 "type", "COLUMN:TYPE", "the type of a new property, such as int, double? or [string]; may be repeated",
                 isRepeatable: true),
-            .flag("optional", "let all new properties but the key be null, also those that never are in this file"),
+            .flag("optional", "let all new properties except the key be null, even those with a value in every row"),
             .flag("skip-bad-rows", "report and count rows that cannot be used, instead of stopping at the first"),
         ] + ServerAccess.options,
         notes: [
-            "The whole file decides the types of a new class: integers become int, or double where some have a fraction; ISO 8601 dates date; true and false bool; anything mixed string. In CSV an empty field and NA are null, and text when in quotes. NaN, inf and Infinity are numbers. A list or map is never null: without a value it is empty. A class that exists keeps its types, and columns that it lacks are added as optional properties.",
-            "Where a file comes in parts, the first decides: --optional and --type make room for what later ones hold.",
-            "Columns are named as in the file's header, with '_' for blanks and punctuation. With a primary key rows replace what is there, so that importing twice changes nothing. In JSON lines \"@id\" names the object of a class without a primary key.",
+            "The whole file decides the types of a new class: integers become int, or double if some have a fraction; ISO 8601 dates become date, true and false become bool, any other mixture becomes string. In CSV an empty field and NA are null, but text in quotes. NaN, inf and Infinity are numbers. A list or map is never null: without a value it is empty. A class that exists keeps its types, and columns that it lacks are added as optional properties.",
+            "If the rows come in several files, the first decides the types: --optional and --type prepare them for the others.",
+            "Properties are named like the columns in the file's header, with '_' for spaces and punctuation. With a primary key, rows replace the objects that have the same key, so that importing twice changes nothing. In JSON lines \"@id\" names the object of a class without a primary key.",
             "Rows are sent in batches; success means that the server has all of them on disk. A bad row stops the import before anything of its batch is kept.",
         ],
         examples: [

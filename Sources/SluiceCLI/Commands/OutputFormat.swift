@@ -8,5 +8,5 @@ enum OutputFormat: String, CaseIterable, Sendable {
     }
 
     static let option = OptionDescription.choice(
-        "format", allCases.map(\.rawValue), "how to print; a table on a terminal and JSON lines elsewhere unless given")
+        "format", allCases.map(\.rawValue), "how to print; by default a table on a terminal and JSON lines elsewhere")
 }

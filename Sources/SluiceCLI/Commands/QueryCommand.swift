@@ -7,13 +7,13 @@ struct QueryCommand: Command {
         "query", "Print the objects that a query asks for, once or as they change.",
         arguments: [ServerAccess.argument, QueryText.argument],
         options: [
-            .flag("once", "print the results when they are complete, and end; what happens unless told otherwise"),
+            .flag("once", "print the results when they are complete, and end; this is the default"),
             .flag("watch", "print every change until stopped"), OutputFormat.option,
             QueryText.option, .value("expand", "a,b.c", "print the targets of these links instead of their keys"),
         ] + ServerAccess.options,
         notes: [
             "JSON lines hold one object each, in result order: \"@id\" first, then the properties in the order of the schema. Links print their target's key. Excluded properties are left out. NaN and infinite numbers are the strings \"NaN\", \"Infinity\" and \"-Infinity\"; data is base64; dates are ISO 8601.",
-            "With --watch each line is one change event: {\"type\":\"initial\"|\"update\",\"state\":…,\"inserted\":[…],\"updated\":[…],\"removed\":[{\"@id\":…,\"reason\":…}],\"count\":…,\"remote\":null|{…}}. A connection that is lost is tried for again until it is back; stderr says so. SIGTERM, SIGINT and a closed pipe end it with exit code 0.",
+            "With --watch each line is one change event: {\"type\":\"initial\"|\"update\",\"state\":…,\"inserted\":[…],\"updated\":[…],\"removed\":[{\"@id\":…,\"reason\":…}],\"count\":…,\"remote\":null|{…}}. A lost connection is tried again until it is back; stderr reports both. SIGTERM, SIGINT and a closed pipe end it with exit code 0.",
         ],
         examples: [
             "sluice query ws://127.0.0.1:9080/nyc \"Flight WHERE origin.faa == 'JFK' SORT(dep_delay DESC) LIMIT(5)\"",

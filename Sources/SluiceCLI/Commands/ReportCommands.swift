@@ -3,7 +3,7 @@ internal import Sluice
 /// `sluice status`: prints the server's status of a database.
 struct StatusCommand: Command {
     static let description = CommandDescription(
-        "status", "Print how a database is: version, classes with counts, sessions, commits.",
+        "status", "Print the status of a database: version, classes with counts, sessions, commits.",
         arguments: [ServerAccess.argument], options: [OutputFormat.option] + ServerAccess.options,
         examples: ["sluice status ws://127.0.0.1:9080/nyc", "sluice status ws://127.0.0.1:9080/nyc --format=jsonl"])
 

@@ -8,12 +8,12 @@ struct SchemaCommand: Command {
         options: [
             .value(
                 "remove", "CLASS[.PROPERTY]",
-                "remove a class without objects, or a property for which no object has a value but its default"),
+                "remove a class without objects, or a property that has its default in every object"),
             OutputFormat.option,
         ] + ServerAccess.options,
         notes: [
-            "A removed name is free: what is declared by it afterwards may be of another type. What objects link to stays until the linking property is removed.",
-            "Programs that are connected are told at once. One whose models declare what was removed adds it again, without objects; remove it there first.",
+            "The name of a removed class or property may be declared again, with another type. A class that a property links to can be removed once that property is.",
+            "Connected programs learn of the removal at once. A program whose models declare what was removed adds it again, without objects; change that program first.",
         ],
         examples: [
             "sluice schema ws://127.0.0.1:9080/nyc", "sluice schema ws://127.0.0.1:9080/nyc --format=jsonl",

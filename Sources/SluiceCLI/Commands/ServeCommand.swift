@@ -7,15 +7,15 @@ struct ServeCommand: Command {
         "serve", "Run the server, with its databases in a folder.",
         options: [
             .value("data", "DIR", "the folder of the databases; made if missing", completion: .directories),
-            .value("listen", "HOST:PORT", "where to listen; 127.0.0.1:9080 unless given, port 0 takes a free one"),
+            .value("listen", "HOST:PORT", "where to listen; 127.0.0.1:9080 by default, port 0 takes a free one"),
             .flag("dev", "development: anybody may log in and add to the schema; loopback addresses only"),
-            .value("worker-id", "NAME", "how change events name this server; no name unless given"),
+            .value("worker-id", "NAME", "the name of this server in change events; none by default"),
             .value("tls-certificate", "FILE", "the certificate chain in PEM form, for wss", completion: .files),
             .value("tls-key", "FILE", "the certificate's private key in PEM form", completion: .files),
-            .choice("log-level", LogLevel.allCases.map(\.rawValue), "what to log on stderr; info unless given"),
+            .choice("log-level", LogLevel.allCases.map(\.rawValue), "what to log on stderr; info by default"),
         ],
         notes: [
-            "A line on stdout says where the server listens once it does. SIGTERM and SIGINT end it in order, with exit code 0."
+            "Once the server listens, a line on stdout says where. SIGTERM and SIGINT stop it in order, with exit code 0."
         ],
         examples: [
             "sluice serve --data=./data --listen=127.0.0.1:9080 --dev",

@@ -5,7 +5,7 @@ internal import SluiceStorage
 struct ServerAccess: Sendable {
     static let argument = ArgumentDescription("URL", "the database: ws://HOST:PORT/DATABASE, or wss:// for TLS")
     static let options: [OptionDescription] = [
-        .value("timeout", "TIME", "how long to wait without progress, such as 30, 500ms or 2m; 60 s unless given"),
+        .value("timeout", "TIME", "how long to wait without progress, such as 30, 500ms or 2m; 60 s by default"),
         .value("ca-file", "FILE", "certificate authorities to trust instead of the system's (wss)", completion: .files),
     ]
 

@@ -7,7 +7,7 @@ struct QueryText: Sendable {
         "QUERY", "CLASS [WHERE …] [SORT(…)] [LIMIT(…)] [EXCLUDE(…)], or OBJECT(ID)")
 
     static let option = OptionDescription.value(
-        "arg", "VALUE", "what $0 stands for in the query, then $1 …; takes the type that the query expects",
+        "arg", "VALUE", "the value of $0 in the query, then of $1 …; it gets the type that the query expects",
         isRepeatable: true)
 
     let syntax: QuerySyntax
