@@ -45,7 +45,7 @@ struct RowBitmap: Hashable, Sendable {
         return isFound ? chunks[index] : nil
     }
 
-    /// Every row in ascending order, until `body` returns false.
+    /// Calls `body` with every row in ascending order, until it returns false.
     ///
     /// - Returns: whether all were visited.
     @discardableResult

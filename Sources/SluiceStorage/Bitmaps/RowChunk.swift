@@ -1,6 +1,6 @@
-/// The rows of one stretch of 65,536 ids, by their lower 16 bits.
+/// The part of a ``RowBitmap`` for 65,536 consecutive row ids. Its elements are the lower 16 bits of the ids.
 struct RowChunk: Hashable, Sendable {
-    /// From so many elements on, a bit set is no larger than the array.
+    /// From this many elements on, a bit set is no larger than the array.
     private static let denseCountMin = 4_096
     private static let wordCount = 1_024
 
@@ -50,7 +50,7 @@ struct RowChunk: Hashable, Sendable {
             sparse.remove(at: index)
         }
         count -= 1
-        // Some way below the threshold, so that a chunk at its edge does not change form with every call.
+        // Well below the threshold, so that a chunk near it does not change its form with every call.
         if isDense, count < Self.denseCountMin / 2 { makeSparse() }
         return true
     }
@@ -122,14 +122,14 @@ struct RowChunk: Hashable, Sendable {
 }
 
 extension RowChunk {
-    /// The stored form: 8,192 bytes of bits, or two bytes an element; little-endian.
+    /// The stored form: 8,192 bytes of bits, or two bytes for each element; little-endian.
     var bytes: [UInt8] {
         isDense
             ? dense.flatMap { word in withUnsafeBytes(of: word.littleEndian, Array.init) }
             : sparse.flatMap { low in [UInt8(truncatingIfNeeded: low), UInt8(low >> 8)] }
     }
 
-    /// Reads the stored form; nil if it is none.
+    /// Decodes the stored form; nil for bytes that are not one.
     init?(base: Int64, bytes: [UInt8]) {
         self.base = base
         if bytes.count == Self.wordCount * 8 {

@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// Lets either one commit or any number of readers in: for databases in memory, which have no write-ahead log.
+/// Lets in either one commit or any number of readers. Databases in memory need it, since they have no write-ahead log.
 ///
-/// A transaction that is open disturbs no reader, since its pages stay in the writer's cache until it commits. New readers
-/// wait while a commit waits, so that readers who follow each other cannot keep it out; a thread that reads already does
-/// not wait, since the commit waits for it.
+/// An open transaction does not disturb readers: its pages stay in the writer's cache until it commits. New readers
+/// wait while a commit waits, so that readers who follow each other cannot keep it out. A thread that already reads
+/// does not wait, since the commit waits for it.
 ///
-/// Sound as `Sendable`: everything is behind the mutex.
+/// Sound as `Sendable`: the mutex guards all state.
 final class AccessGate: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -27,7 +27,7 @@ final class AccessGate: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Waits until nobody is in, and lets the calling thread in to commit.
+    /// Waits until nobody reads or commits, and lets the calling thread in to commit.
     ///
     /// - Returns: false if the calling thread is reading, so that it would wait for itself.
     func enterCommitting() -> Bool {

@@ -1,8 +1,9 @@
 internal import SluiceModel
 
-/// What a client's store keeps in memory beside its tables, as of one commit.
+/// The state that a client's store keeps in memory beside its tables, as of one commit.
 struct ClientState: Sendable {
-    /// Counts the commits that changed anything here; stored, so that a reader knows which state belongs to what it sees.
+    /// Counts the commits that changed this state. It is stored, so that a reader finds the state of the commit that it
+    /// sees.
     var generation: Int64 = 0
     var schema = Schema()
     var syncState: SyncState?
@@ -15,7 +16,7 @@ struct ClientState: Sendable {
     var members = Memberships()
 }
 
-/// What readers ask of a state and the tables it belongs to.
+/// The parts of ``ClientReading`` that need a state and the tables it belongs to.
 extension ClientState {
     func isMember(
         _ object: ObjectRef, of subscription: UInt64, role: MemberRole?, in tables: ObjectTables

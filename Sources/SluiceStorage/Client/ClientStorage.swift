@@ -1,7 +1,7 @@
 package import SluiceModel
 package import SluiceQuery
 
-/// A client's store as a reader sees it: objects, subscriptions, memberships, of one commit.
+/// Reads a client's store as of one commit: objects, subscriptions and memberships.
 package protocol ClientReading: ObjectReading {
     /// The subscriptions, dormant ones included, by ascending id. Takes O(n log n).
     var subscriptions: [SubscriptionRecord] { get }
@@ -28,22 +28,23 @@ package protocol ClientReading: ObjectReading {
     var pendingObjects: [ObjectRef] { get throws }
 
     /// The rows of the present members of a subscription in a role, by class and order of storage, until `body` returns
-    /// false. Faster than ``forEachMember(of:role:_:)`` and asking for each row.
+    /// false. Faster than ``forEachMember(of:role:_:)`` and a lookup of each row.
     func forEachMemberRow(of subscription: UInt64, role: MemberRole, _ body: (ObjectRef, Row) throws -> Bool) throws
 }
 
 /// A client's store: the visible objects, the server's images of those with pending operations, the outbox, and the
 /// memberships of subscriptions.
 ///
-/// The writing calls belong to one thread at a time and see the open transaction; ``read(_:)`` may be called from any
-/// thread. Every change needs a transaction.
+/// The writing calls belong to one thread at a time and see the open transaction; ``read(_:)`` may be called on any
+/// thread. Every change needs an open transaction.
 package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
-    /// Runs `body` over the last commit, whatever is written meanwhile. From any thread; several at once.
+    /// Runs `body` on the state of the last commit, whatever is written meanwhile. May be called on any thread, and on
+    /// several at once.
     ///
-    /// The reader must not leave `body`.
+    /// The reader is valid only inside `body`.
     func read<Result>(_ body: (any ClientReading) throws -> Result) throws -> Result
 
-    /// Who this client is to its server; nil before the first login.
+    /// The client's identity at its server, and how far it has synced; nil before the first login.
     var syncState: SyncState? { get }
     func setSyncState(_ state: SyncState?) throws
 
@@ -57,8 +58,9 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
 
     // MARK: Objects
 
-    /// Removes an object from this store for good, without a trace on the server: its row goes or, where something links
-    /// to it, becomes a ghost. It leaves every membership; subscriptions that lose a member so get holes.
+    /// Removes an object from this store; nothing is deleted on the server. The object's row is deleted or, if
+    /// something links to it, becomes a ghost. The object leaves all memberships, and a subscription that loses a
+    /// member in this way has holes (``SubscriptionRecord/hasHoles``).
     func evict(_ object: ObjectRef) throws
 
     /// Removes every object from this store, as ``evict(_:)`` does, at a cost that does not depend on their number.
@@ -66,13 +68,13 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     /// - Precondition: there is no subscription and nothing in the outbox.
     func evictAll() throws
 
-    /// The server's image of an object with pending operations; nil if none was kept.
+    /// The base image of an object; nil if none is stored.
     func baseImage(of object: ObjectRef) throws -> BaseImage?
-    /// Keeps or, with nil, forgets the server's image.
+    /// Stores or, with nil, removes the base image of an object.
     func setBaseImage(_ image: BaseImage?, of object: ObjectRef) throws
-    /// Whether an image of the server's is kept of any object.
+    /// Whether any object has a base image.
     var hasBaseImages: Bool { get throws }
-    /// The objects of which an image of the server's is kept, in no particular order.
+    /// The objects that have a base image, in no particular order.
     var objectsWithBaseImage: [ObjectRef] { get throws }
 
     // MARK: Outbox
@@ -111,18 +113,21 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     /// Removes a subscription and its membership; the objects stay.
     func removeSubscription(_ id: UInt64) throws
 
-    /// Makes an object, which must be known here, a member.
+    /// Makes an object a member. It must be stored here, at least as a tombstone.
     ///
-    /// - Returns: whether it was none in that role.
+    /// - Returns: whether it was not a member in that role before.
     @discardableResult
     func addMember(_ object: ObjectRef, role: MemberRole, to subscription: UInt64) throws -> Bool
+    /// Ends the membership of an object in a role.
+    ///
     /// - Returns: whether it was a member in that role.
     @discardableResult
     func removeMember(_ object: ObjectRef, role: MemberRole, from subscription: UInt64) throws -> Bool
 
-    /// Starts the membership of a bootstrap beside the current one, or starts it again from nothing.
+    /// Begins to stage a membership for a bootstrap, empty and beside the current one. What was staged before is
+    /// dropped.
     func beginStaging(_ subscription: UInt64) throws
-    /// Starts the membership of a bootstrap as a copy of the current one.
+    /// Begins to stage a copy of the current membership.
     func beginStagingCopy(_ subscription: UInt64) throws
     /// Whether a bootstrap's membership is being staged. Survives reopening.
     func isStaging(_ subscription: UInt64) -> Bool
@@ -136,23 +141,24 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     /// Drops the staged membership.
     func discardStaging(_ subscription: UInt64) throws
 
-    /// The members, staged ones included, that no other active subscription has as member or stages.
+    /// The members, staged ones included, that no other active subscription has as members or staged members.
     func exclusiveMembers(of subscription: UInt64) throws -> [ObjectRef]
 
-    /// Whether an active subscription other than `excluded` has the object as member or stages it. The cost does not
-    /// depend on how many small subscriptions there are.
+    /// Whether an active subscription other than `excluded` has the object as member or staged member. The cost does
+    /// not depend on how many small subscriptions there are.
     func isHeld(_ object: ObjectRef, excluding excluded: UInt64?) throws -> Bool
 
-    /// The subscriptions, dormant ones included, that have the object as member, in no particular order. Costs as
-    /// ``isHeld(_:excluding:)``.
+    /// The subscriptions, dormant ones included, that have the object as member, in no particular order. The cost is
+    /// that of ``isHeld(_:excluding:)``.
     func subscriptions(having object: ObjectRef) throws -> [UInt64]
 
     /// The subscriptions that nobody observes, in no particular order.
     var dormantSubscriptions: [SubscriptionRecord] { get }
 
-    /// The present objects that match a query's predicate, sort and limit aside, and are no members of a subscription.
+    /// The present objects that match a query's predicate, whatever its sort and limit, and are not members of a
+    /// subscription.
     ///
-    /// - Parameter query: not of one object.
+    /// - Parameter query: a query over a class, not of one object by its id.
     func nonmembers(of subscription: UInt64, matching query: Query) throws -> [ObjectRef]
 
     /// The present objects of a class that no active subscription holds and that have no pending operations.

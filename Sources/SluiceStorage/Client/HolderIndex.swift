@@ -1,25 +1,25 @@
 /// Finds the subscriptions that may have an object among their members, without asking each of them.
 ///
-/// Belongs to the writer. The members of a small subscription are filed by row; a large one is filed as a whole and asked
-/// each time, since large ones are few. What is found is a superset: whoever uses it asks the bitmaps, which are the
-/// authority. So a member that goes may stay filed until the commit, and a rollback only has to forget what it planned to
-/// remove.
+/// Only the writer uses it. The members of a small subscription are filed by row. A large subscription is a candidate
+/// for every row, since there are few of them. Candidates are a superset: callers check them with the bitmaps of
+/// ``Memberships``, which are the authority. So a member that is removed stays filed until the commit, and a rollback
+/// only has to forget the planned removals.
 struct HolderIndex {
     private struct Place: Hashable {
         let classIndex: Int
         let row: Int64
     }
 
-    /// Up to so many filed members a subscription counts as small.
+    /// The most members of a small subscription.
     private static let smallCountMax = 256
 
     private var holders: [Place: Set<UInt64>] = [:]
     private var members: [UInt64: Set<Place>] = [:]
-    /// Subscriptions with more members than are filed.
+    /// The subscriptions with more members, which are not filed.
     private(set) var large: Set<UInt64> = []
-    /// Members that went in the open transaction.
+    /// The members that the open transaction has removed.
     private var departed: [(place: Place, subscription: UInt64)] = []
-    /// Large subscriptions that lost members in the open transaction, all of them perhaps.
+    /// The large subscriptions that lost members in the open transaction, possibly all of them.
     private var reduced: Set<UInt64> = []
 
     init(_ memberships: Memberships) {
@@ -43,7 +43,7 @@ struct HolderIndex {
         }
     }
 
-    /// Notes that a subscription may have lost a member; ``settle(_:)`` takes it out.
+    /// Notes that a subscription may have lost a member; ``commit(_:)`` removes it from the index.
     mutating func noteDeparture(_ row: Int64, ofClass classIndex: Int, subscription: UInt64) {
         guard !large.contains(subscription) else { return }
         departed.append((Place(classIndex: classIndex, row: row), subscription))
@@ -55,9 +55,9 @@ struct HolderIndex {
         for place in members[subscription] ?? [] { departed.append((place, subscription)) }
     }
 
-    /// Takes out what the transaction removed, once it is committed.
+    /// Removes the members that a transaction has removed, once it is committed.
     ///
-    /// - Parameter memberships: what subscriptions have and stage now.
+    /// - Parameter memberships: the memberships after the commit.
     mutating func commit(_ memberships: Memberships) {
         for (place, subscription) in departed
         where !memberships.holds(place.row, classIndex: place.classIndex, subscription: subscription) {
@@ -69,13 +69,13 @@ struct HolderIndex {
         rollBack()
     }
 
-    /// Forgets what the transaction was to remove.
+    /// Forgets the removals of the open transaction.
     mutating func rollBack() {
         departed = []
         reduced = []
     }
 
-    /// The subscriptions that may have or stage a row, each once, in no particular order.
+    /// The subscriptions that may have a row as member or staged member, each once, in no particular order.
     func candidates(_ row: Int64, ofClass classIndex: Int) -> some Sequence<UInt64> {
         [holders[Place(classIndex: classIndex, row: row)] ?? [], large].lazy.joined()
     }

@@ -1,28 +1,29 @@
-/// Which objects belong to which subscription: bitmaps in memory, which are the authority while a store is open.
+/// Holds which objects belong to which subscription, as bitmaps of local row ids. They are the authority while a store
+/// is open.
 struct Memberships: Sendable {
-    /// One bitmap's place.
+    /// Names one bitmap.
     struct Place: Hashable, Sendable {
         var subscription: UInt64
-        /// Whether it belongs to a bootstrap that is not complete.
+        /// Whether the bitmap is staged for a bootstrap that is not complete.
         var isStaged: Bool
         var classIndex: Int
         var role: MemberRole
     }
 
-    /// A chunk that differs from what is stored.
+    /// Names one chunk of a bitmap; chunks are stored one by one.
     struct ChunkPlace: Hashable, Sendable {
         var place: Place
         var base: Int64
     }
 
-    /// By subscription, so that what one holds is found without looking at the others.
+    /// By subscription, so that the bitmaps of one are found without looking at the others.
     private(set) var bitmaps = ShardedTable<UInt64, [Place: RowBitmap]>()
-    /// What changed since the last ``takeChanged()``.
+    /// The chunks that have changed since the last ``takeChanged()``.
     private var changed: Set<ChunkPlace> = []
 
     func bitmap(_ place: Place) -> RowBitmap { bitmaps[place.subscription]?[place] ?? RowBitmap() }
 
-    /// The places of a subscription that hold anything, by class and role.
+    /// The bitmaps of a subscription, by class and role.
     func places(of subscription: UInt64) -> [Place] {
         (bitmaps[subscription] ?? [:]).keys.sorted {
             ($0.classIndex, $0.role.rawValue) < ($1.classIndex, $1.role.rawValue)
@@ -44,13 +45,13 @@ struct Memberships: Sendable {
         return true
     }
 
-    /// Whether a subscription has or stages a row, in whatever role.
+    /// Whether a subscription has a row as member or staged member, in any role.
     func holds(_ row: Int64, classIndex: Int, subscription: UInt64) -> Bool {
         guard let places = bitmaps[subscription] else { return false }
         return places.contains { place, bitmap in place.classIndex == classIndex && bitmap.contains(row) }
     }
 
-    /// Whether a subscription has a row, in whatever role.
+    /// Whether a subscription has a row as member, in any role.
     func has(_ row: Int64, classIndex: Int, subscription: UInt64) -> Bool {
         guard let places = bitmaps[subscription] else { return false }
         return places.contains { place, bitmap in
@@ -58,7 +59,7 @@ struct Memberships: Sendable {
         }
     }
 
-    /// Calls `body` with every row that is held or staged, once for each place.
+    /// Calls `body` with every member and staged member, once for each bitmap that has it.
     func forEachRow(_ body: (Place, Int64) -> Void) {
         for places in bitmaps.values {
             for (place, bitmap) in places {
@@ -70,7 +71,8 @@ struct Memberships: Sendable {
         }
     }
 
-    /// The rows of a class that a subscription has (or, with `isStaged`, stages) in whatever role; nil asks for both.
+    /// The rows of a class that a subscription has as members (or, with `isStaged`, as staged members) in any role; nil
+    /// asks for both.
     func rows(ofClass classIndex: Int, subscription: UInt64, isStaged: Bool?) -> RowBitmap {
         var result = RowBitmap()
         for (place, bitmap) in bitmaps[subscription] ?? [:]
@@ -80,7 +82,7 @@ struct Memberships: Sendable {
         return result
     }
 
-    /// Puts a chunk as it was stored.
+    /// Adds a chunk that was read from the database.
     mutating func load(_ chunk: RowChunk, at place: Place) {
         bitmaps.update(place.subscription, default: [:]) { places in
             var single = RowBitmap(chunks: [chunk])
@@ -89,15 +91,15 @@ struct Memberships: Sendable {
         }
     }
 
-    /// Drops a subscription's bitmaps, or only the staged ones. The caller drops the stored ones.
+    /// Drops a subscription's bitmaps, or only the staged ones. The caller deletes the stored ones.
     mutating func drop(_ subscription: UInt64, onlyStaged: Bool) {
         bitmaps[subscription] = bitmaps[subscription]?.filter { onlyStaged && !$0.key.isStaged }
         if bitmaps[subscription]?.isEmpty ?? false { bitmaps[subscription] = nil }
         changed = changed.filter { $0.place.subscription != subscription || onlyStaged && !$0.place.isStaged }
     }
 
-    /// Puts the staged bitmaps in the place of the others. Everything must be stored already; the caller does the same
-    /// to what is stored.
+    /// Replaces the bitmaps of a subscription by the staged ones. All changes must be stored before, and the caller
+    /// does the same to what is stored.
     mutating func replaceByStaged(_ subscription: UInt64) {
         var replaced: [Place: RowBitmap] = [:]
         for (place, bitmap) in bitmaps[subscription] ?? [:] where place.isStaged {
@@ -108,8 +110,8 @@ struct Memberships: Sendable {
         bitmaps[subscription] = replaced.isEmpty ? nil : replaced
     }
 
-    /// Puts copies of the bitmaps in the place of the staged ones. Everything must be stored already; the caller does the
-    /// same to what is stored.
+    /// Replaces the staged bitmaps of a subscription by copies of the others. All changes must be stored before, and
+    /// the caller does the same to what is stored.
     mutating func copyToStaged(_ subscription: UInt64) {
         for (place, bitmap) in bitmaps[subscription] ?? [:] where !place.isStaged {
             var place = place
@@ -118,7 +120,7 @@ struct Memberships: Sendable {
         }
     }
 
-    /// What must be stored; the next call knows nothing of it.
+    /// Returns the chunks that must be stored; the next call returns only later changes.
     mutating func takeChanged() -> Set<ChunkPlace> {
         defer { changed = [] }
         return changed

@@ -2,7 +2,7 @@ package import SluiceModel
 
 /// One operation of the outbox.
 package struct PendingOperation: Hashable, Sendable {
-    /// The changeset it belongs to.
+    /// The sequence of the changeset that the operation belongs to.
     package var sequence: UInt64
     package var timestamp: HybridTimestamp
     package var operation: ObjectOperation

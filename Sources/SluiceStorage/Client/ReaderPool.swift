@@ -1,23 +1,25 @@
 internal import Synchronization
 
-/// The readers of a client's store, and the states of its last commits.
+/// Lends readers of a client's store, and keeps the states of the store's last commits for them.
 ///
-/// A reader learns from its own connection which commit it sees, and takes the state of that commit: neither waits for
-/// the other side. Sound as `Sendable`: readers and states are behind mutexes, and a reader is lent to one thread.
+/// A reader finds out from its own connection which commit it sees, and adopts the state of that commit, so that
+/// readers and writer do not wait for each other. Sound as `Sendable`: readers and states are behind mutexes, and a
+/// reader is lent to one thread.
 final class ReaderPool: @unchecked Sendable {
     private static let idleMax = 8
-    /// A reader that finds its commit no longer here has slept through this many, and begins again.
+    /// How many states are kept. A reader that has been overtaken by more commits does not find its state, and begins
+    /// again.
     private static let stateCountMax = 16
 
     private let location: String
     private let name: String
     /// Keeps commits out while somebody reads; nil where the write-ahead log makes that needless.
     private let gate: AccessGate?
-    /// Readers that nobody uses; nil once closed.
+    /// The idle readers; nil once closed.
     private let idle = Mutex<[Lent]?>([])
     private let states: Mutex<[ClientState]>
 
-    /// Sound as `Sendable`: it is in the hands of one thread at a time.
+    /// Sound as `Sendable`: one thread at a time uses the reader.
     private struct Lent: @unchecked Sendable {
         let reader: SQLiteClientReader
     }
@@ -29,7 +31,7 @@ final class ReaderPool: @unchecked Sendable {
         states = Mutex([state])
     }
 
-    /// Makes the state of a commit known, before the commit.
+    /// Adds the state of a commit. Must be called before the commit, so that no reader sees a commit without a state.
     func announce(_ state: ClientState) {
         states.withLock { states in
             states.append(state)
@@ -37,7 +39,7 @@ final class ReaderPool: @unchecked Sendable {
         }
     }
 
-    /// Takes back the state of a commit that failed.
+    /// Removes the state of a commit that failed.
     func withdraw(_ generation: Int64) {
         states.withLock { states in states.removeAll { $0.generation == generation } }
     }
@@ -57,7 +59,7 @@ final class ReaderPool: @unchecked Sendable {
         return try body(reader)
     }
 
-    /// Refuses new readers, and drops those that nobody uses; the others go when they are done.
+    /// Refuses new readers, and closes the idle ones; the others close when they are done.
     func close() { idle.withLock { $0 = nil } }
 
     private func checkOut() throws -> SQLiteClientReader {

@@ -1,6 +1,6 @@
 internal import SluiceModel
 
-/// One reader of a client's store: a connection of its own, and the state that belongs to what it sees.
+/// Reads a client's store by a connection of its own, with the state of the commit that it sees.
 final class SQLiteClientReader: SQLiteObjectStore, ClientReading {
     private let connection: SQLiteConnection
     private var state: ClientState
@@ -12,7 +12,7 @@ final class SQLiteClientReader: SQLiteObjectStore, ClientReading {
         super.init(try ObjectTables(connection, schema: Schema()), isReadOnly: true)
     }
 
-    /// Begins reading; until ``end()`` everything is as of one commit.
+    /// Begins to read; until ``end()`` everything is as of one commit.
     ///
     /// - Returns: the generation of that commit.
     func begin() throws -> Int64 {
@@ -20,7 +20,7 @@ final class SQLiteClientReader: SQLiteObjectStore, ClientReading {
         return try MetaTable(connection).integer("generation") ?? 0
     }
 
-    /// Adopts the state that belongs to what the reader sees.
+    /// Adopts the state of the commit that the reader sees.
     func adopt(_ state: ClientState) throws {
         self.state = state
         if state.schema != tables.schema { try tables.open(state.schema) } else { tables.refresh() }

@@ -39,8 +39,8 @@ extension SQLiteClientStorage {
         return isNew
     }
 
-    /// The local row id of an object with content, or with a tombstone that hides it while a delete waits: a ghost's row
-    /// may go at any time.
+    /// The local row id of an object that can be a member: it is present, or a tombstone hides it while a delete is
+    /// pending. A ghost cannot be one, because its row may be deleted at any time.
     private func rowOfMember(_ object: ObjectRef) throws -> Int64 {
         let table = try tables.table(object.classIndex)
         if let row = table.rowIfJustInserted(object.key) { return row }
@@ -66,7 +66,7 @@ extension SQLiteClientStorage {
         return isRemoved
     }
 
-    /// Writes the chunks that changed.
+    /// Stores the chunks that have changed.
     func storeMembers() throws {
         let changed = state.members.takeChanged()
         guard !changed.isEmpty else { return }
@@ -108,7 +108,7 @@ extension SQLiteClientStorage {
         }
     }
 
-    /// Whether a subscription protects its members.
+    /// Whether a subscription is active, and so protects its members.
     private func isActive(_ id: UInt64) -> Bool { state.subscriptions[id].map { !$0.isDormant } ?? false }
 
     package func exclusiveMembers(of subscription: UInt64) throws -> [ObjectRef] {

@@ -50,7 +50,7 @@ extension SyncState: WireCodable {
 }
 
 extension ClientState {
-    /// The state that a database holds, its schema aside.
+    /// Reads the state of a database, except for its schema.
     init(stored connection: SQLiteConnection) throws {
         let meta = MetaTable(connection)
         let file = connection.name

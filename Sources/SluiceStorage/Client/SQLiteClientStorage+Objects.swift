@@ -40,7 +40,7 @@ extension SQLiteClientStorage {
             let bytes = statement.blob(0)
             if bytes.isEmpty { return BaseImage.none }
             var row = try StoredBlob.decode(Row.self, from: bytes, file: connection.name, what: "a base image")
-            // Properties that came later have their defaults.
+            // Properties that were added later have their defaults.
             let count = row.values.count
             row.values += try tables.table(object.classIndex).schema.defaultValues(for: object.key).dropFirst(count)
             return .row(row)

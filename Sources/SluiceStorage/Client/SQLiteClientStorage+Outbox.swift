@@ -1,7 +1,7 @@
 package import SluiceModel
 internal import SluiceWire
 
-/// A changeset of the outbox, and where in it each object occurs.
+/// A changeset of the outbox, with the positions of the operations on each object.
 struct IndexedChangeset {
     let changeset: Changeset
     let positions: [ObjectRef: [Int]]
@@ -88,7 +88,8 @@ extension SQLiteClientStorage {
         of object: ObjectRef, after sequence: UInt64, _ body: (PendingOperation) throws -> Bool
     ) throws {
         guard outboxCount > 0 else { return }
-        // Small changesets come along; of large ones, which many objects share, the last few are kept decoded.
+        // Small changesets are read with their rows. Large ones, which many objects share, are decoded once, and the
+        // last few are kept.
         let sql = """
             SELECT p.sequence, CASE WHEN length(o.changeset) <= 1024 THEN o.changeset END FROM _pending p \
             LEFT JOIN _outbox o ON o.sequence = p.sequence \

@@ -3,18 +3,18 @@ internal import Synchronization
 
 /// A client's store in SQLite.
 ///
-/// Sound as `Sendable`: the writing calls belong to one thread at a time, as the protocol demands, and ``read(_:)`` uses
-/// nothing but the pool, which is `Sendable` itself.
+/// Sound as `Sendable`: the writing calls belong to one thread at a time, as the protocol demands, and ``read(_:)``
+/// uses only the pool, which is `Sendable` itself.
 package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @unchecked Sendable {
-    /// As of the open transaction.
+    /// The state as of the open transaction.
     var state: ClientState
-    /// As of the last commit.
+    /// The state as of the last commit.
     private var committed: ClientState
-    /// Who may have which row.
+    /// Finds the subscriptions that may have a row as member.
     var holders: HolderIndex
-    /// Whether readers must learn of the state with the next commit.
+    /// Whether the next commit must announce the state to readers.
     var isStateChanged = false
-    /// Decoded changesets of the outbox, the last ones asked for.
+    /// The changesets of the outbox that were decoded last.
     var recentChangesets: [IndexedChangeset] = []
     private let pool: ReaderPool
     private let gate: AccessGate?
@@ -22,7 +22,7 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
     /// Counts stores in memory, whose databases need names.
     private static let memoryCount = Atomic<Int>(0)
 
-    /// Opens a store, or makes it.
+    /// Opens a store, or creates it.
     package static func open(
         _ location: StorageLocation, durability: StorageDurability = .process
     ) throws -> SQLiteClientStorage {
@@ -92,7 +92,7 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
 
     // MARK: Transactions
 
-    /// Whether the gate must be left when the transaction ends, however it does.
+    /// Whether this transaction holds the gate, and must leave it when it ends.
     private var isGateHeld = false
 
     private func enterGate() throws {
@@ -115,7 +115,7 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
         try enterGate()
     }
 
-    /// Writes what is kept in memory, and makes it known to readers of the commit.
+    /// Stores the state that is kept in memory, and announces it to readers of the commit.
     private func storeState() throws {
         try storeMembers()
         isStateChanged = isStateChanged || state.schema != tables.schema

@@ -1,8 +1,7 @@
-/// A dictionary whose copies share what they have in common: changing an entry of a copy copies one shard and not the
-/// whole.
+/// A dictionary whose copies share storage: changing an entry of a copy copies one shard and not the whole.
 ///
-/// Every commit of a store hands its state to readers, so the next change meets shared storage. With one dictionary that
-/// change would cost O(entries); here it costs O(entries / ``shardCount`` + ``shardCount``).
+/// Every commit of a store hands its state to readers, so the next change finds shared storage. With one dictionary
+/// that change would cost O(entries); here it costs O(entries / ``shardCount`` + ``shardCount``).
 struct ShardedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private static var shardCount: Int { 256 }
 
@@ -34,6 +33,6 @@ struct ShardedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return body(&shards[shard][key, default: initial()])
     }
 
-    /// The upper bits choose: a dictionary's own buckets follow the lower ones.
+    /// Chooses by the upper bits of the hash, since a dictionary chooses its buckets by the lower ones.
     private static func shard(of key: Key) -> Int { Int(UInt(bitPattern: key.hashValue) >> (UInt.bitWidth - 8)) }
 }

@@ -1,26 +1,33 @@
 package import SluiceModel
 
-/// A subscription as the store remembers it.
+/// A subscription as it is stored.
 package struct SubscriptionRecord: Hashable, Sendable {
     package enum State: UInt8, Sendable {
-        case pending, bootstrapping, complete, failed
+        /// The server has not sent the membership, or has to judge it anew.
+        case pending
+        /// Pages of a bootstrap have arrived, but not all.
+        case bootstrapping
+        /// The membership is right, as of the record's version.
+        case complete
+        /// The server ended the subscription with an error.
+        case failed
     }
 
-    /// Given by the store, ascending from 1, never given twice.
+    /// Assigned by the store, ascending from 1, each only once.
     package var id: UInt64
     /// The query's canonical text and its hash.
     package var canonicalText: String
     package var hash: ObjectID
     package var className: String
     package var state: State
-    /// The server version at which the membership is right; 0 if it never was.
+    /// The server version of which the membership is right; 0 if it never was.
     package var version: UInt64
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
-    /// Whether nobody observes it: its membership protects nothing then.
+    /// Whether nobody observes it; its membership then protects no objects.
     package var isDormant: Bool
-    /// Whether a member was removed from disk for another's sake, so that its membership is no longer whole and it must
-    /// not be resumed by version alone.
+    /// Whether a member was removed from this store although the server includes it, so that the membership is
+    /// incomplete and must not be resumed by version alone.
     package var hasHoles: Bool
 
     package init(
@@ -41,10 +48,10 @@ package struct SubscriptionRecord: Hashable, Sendable {
     }
 }
 
-/// Why an object belongs to a subscription. It may be both.
+/// Why an object belongs to a subscription. An object may have both roles.
 package enum MemberRole: UInt8, Sendable, CaseIterable {
-    /// It is a result of the query.
+    /// The object is a result of the query.
     case root
-    /// A member links to it.
+    /// A member links to the object.
     case linked
 }

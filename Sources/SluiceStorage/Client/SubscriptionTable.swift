@@ -1,23 +1,23 @@
 internal import SluiceModel
 
-/// The subscriptions of a client's store, found by id or by query. Looking one up and changing one do not depend on how
-/// many there are, but for what ``ShardedTable`` says.
+/// The subscriptions of a client's store, found by id or by query. The cost of a lookup does not depend on their
+/// number; that of a change depends on it as ``ShardedTable`` says.
 struct SubscriptionTable: Sendable {
     private var records = ShardedTable<UInt64, SubscriptionRecord>()
     private var ids = ShardedTable<ObjectID, UInt64>()
-    /// The subscriptions that nobody observes, few by the engine's choice.
+    /// The subscriptions that nobody observes; the engine keeps only a few.
     private(set) var dormant: Set<UInt64> = []
 
     var isEmpty: Bool { records.isEmpty }
     var count: Int { records.count }
 
-    /// All of them by ascending id. Takes O(n log n).
+    /// All subscriptions by ascending id. Takes O(n log n).
     var all: [SubscriptionRecord] { records.values.sorted { $0.id < $1.id } }
 
     /// The ids of the subscriptions that protect their members, in no particular order.
     var active: some Sequence<UInt64> { records.values.lazy.filter { !$0.isDormant }.map(\.id) }
 
-    /// The subscription with an id. One that is set replaces that of the same id.
+    /// The subscription with an id. Setting one replaces that of the same id.
     subscript(id: UInt64) -> SubscriptionRecord? {
         get { records[id] }
         set {

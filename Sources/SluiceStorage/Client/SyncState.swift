@@ -1,12 +1,12 @@
 package import SluiceModel
 
-/// Who a client is to its server and how far it has come.
+/// A client's identity at its server, and how far it has synced.
 package struct SyncState: Hashable, Sendable {
     package var databaseID: ObjectID
     package var epoch: UInt64
     package var clientID: UInt64
     package var nonce: ObjectID
-    /// The server version of the data here.
+    /// The server version of the data in this store.
     package var version: UInt64
 
     package init(databaseID: ObjectID, epoch: UInt64, clientID: UInt64, nonce: ObjectID, version: UInt64) {

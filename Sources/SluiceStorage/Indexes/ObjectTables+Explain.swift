@@ -16,7 +16,7 @@ extension ObjectTables {
         var steps: [String] = []
         var names: [String] = []
         var depths: [Int64: Int] = [:]
-        // SQLite plans by the values too, where they are known.
+        // SQLite's plan depends on the values too, so they are bound.
         let statement = try connection.prepare("EXPLAIN QUERY PLAN " + compiled.text)
         statement.bind(compiled.bindings)
         while try statement.step() {
@@ -38,8 +38,8 @@ extension ObjectTables {
         return String(words[position + 1])
     }
 
-    /// Numbers the parameters. Compiled text has no question mark but in parameters, except in quoted names, which have
-    /// letters, digits and underscores only.
+    /// Numbers the parameters. Compiled text has question marks only for parameters, since quoted names have only
+    /// letters, digits and underscores.
     private static func numbered(_ sql: String) -> String {
         var number = 0
         return sql.unicodeScalars.reduce(into: "") { text, scalar in

@@ -3,12 +3,12 @@ internal import SluiceQuery
 internal import SluiceViews
 
 extension ObjectTables {
-    /// Every index of every class but those of keys, in the order of their names.
+    /// All indexes of all classes except those of keys, by name.
     func indexes() throws -> [QueryExplanation.Index] {
         try indexNames().compactMap { try description(ofIndex: $0) }.filter { $0.origin != .key }
     }
 
-    /// The indexes that queries were given.
+    /// The indexes that were made for queries.
     func automaticIndexes() throws -> [TableIndex] {
         try indexNames().compactMap { TableIndex(name: $0, in: schema) }
     }
@@ -27,7 +27,7 @@ extension ObjectTables {
         return names
     }
 
-    /// What an index is over and why it is there; nil for one that is not of the objects.
+    /// The properties of an index, and why it exists; nil for an index that is not over objects.
     func description(ofIndex name: String) throws -> QueryExplanation.Index? {
         if let index = TableIndex(name: name, in: schema) { return index.description(in: schema) }
         for declared in schema.classes {

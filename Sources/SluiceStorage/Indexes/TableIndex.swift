@@ -2,9 +2,9 @@ package import SluiceModel
 internal import SluiceQuery
 package import SluiceViews
 
-/// An index that a server makes for the queries that clients observe: single properties of a class, in order.
+/// An index that a server makes for the queries that clients observe, over single properties of a class.
 ///
-/// It holds present objects only. The name tells everything, so that nothing else is stored: `a_Car.name.price-` is over
+/// It has present objects only. Nothing but its name is stored, which says everything: `a_Car.name.price-` is over
 /// `name` and, descending, `price` of `Car`; names of classes and properties have neither `.` nor `-`. Indexes of
 /// declared properties and of links begin with `x_`.
 package struct TableIndex: Hashable, Sendable {
@@ -20,7 +20,7 @@ package struct TableIndex: Hashable, Sendable {
 
     package let classIndex: Int
     package let columns: [Column]
-    /// Whether the object id follows the columns, as it does in the order of results: keyless classes only.
+    /// Whether the object id follows the columns, as it does in the order of results. In keyless classes only.
     package let endsWithID: Bool
 
     package init(classIndex: Int, columns: [Column], endsWithID: Bool = false) {
@@ -32,7 +32,7 @@ package struct TableIndex: Hashable, Sendable {
     private static let prefix = "a_"
     private static let identity = "@id"
 
-    /// The name, which tells what the index is over.
+    /// The name, which says what the index is over.
     package func name(in schema: Schema) -> String {
         let declared = schema[classIndex]
         let parts = columns.map { declared.properties[$0.property].name + ($0.isAscending ? "" : "-") }
@@ -40,7 +40,7 @@ package struct TableIndex: Hashable, Sendable {
         return Self.prefix + names.joined(separator: ".")
     }
 
-    /// Nil if no automatic index has this name in the schema.
+    /// Parses a name; nil if it is not the name of an automatic index in the schema.
     package init?(name: String, in schema: Schema) {
         guard name.hasPrefix(Self.prefix) else { return nil }
         var parts = name.dropFirst(Self.prefix.count).split(separator: ".", omittingEmptySubsequences: false)
@@ -61,7 +61,7 @@ package struct TableIndex: Hashable, Sendable {
         self.columns = columns
     }
 
-    /// As explanations and reports show it.
+    /// The index as explanations and reports show it.
     package func description(in schema: Schema) -> QueryExplanation.Index {
         let properties = schema[classIndex].properties
         return QueryExplanation.Index(

@@ -2,9 +2,9 @@ internal import FoundationEssentials
 internal import SluiceModel
 internal import SluiceQuery
 
-/// The table of one class: its columns, its statements, and what is remembered of its keys.
+/// The table of one class: its columns, its statements, and caches of its keys and local row ids.
 final class ClassTable {
-    /// A property's place.
+    /// Where a property is stored.
     struct Column {
         let property: Int
         let codec: ColumnCodec
@@ -22,9 +22,9 @@ final class ClassTable {
     let collections: [Column]
     /// The columns that hold the key, as SQL: `p_vin`, or `_hi, _lo`.
     let keyColumns: [String]
-    /// Whether every object's global id is stored in an index of its own.
+    /// Whether the class has an index of its objects' ids.
     var hasIDIndex = false
-    /// The next local row id. Ids are not given twice while a store is open, so that caches by id stay right.
+    /// The next local row id. No id is used twice while a store is open, so that caches by id stay right.
     var nextRow: Int64
 
     private let connection: SQLiteConnection
@@ -32,9 +32,9 @@ final class ClassTable {
     private var rowsByKey: [ObjectKey: Int64] = [:]
     private var keysByRow: [Int64: ObjectKey] = [:]
     private static let cacheCountMax = 400_000
-    /// The object inserted last: what is done right after an insert needs no look at the table.
+    /// The object inserted last, so that lookups right after an insert need not read the table.
     private var inserted: (key: ObjectKey, row: Int64)?
-    /// Kept apart from the others, since every new row runs it.
+    /// The statement that inserts a row. It is kept apart from the others, since every new row runs it.
     private var insertion: Statement?
 
     init(index: Int, schema: Schema, connection: SQLiteConnection) throws {
@@ -62,7 +62,8 @@ final class ClassTable {
         try recover()
     }
 
-    /// Forgets what a rolled-back transaction may have made up.
+    /// Empties the caches after a rollback, which may have undone what they hold, and looks up again whether there is
+    /// an index of ids.
     func recover() throws {
         rowsByKey.removeAll()
         inserted = nil
@@ -88,7 +89,7 @@ final class ClassTable {
         case insertElement(Int), deleteElements(Int), elements(Int), insertID, deleteID
     }
 
-    /// A statement kept for a purpose; `sql` is asked for once.
+    /// The prepared statement for a purpose; `sql` is called once.
     func statement(_ purpose: Purpose, _ sql: () -> String) throws(StorageError) -> Statement {
         if let statement = statements[purpose] { return statement }
         if statements.count >= 128 { statements.removeAll() }
@@ -97,7 +98,7 @@ final class ClassTable {
         return statement
     }
 
-    /// The statement that inserts a row; `sql` is asked for once.
+    /// The prepared statement that inserts a row; `sql` is called once.
     func insertion(_ sql: () -> String) throws(StorageError) -> Statement {
         if let insertion { return insertion }
         let statement = try connection.prepare(sql())
@@ -128,7 +129,7 @@ final class ClassTable {
         }
     }
 
-    /// Reads a key off the key columns.
+    /// Reads a key from the key columns.
     func key(of statement: Statement, from column: Int32) throws(StorageError) -> ObjectKey {
         switch schema.keyType {
         case .int: return .int(statement.int(column))
@@ -166,7 +167,7 @@ final class ClassTable {
 
     func noteInserted(_ key: ObjectKey, row: Int64) { inserted = (key, row) }
 
-    /// The local row id of an object if it is the one that was inserted last, and is present still.
+    /// The local row id of an object if it was inserted last and is still present.
     func rowIfJustInserted(_ key: ObjectKey) -> Int64? {
         guard let inserted, inserted.key == key else { return nil }
         return inserted.row

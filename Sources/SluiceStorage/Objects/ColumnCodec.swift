@@ -2,8 +2,8 @@ internal import FoundationEssentials
 internal import SluiceModel
 internal import SluiceQuery
 
-/// How the elements of one property are bound and read, as ``TableLayout`` lays down. A link is coded as the local row
-/// id of its target, which the caller translates.
+/// Binds and reads the elements of one property in the form that ``TableLayout`` defines. A link is stored as the local
+/// row id of its target, which the caller translates.
 enum ColumnCodec {
     case bool, int, float, double, string, data, date, uuid, objectID, decimal
     /// The class that the link leads to.
@@ -79,7 +79,7 @@ extension Statement {
         withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) { bindBytes(index, $0) }
     }
 
-    /// The id of 16 bytes; nil for any other length.
+    /// Reads an id of 16 bytes; nil for any other length.
     func objectID(_ column: Int32) -> ObjectID? {
         let bytes = bytes(column)
         guard bytes.count == 16 else { return nil }
@@ -102,8 +102,8 @@ extension Statement {
         }
     }
 
-    /// Binds the properties whose values are not here: null for none, an integer for the first 63 positions, else the
-    /// words of the set, little-endian.
+    /// Binds a set of absent properties: null for none, an integer for the first 63 positions, else the words of the
+    /// set, little-endian.
     func bind(_ index: Int32, _ absent: PropertySet) {
         if absent.isEmpty { return bindNull(index) }
         let words = absent.words

@@ -2,51 +2,52 @@ package import SluiceModel
 package import SluiceQuery
 package import SluiceViews
 
-/// The objects of a store at one version, as either side reads them. Every error is a ``StorageError`` unless a closure
+/// Reads the objects of a store at one version, on either side. Every error is a ``StorageError`` unless a closure
 /// throws another.
 ///
 /// An object is *present*, a *ghost* (something links to it, but its content is not here) or unknown; only present
 /// objects have rows. Not safe for use from several threads at once.
 package protocol ObjectReading: ViewSource {
-    /// The classes stored here. Positions in it never change their meaning.
+    /// The classes stored here. Their positions never change their meaning.
     var schema: Schema { get }
 
-    /// The present object with a global id, in whatever class.
+    /// The present object with an object id, of any class.
     ///
-    /// On a writing connection the first call builds the missing indexes of ids, O(n) once; a reader without an index
+    /// On a writing connection the first call makes the missing indexes of ids, O(n) once; a reader without an index
     /// scans.
     func findObject(_ id: ObjectID) throws -> ObjectRef?
 
     /// The number of present objects of a class. O(n) without reading contents.
     func count(ofClass classIndex: Int) throws -> Int
 
-    /// Every present row of a class in the order of storage, until `body` returns false.
+    /// Calls `body` with every present row of a class in the order of storage, until it returns false.
     func forEachRow(ofClass classIndex: Int, _ body: (Row) throws -> Bool) throws
 
-    /// Every row that matches a query's predicate in the order of storage, sort and limit aside, until `body` returns
-    /// false.
+    /// Calls `body` with every row that matches a query's predicate, whatever its sort and limit, in the order of
+    /// storage, until it returns false.
     func forEachRow(matching query: Query, _ body: (Row) throws -> Bool) throws
 
-    /// The next rows that match a query's predicate in the order of storage, sort and limit aside.
+    /// The next rows that match a query's predicate, whatever its sort and limit, in the order of storage.
     ///
     /// - Parameters:
     ///   - cursor: where the page before ended; nil for the first.
     ///   - limit: the most rows wanted.
-    ///   - byteCountMax: no more rows once those read take about so many bytes.
-    /// - Returns: the rows, and where to go on; nil at the end.
+    ///   - byteCountMax: the page ends when its rows take about this many bytes.
+    /// - Returns: the rows, and the cursor of the next page; nil at the end.
     func rows(
         matching query: Query, after cursor: RowCursor?, limit: Int, byteCountMax: Int
     ) throws -> (rows: [Row], next: RowCursor?)
 
-    /// The results of a query: in its order, up to its limit.
+    /// The results of a query, in its order and up to its limit.
     func refs(matching query: Query) throws -> [ObjectRef]
 
     /// The number of results of a query, at most its limit.
     func count(matching query: Query) throws -> Int
 
-    /// The statement that a query becomes, and how SQLite runs it; nil for one object by its id. Runs nothing.
+    /// The SQL statement of a query, and SQLite's plan for it; nil for one object by its id. The statement is not run.
     ///
-    /// - Parameter inOrder: whether results are to come in the query's order and up to its limit, else as they are stored.
+    /// - Parameter inOrder: whether results come in the query's order and up to its limit, instead of in the order of
+    ///   storage.
     func plan(of query: Query, inOrder: Bool) throws -> QueryExplanation.Plan?
 }
 

@@ -1,7 +1,7 @@
 internal import SluiceModel
 
 extension ObjectTables {
-    /// Removes every object and ghost of every class. Costs the same for any number of them.
+    /// Removes every object and ghost of every class. The cost does not depend on their number.
     func removeAll() throws {
         for classIndex in schema.classes.indices {
             let table = try table(classIndex)

@@ -2,7 +2,8 @@ internal import SluiceModel
 internal import SluiceQuery
 
 extension ObjectTables {
-    /// Makes the tables of a schema and takes it over, adding to what is there. The caller stores the schema itself.
+    /// Adds the classes, properties and indexes that another schema adds, to the tables and to ``schema``. The caller
+    /// stores the schema itself.
     ///
     /// - Returns: what was added.
     func merge(_ other: Schema, sides: (own: String, other: String)) throws -> SchemaAdditions {
@@ -23,7 +24,8 @@ extension ObjectTables {
         return additions
     }
 
-    /// The table of a collection has the names of its class and property, so two pairs of names may give one table.
+    /// Refuses a schema in which two collections would share a table. A table's name consists of those of class and
+    /// property, so two pairs of names may give the same.
     private static func checkTables(_ schema: Schema) throws(SchemaError) {
         var places: [String: String] = [:]
         let layout = TableLayout()
@@ -94,7 +96,7 @@ extension ObjectTables {
     }
 
     /// Adds a property to a table that may have rows. SQLite keeps the default of a new column in the declaration, so
-    /// that this costs nothing a row.
+    /// the cost does not depend on the number of rows.
     private func addColumn(_ property: Property, to declared: ClassSchema) throws {
         if property.type.isCollection { return try makeCollection(property, of: declared) }
         let layout = TableLayout()
@@ -130,7 +132,7 @@ extension ObjectTables {
         }
     }
 
-    /// A constant as SQL. Text goes through bytes, so that no character is special.
+    /// A constant as SQL. Text is written by its bytes, so that no character is special.
     static func literal(_ binding: SQLBinding) -> String {
         switch binding {
         case .null: "NULL"

@@ -1,11 +1,11 @@
 internal import SluiceModel
 internal import SluiceQuery
 
-/// Global ids of keyed objects, which no row stores: a table of ids, made when somebody asks first.
+/// Finds keyed objects by their ids, which rows do not store, in a table of ids that is made when it is first needed.
 extension ObjectTables {
     /// See ``ObjectReading/findObject(_:)``.
     ///
-    /// - Parameter isIndexing: whether to make the missing indexes of ids; without, a class that has none is scanned.
+    /// - Parameter isIndexing: whether to make missing indexes of ids; if false, a class without one is scanned.
     func findObject(_ id: ObjectID, isIndexing: Bool) throws -> ObjectRef? {
         for classIndex in schema.classes.indices {
             let table = try table(classIndex)
@@ -51,7 +51,7 @@ extension ObjectTables {
         table.hasIDIndex = true
     }
 
-    /// Class names hold nothing that would need escaping.
+    /// The id of a key, as SQL. Class names have no character that needs escaping.
     private static func id(ofKey key: String, _ table: ClassTable) -> String {
         "\(TableLayout.Function.id)('\(table.schema.name)', \(key))"
     }

@@ -3,12 +3,12 @@ internal import SluiceQuery
 internal import SluiceViews
 internal import SluiceWire
 
-/// Results in pages, in the order of storage.
+/// Reads matches in pages, in the order of storage.
 extension ObjectTables {
     /// See ``ObjectReading/rows(matching:after:limit:byteCountMax:)``.
     ///
-    /// Where an index finds the rows in another order than that of storage, each page would find and sort them all. Their
-    /// row ids are then listed once, eight bytes each, and every page looks at its own.
+    /// Where an index finds the rows in another order than that of storage, each page would have to find and sort all
+    /// of them. So their row ids are then listed once, eight bytes each, and every page reads its part of the list.
     func rows(
         matching query: Query, after cursor: RowCursor?, limit: Int, byteCountMax: Int
     ) throws -> (rows: [Row], next: RowCursor?) {
@@ -48,6 +48,8 @@ extension ObjectTables {
         }
     }
 
+    /// Decides where the first page begins: in the table, or in a list of all row ids if SQLite would sort.
+    ///
     /// - Parameter limit: the size of a page.
     private func firstPlace(
         of query: Query, _ output: SQLCompiler.Output, limit: Int
@@ -61,7 +63,7 @@ extension ObjectTables {
         return .listed(list, next: 0)
     }
 
-    /// Restricts to rows by their ids, with one parameter for any number of them.
+    /// The condition that a row's id is in a list, with one parameter for any number of ids.
     private static func isAmong(_ rows: ArraySlice<Int64>) -> SQLStatement {
         let list = "[" + rows.map(String.init).joined(separator: ",") + "]"
         return "\(sql: SQLCompiler.rootAlias)._row IN (SELECT value FROM json_each(\(.text(list))))"

@@ -3,7 +3,7 @@ internal import SluiceQuery
 internal import SluiceViews
 internal import SluiceWire
 
-/// Queries over the tables, by ``SQLCompiler``.
+/// Runs queries over the tables, compiled by ``SQLCompiler``.
 extension ObjectTables {
     /// See ``ObjectReading/forEachRow(matching:_:)``.
     func forEachRow(matching query: Query, _ body: (Row) throws -> Bool) throws {
@@ -14,7 +14,8 @@ extension ObjectTables {
         }
     }
 
-    /// The local row ids of the rows that match a query's predicate in the order of storage, each with a way to its key.
+    /// Calls `body` with the local row id of every row that matches a query's predicate, in the order of storage, and
+    /// with a closure that reads its key.
     func forEachKey(matching query: Query, _ body: (Int64, () throws -> ObjectKey) throws -> Void) throws {
         let table = try table(query.classIndex)
         let columns = ([TableLayout.row] + table.keyColumns).map { "\(SQLCompiler.rootAlias).\($0)" }
@@ -23,8 +24,8 @@ extension ObjectTables {
         }
     }
 
-    /// See `ViewSource`. The part of the order before a position is cut off by the first sort key, if that is a plain
-    /// property, and skipped beyond that.
+    /// See `ViewSource`. Rows in front of a position are excluded by the first sort key, if that is a plain property;
+    /// what that leaves of them is skipped.
     func rows(
         matching query: Query, after position: SortPosition?, limit: Int?, in source: any ObjectSource,
         _ body: (Row) throws -> Bool
@@ -36,7 +37,7 @@ extension ObjectTables {
         let evaluator = Evaluator(unlimited, schema: schema)
         let order = SortOrder(query.sort)
         var left = limit ?? .max
-        // With a position some rows are skipped here, so that a limit in the statement would cut too early.
+        // With a position some rows are skipped here, so a limit in the statement would end too early.
         let limit = position == nil ? limit : nil
         try run(unlimited, output, order: .result, restrictedTo: restriction, limit: limit) { statement in
             while left > 0, try statement.step() {

@@ -39,7 +39,7 @@ extension ObjectTables {
         }
     }
 
-    /// Decodes the row that a statement over ``ClassTable/rowColumns(alias:)`` stands at.
+    /// Decodes the current row of a statement over ``ClassTable/rowColumns(alias:)``.
     func readRow(_ statement: Statement, _ table: ClassTable) throws -> Row {
         var values: [Value] = []
         values.reserveCapacity(table.schema.properties.count)
@@ -98,7 +98,8 @@ extension ObjectTables {
         return container == .set ? .set(elements) : .list(elements)
     }
 
-    /// See ``ObjectSource/backlinks(to:fromClass:property:_:)``. One index lookup, then one a linking object.
+    /// See ``ObjectSource/backlinks(to:fromClass:property:_:)``. Costs one index lookup, and one for each linking
+    /// object.
     func backlinks(
         to object: ObjectRef, fromClass classIndex: Int, property: Int, _ body: (ObjectKey) throws -> Bool
     ) throws {

@@ -2,9 +2,9 @@ internal import SluiceModel
 internal import SluiceQuery
 internal import SluiceViews
 
-/// Removing from the schema what holds nothing. The caller stores the schema.
+/// Removes classes and properties without data from the schema. The caller stores the schema.
 extension ObjectTables {
-    /// Removes a class that has no objects and that no property links to. Its place stays.
+    /// Removes a class that has no objects and that no property links to. Its position is not used again.
     ///
     /// - Throws: `SchemaError` that says what is in the way; nothing is changed then.
     func removeClass(_ classIndex: Int) throws {
@@ -26,12 +26,12 @@ extension ObjectTables {
         try connection.execute("DROP TABLE \(table.name)")
         var changed = schema
         changed.retire(class: classIndex)
-        // Whoever asks for all classes finds an empty table in the place of the old one.
+        // An empty table takes the place of the old one, for code that goes through all classes.
         try makeTable(of: changed[classIndex], in: changed)
         try open(changed)
     }
 
-    /// Removes a property that no object has another value for than its default. Its place stays.
+    /// Removes a property of which no object has another value than the default. Its position is not used again.
     ///
     /// - Throws: `SchemaError` that says what is in the way; nothing is changed then.
     func removeProperty(_ position: Int, ofClass classIndex: Int) throws {
@@ -61,7 +61,7 @@ extension ObjectTables {
         try open(changed)
     }
 
-    /// How many objects have another value than the default.
+    /// How many objects have another value than the default; of a collection, how many have any elements.
     private func valueCount(of position: Int, in table: ClassTable) throws -> Int {
         let property = table.schema.properties[position]
         let present = "o.\(TableLayout.state) = \(TableLayout.State.present)"

@@ -2,9 +2,9 @@ internal import SluiceModel
 internal import SluiceQuery
 
 extension ObjectTables {
-    /// Leaves a tombstone where an object is present.
+    /// Makes a tombstone of a present object.
     ///
-    /// - Returns: whether it was.
+    /// - Returns: whether the object was present.
     @discardableResult
     func delete(_ object: ObjectRef, version: UInt64) throws -> Bool {
         let table = try table(object.classIndex)
@@ -40,10 +40,10 @@ extension ObjectTables {
         }
     }
 
-    /// Removes an object without a trace: its row goes or, where something links to it, becomes a ghost. Ghosts that
-    /// only it linked to go too.
+    /// Removes an object: its row is deleted or, if something links to it, becomes a ghost. Ghosts that only this
+    /// object linked to are deleted too.
     ///
-    /// - Returns: its former local row id; nil if it was neither present nor deleted.
+    /// - Returns: the object's former local row id; nil if it was neither present nor deleted.
     func evict(_ object: ObjectRef) throws -> Int64? {
         let table = try table(object.classIndex)
         guard table.schema.accepts(object.key), let found = try find(object.key, in: table),
@@ -58,7 +58,7 @@ extension ObjectTables {
         return found.row
     }
 
-    /// Removes a tombstone that still has the given version; what something links to becomes a ghost.
+    /// Deletes a tombstone if it still has the given version; if something links to it, it becomes a ghost.
     func purgeTombstone(_ object: ObjectRef, version: UInt64) throws {
         guard let row = try rowID(of: object) else { return }
         let table = try table(object.classIndex)
@@ -76,7 +76,7 @@ extension ObjectTables {
         if connection.changeCount > 0 { try removeUnlinkedGhost(row, in: object.classIndex) }
     }
 
-    /// What a row links to, each once.
+    /// The targets of a row's links, each once.
     private func linkTargets(ofRow row: Int64, _ table: ClassTable) throws -> Set<LocalObject> {
         var targets: Set<LocalObject> = []
         for column in table.singles + table.collections {

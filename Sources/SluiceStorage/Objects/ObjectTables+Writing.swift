@@ -1,21 +1,22 @@
 internal import SluiceModel
 internal import SluiceQuery
 
-/// What to do about an object that has a row already, when one is to be inserted.
+/// What an insert does when the object has a row already.
 enum KnownObject {
-    /// Gives a ghost or a deleted object content; a present one is an error.
+    /// Gives content to a ghost or a deleted object; a present one is an error.
     case refusePresent
-    /// Gives a ghost or a deleted object content, and leaves a present one alone.
+    /// Gives content to a ghost or a deleted object, and leaves a present one unchanged.
     case keepPresent
+    /// Gives the object the new content, whatever it is.
     case replace
-    /// Leaves all of them alone.
+    /// Leaves the object unchanged, whatever it is.
     case keep
 }
 
 extension ObjectTables {
     /// Stores a row under a new local id, or in the place of a ghost or tombstone.
     ///
-    /// - Returns: false if the object was known and kept.
+    /// - Returns: false if the object had a row and was left unchanged.
     @discardableResult
     func insert(_ row: Row, ofClass classIndex: Int, ifKnown: KnownObject) throws -> Bool {
         let table = try table(classIndex)
@@ -53,9 +54,9 @@ extension ObjectTables {
         }
     }
 
-    /// Removes content and leaves the key.
+    /// Removes the content of a row and keeps the key.
     ///
-    /// - Parameter state: tombstone or ghost.
+    /// - Parameter state: the new state, tombstone or ghost.
     func wipe(row: Int64, key: ObjectKey, _ table: ClassTable, to state: Int64, version: UInt64) throws {
         table.forgetInserted()
         var assignments = [
@@ -75,7 +76,7 @@ extension ObjectTables {
         try deleteContent(ofRow: row, key: key, table)
     }
 
-    /// Removes what other tables hold of an object: elements of collections, and its id.
+    /// Removes what other tables have of an object: elements of collections, and its id.
     func deleteContent(ofRow row: Int64, key: ObjectKey, _ table: ClassTable) throws {
         for column in table.collections { try deleteElements(of: column, ofRow: row, table) }
         if table.hasIDIndex { try deleteID(of: key, table) }

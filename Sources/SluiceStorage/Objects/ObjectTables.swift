@@ -1,15 +1,16 @@
 internal import SluiceModel
 internal import SluiceQuery
 
-/// The objects of a store: a table a class, laid out by ``TableLayout``, over one connection.
+/// Reads and writes the objects of a store over one connection: a table for each class, in the form that
+/// ``TableLayout`` defines.
 ///
-/// Writing expects an open transaction; after an error in the middle of a write the transaction must be rolled back.
+/// Writing needs an open transaction, which must be rolled back after an error in the middle of a write.
 final class ObjectTables {
     let connection: SQLiteConnection
     private(set) var schema: Schema
     private var tables: [ClassTable] = []
 
-    /// The tables of a database that has them for `schema`.
+    /// Opens the tables of a database, which must be those of `schema`.
     init(_ connection: SQLiteConnection, schema: Schema) throws {
         self.connection = connection
         self.schema = schema
@@ -17,22 +18,22 @@ final class ObjectTables {
         try open(schema)
     }
 
-    /// Takes the tables of the database to be those of `schema`, and forgets what was cached.
+    /// Regards the tables of the database as those of `schema`, and empties the caches.
     func open(_ schema: Schema) throws {
         self.schema = schema
         tables = try schema.classes.indices.map { try ClassTable(index: $0, schema: schema, connection: connection) }
     }
 
-    /// Forgets what a rolled-back transaction made up, its schema included.
+    /// Returns to the schema before a transaction that was rolled back, and empties the caches.
     func recover(schema: Schema) throws {
         if schema != self.schema { try open(schema) }
         for table in tables { try table.recover() }
     }
 
-    /// Drops the tables with their statements, so that the connection can be closed.
+    /// Frees the prepared statements, so that the connection can be closed.
     func close() { tables = [] }
 
-    /// Forgets what another connection may have changed since.
+    /// Empties the caches that another connection may have made wrong.
     func refresh() {
         for table in tables { table.forgetRows() }
     }
@@ -47,7 +48,7 @@ final class ObjectTables {
 
     // MARK: Keys and local row ids
 
-    /// The local row id and state of an object, if it has any.
+    /// The local row id and state of an object; nil if it has no row.
     func find(_ key: ObjectKey, in table: ClassTable) throws(StorageError) -> (row: Int64, state: Int64)? {
         let statement = try table.statement(.find) {
             "SELECT \(TableLayout.row), \(TableLayout.state) FROM \(table.name) WHERE \(table.keyCondition)"

@@ -5,19 +5,20 @@ package protocol ObjectWriting: ObjectReading {
     /// Whether a transaction is open.
     var isInTransaction: Bool { get }
 
-    /// Begins the write transaction. There is at most one.
+    /// Begins the write transaction. There is at most one at a time.
     func begin() throws
 
     /// Makes everything since ``begin()`` durable and visible. After an error the transaction is rolled back.
     func commit() throws
 
-    /// Forgets everything since ``begin()``; does nothing outside a transaction.
+    /// Undoes everything since ``begin()``; does nothing outside a transaction.
     func rollback()
 
-    /// Takes in the classes, properties and indexes that `other` adds. Existing rows get the defaults of new properties.
+    /// Adds the classes, properties and indexes of `other` that the schema does not have. Existing rows get the
+    /// defaults of new properties.
     ///
     /// - Parameter sides: what to call the store and `other` in messages.
-    /// - Throws: `SchemaError` when the two contradict each other; nothing is then changed.
+    /// - Throws: `SchemaError` when the two schemas contradict each other; nothing is then changed.
     func merge(_ other: Schema, sides: (own: String, other: String)) throws -> SchemaAdditions
 
     /// Removes a class that has no objects and that no property links to. Its position is not used again.
@@ -25,7 +26,7 @@ package protocol ObjectWriting: ObjectReading {
     /// - Throws: `SchemaError` that says what is in the way; nothing is changed then.
     func removeClass(_ classIndex: Int) throws
 
-    /// Removes a property that no object has another value for than its default. Its position is not used again.
+    /// Removes a property of which no object has another value than the default. Its position is not used again.
     ///
     /// - Throws: `SchemaError` that says what is in the way; nothing is changed then.
     func removeProperty(_ property: Int, ofClass classIndex: Int) throws
@@ -35,12 +36,12 @@ package protocol ObjectWriting: ObjectReading {
     /// - Throws: ``StorageError/Code/constraint`` if the object is present.
     func insert(_ row: Row, ofClass classIndex: Int) throws
 
-    /// Stores a new object, without a look first: faster than asking whether it is there.
+    /// Stores a new object if it is not present. Faster than asking first whether it is.
     ///
     /// - Returns: false, and nothing is changed, if the object is present.
     func insertIfAbsent(_ row: Row, ofClass classIndex: Int) throws -> Bool
 
-    /// Stores a new object of which this store has never heard, without a look first.
+    /// Stores a new object if it has no row at all. Faster than asking first whether it has.
     ///
     /// - Returns: false, and nothing is changed, if the object is present, deleted or a ghost.
     func insertIfUnknown(_ row: Row, ofClass classIndex: Int) throws -> Bool
@@ -53,7 +54,7 @@ package protocol ObjectWriting: ObjectReading {
     /// - Throws: ``StorageError/Code/notFound`` if the object is not present.
     func update(_ row: Row, ofClass classIndex: Int, changed: PropertySet) throws
 
-    /// Stores the row, whether or not the object is present.
+    /// Stores a row, whether or not the object is present.
     func put(_ row: Row, ofClass classIndex: Int) throws
 
     /// Removes an object's content and leaves a tombstone; does nothing if it is not present.
@@ -61,7 +62,7 @@ package protocol ObjectWriting: ObjectReading {
     /// - Parameter version: the version of the tombstone.
     func delete(_ object: ObjectRef, version: UInt64) throws
 
-    /// Rolls back what is open, and lets go of the file, whoever else still has the store. What is asked of it later
-    /// throws ``StorageError/Code/misuse`` or ``StorageError/Code/notFound``.
+    /// Rolls back an open transaction and closes the file, even if others still hold the store. Later calls throw
+    /// ``StorageError/Code/misuse`` or ``StorageError/Code/notFound``.
     func close()
 }

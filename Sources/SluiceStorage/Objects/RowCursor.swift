@@ -1,6 +1,7 @@
-/// A place in the order of storage. It stays good while objects come and go, for as long as the store is open.
+/// A position in the order of storage, at which the next page begins. It stays valid while objects are added and
+/// removed, for as long as the store is open.
 package struct RowCursor: Hashable, Sendable {
-    /// Where the next page begins.
+    /// How the next page is found.
     enum Place: Hashable, Sendable {
         /// Behind a row.
         case behind(Int64)
@@ -10,7 +11,7 @@ package struct RowCursor: Hashable, Sendable {
 
     let place: Place
 
-    /// The row that the page before ended with.
+    /// A row id up to which the pages before have read everything.
     var lastRow: Int64 {
         switch place {
         case .behind(let row): row

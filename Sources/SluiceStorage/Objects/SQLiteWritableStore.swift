@@ -2,8 +2,8 @@ package import SluiceModel
 internal import SluiceQuery
 internal import SluiceWire
 
-/// The writing half of every store: transactions, and a schema that grows. What else a store keeps in memory it brings
-/// back to what is on disk in ``didRollBack()``.
+/// The writing half of every store: transactions, and a schema that grows. A subclass that keeps more in memory
+/// restores that in ``didRollBack()``.
 package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
     let connection: SQLiteConnection
     let meta: MetaTable
@@ -19,9 +19,9 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
         super.init(try ObjectTables(connection, schema: committedSchema), isReadOnly: false)
     }
 
-    /// Opens the connection of a store, and makes the store if it is not there.
+    /// Opens the connection of a store, and creates the store if there is none.
     ///
-    /// - Parameter prepare: fills a new database with what is beyond objects.
+    /// - Parameter prepare: adds to a new database what the kind of store needs beyond objects.
     static func connect(
         _ location: StorageLocation, kind: DatabaseHeader.Kind, durability: StorageDurability,
         prepare: (SQLiteConnection) throws -> Void
@@ -43,13 +43,13 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
         }
     }
 
-    /// Fills a new database with what every store has.
+    /// Adds to a new database what every store needs.
     static func prepareObjects(on connection: SQLiteConnection) throws {
         try MetaTable.make(on: connection)
         try MetaTable(connection).set("schema", Schema().wireBytes())
     }
 
-    /// Rolls back what is open, and lets go of the file and its lock. What is asked of the store later throws.
+    /// Rolls back an open transaction, closes the file and frees its lock. Later calls of the store throw.
     package func close() {
         guard connection.handle != nil else { return }
         rollback()
@@ -58,16 +58,16 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
         lock = nil
     }
 
-    /// Writes what belongs to the transaction, before it is committed.
+    /// Called before a commit, to write what else belongs to the transaction.
     func willCommit() throws {}
 
-    /// After a commit that succeeded.
+    /// Called after a commit that succeeded.
     func didCommit() {}
 
-    /// After the schema changed within the open transaction.
+    /// Called after the schema changed within the open transaction.
     func didChangeSchema() {}
 
-    /// After the transaction was undone, whatever the reason.
+    /// Called after the transaction was undone, for whatever reason.
     func didRollBack() {}
 
     // MARK: Transactions
@@ -98,13 +98,13 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
 
     private func undo() {
         connection.rollback()
-        // Reopening tables reads what was read before; an error then will meet the next caller in any case.
+        // If the tables cannot be opened again, the next call meets the same error.
         try? tables.recover(schema: committedSchema)
         didRollBack()
     }
 
-    /// Throws unless a transaction is open: SQLite ends one by itself after some errors, and what follows must not be
-    /// committed alone.
+    /// Throws unless a transaction is open. SQLite ends a transaction by itself after some errors, and what follows
+    /// must not be committed alone.
     func requireTransaction() throws {
         guard connection.isInTransaction else {
             throw StorageError(.misuse, "\(connection.name): no transaction is open; begin one before writing")

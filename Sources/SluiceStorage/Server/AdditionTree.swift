@@ -1,10 +1,10 @@
 internal import SluiceModel
 
-/// The additions to one property in order of versions, with sums over stretches of them.
+/// The additions to one property in the order of versions, with sums over stretches of them.
 ///
-/// A question for those after a version and later than a stamp takes whole stretches at once where all or none of a
-/// stretch are later. Clients' clocks ascend, so there are about as many stretches to look at as clients took turns,
-/// times the logarithm of the count.
+/// To find the additions after a version that are later than a stamp, a whole stretch is used at once where all of it
+/// or nothing of it is later. The clocks of clients ascend, so about as many stretches are read as the writing client
+/// changed, times the logarithm of the count.
 struct AdditionTree {
     fileprivate struct Leaf {
         var stamp: WriteStamp
@@ -22,10 +22,10 @@ struct AdditionTree {
     private static let fanOut = 16
 
     private var leaves: [Leaf] = []
-    /// By level, the stretches that are full.
+    /// The full stretches, by level.
     private var levels: [[Stretch]] = []
 
-    /// Adds an addition of a later version than all before. Amortised O(1).
+    /// Appends an addition, whose version must be later than all before. Amortised O(1).
     mutating func append(_ amount: Value, _ stamp: WriteStamp) {
         leaves.append(Leaf(stamp: stamp, amount: amount))
         var count = leaves.count
@@ -40,9 +40,9 @@ struct AdditionTree {
         }
     }
 
-    /// What is to be added, one after the other, for the additions after a version that are later than a stamp.
+    /// The amounts of the additions after a version that are later than a stamp, to be added one after the other.
     ///
-    /// - Parameter steps: is increased by the stretches and additions looked at.
+    /// - Parameter steps: increased by the number of stretches and additions read.
     func amounts(since version: UInt64, laterThan stamp: WriteStamp, steps: inout UInt64) -> [Value] {
         var amounts: [Value] = []
         var position = leaves.firstPosition { $0.stamp.version > version }
@@ -59,7 +59,7 @@ struct AdditionTree {
         return amounts
     }
 
-    /// The longest stretch that begins at a leaf and can be taken at once; nil if that is the leaf alone.
+    /// The length of the longest useful stretch that begins at a leaf, and the stretch; nil if it is the leaf alone.
     private func largestStretch(at position: Int, where isUseful: (Stretch) -> Bool) -> (length: Int, Stretch?) {
         var found: (Int, Stretch?) = (1, nil)
         var length = Self.fanOut
@@ -79,7 +79,7 @@ extension AdditionTree.Stretch {
         self.init(earliest: leaf.stamp, latest: leaf.stamp, sum: leaf.amount)
     }
 
-    /// One stretch of several neighbours.
+    /// Joins several neighbours to one stretch.
     fileprivate init(_ parts: [AdditionTree.Stretch]) {
         self = parts.dropFirst().reduce(into: parts[0]) { whole, part in
             whole.earliest = min(whole.earliest, part.earliest)
@@ -92,13 +92,14 @@ extension AdditionTree.Stretch {
         }
     }
 
-    /// Whether all of it is later than a stamp and can be added at once, or nothing of it is later.
+    /// Whether the stretch can be used as a whole: all of it is later than a stamp and has a sum, or nothing of it is
+    /// later.
     fileprivate func isDecided(by stamp: WriteStamp) -> Bool { stamp < earliest ? sum != nil : !(stamp < latest) }
 }
 
 extension Array {
-    /// The position of the first element of which something is true that is true of all after it; the count if there is
-    /// none. O(log n).
+    /// The position of the first element that meets a condition, which all elements behind it must meet too; the count
+    /// if none does. O(log n).
     func firstPosition(where isTrue: (Element) -> Bool) -> Int {
         var low = 0
         var high = count

@@ -1,18 +1,18 @@
 package import SluiceModel
 
-/// What a server remembers of a client.
+/// What a server stores about a client.
 package struct ClientRecord: Hashable, Sendable {
-    /// Given by the server, ascending from 1.
+    /// Assigned by the server, ascending from 1.
     package var id: UInt64
     package var userID: String?
-    /// Renewed at every connect; one that nobody expects means that the client's file was copied.
+    /// Renewed at every connect. An unexpected nonce means that the client's file was copied.
     package var nonce: ObjectID
-    /// The last upload accepted from it.
+    /// The sequence of the last transaction acknowledged to the client.
     package var sequence: UInt64
-    /// The last version it is known to have.
+    /// The last version that the client is known to have.
     package var version: UInt64
     package var createdAt: Timestamp
-    /// When it was last known to be here.
+    /// When the client was last known to be connected.
     package var seenAt: Timestamp
 
     package init(

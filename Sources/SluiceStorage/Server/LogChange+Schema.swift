@@ -1,8 +1,8 @@
 internal import SluiceModel
 
 extension LogChange {
-    /// The change as the schema that came after it would have had it: without the values of properties that were
-    /// removed. Nil if its class was removed.
+    /// The change under the current schema, without the old values of properties that were removed since; nil if its
+    /// class was removed.
     func fitting(_ schema: Schema) -> LogChange? {
         let declared = schema[object.classIndex]
         guard !declared.isRetired else { return nil }

@@ -1,7 +1,7 @@
 internal import SluiceModel
 package import SluiceWire
 
-/// The stored form of what an entry changed.
+/// The stored form of the changes of an entry.
 extension LogChange: WireCodable {
     private static let hasAdditions: UInt8 = 4
 

@@ -1,8 +1,8 @@
 package import SluiceModel
 
-/// One accepted upload in the server's log: who, when, and how to undo it.
+/// One accepted transaction in the server's log: who made it, when, and how to undo it.
 package struct LogEntry: Hashable, Sendable {
-    /// The version that the upload made.
+    /// The version that the transaction made.
     package var version: UInt64
     package var clientID: UInt64
     package var userID: String?
@@ -10,7 +10,7 @@ package struct LogEntry: Hashable, Sendable {
     package var timestamp: HybridTimestamp
     /// When the server accepted it.
     package var acceptedAt: Timestamp
-    /// What the upload did to each object, in order; an object occurs once.
+    /// What the transaction did to each object, in order; an object occurs once.
     package var changes: [LogChange]
 
     package init(
@@ -26,7 +26,7 @@ package struct LogEntry: Hashable, Sendable {
     }
 }
 
-/// What one upload did to one object, with what is needed to rebuild the object before it.
+/// What one transaction did to one object, with the data that restores the object as it was before.
 package struct LogChange: Hashable, Sendable {
     package enum Kind: UInt8, Sendable {
         case create, update, delete
@@ -45,12 +45,12 @@ package struct LogChange: Hashable, Sendable {
 
     package var object: ObjectRef
     package var kind: Kind
-    /// The version of the image before; 0 for a create.
+    /// The version of the object before the change; 0 for a create.
     package var oldVersion: UInt64
-    /// The properties that were written: named by the create, changed by the update, none for a delete.
+    /// The properties that were written: named by a create, changed by an update, none for a delete.
     package var written: PropertySet
-    /// Before an update the values of `written`, in ascending order of position; before a delete the whole row; empty
-    /// for a create.
+    /// The values before the change: those of `written` for an update, in ascending order of position; the whole row
+    /// for a delete; none for a create.
     package var oldValues: [Value]
     /// Which of `written` were additions and not assignments.
     package var additions: [Addition]

@@ -1,26 +1,26 @@
 package import SluiceModel
 
-/// What was done to one object since its last creation or deletion, arranged so that merging finds what it needs in
+/// Records what was done to one object since its last creation or deletion, so that merging finds what it needs in
 /// logarithmic time.
 ///
-/// A class, since the index keeps one while ``ObjectHistory`` reads it: a copy for each operation would make a long
-/// backlog on one object quadratic.
+/// It is a class because the index keeps it while an ``ObjectHistory`` reads it: a copy for each operation would make a
+/// long backlog on one object quadratic.
 package final class ObjectTrail {
     /// What was done to one property.
     fileprivate struct PropertyTrail {
-        /// The assignments that none of a later version outdoes: versions ascend, stamps descend.
+        /// The assignments that no assignment of a later version overrides: versions ascend, stamps descend.
         var assignments: [WriteStamp] = []
         var additions = AdditionTree()
     }
 
     private(set) var deleted: WriteStamp?
     private var properties: [Int: PropertyTrail] = [:]
-    /// How many stamps and stretches were looked at, for tests of how the work grows.
+    /// How many stamps and stretches were read, for tests of how the work grows.
     var stepCount: UInt64 = 0
 
     package init() {}
 
-    /// Adds what was done in a later version than all before. Amortised O(written properties).
+    /// Appends a change, whose version must be later than all before. Amortised O(written properties).
     package func append(
         _ kind: LogChange.Kind, written: PropertySet, additions: [LogChange.Addition], _ stamp: WriteStamp
     ) {

@@ -107,7 +107,8 @@ extension SQLiteServerStorage {
         return (forgotten.count, count == countMax ? last : nil)
     }
 
-    /// Databases of earlier versions did not say when a client was last here: they count from its creation.
+    /// Adds the time of the last visit to a database of an earlier version. Its clients count as last seen when they
+    /// were created.
     static func addSeenTime(on connection: SQLiteConnection) throws {
         let sql = "SELECT 1 FROM pragma_table_info('_clients') WHERE name = 'seen'"
         guard try connection.integer(sql) == nil else { return }

@@ -1,13 +1,13 @@
 internal import SluiceModel
 
-/// A stretch of a database's history: the versions after `start`, up to the start of the next one.
+/// A stretch of a database's history: the versions after `start`, up to the start of the next epoch.
 struct Epoch: Hashable {
     let id: UInt64
     let start: UInt64
 }
 
 extension SQLiteServerStorage {
-    /// Clients that were last here longer ago than this many epochs begin anew.
+    /// The most epochs kept. A client that was last connected in an earlier one begins anew.
     private static let epochCountMax = 65_536
 
     package var epoch: UInt64 { epochs.last?.id ?? 0 }

@@ -76,7 +76,7 @@ extension SQLiteServerStorage {
 
     package func version(before timestamp: HybridTimestamp) -> UInt64 { versionClock.version(before: timestamp) }
 
-    /// How many records of writes, stamps and sums merging has looked at, for tests of how the work grows.
+    /// How many records of writes, stamps and sums merging has read, for tests of how the work grows.
     package var mergeStepCount: UInt64 { writeIndex?.stepCount ?? 0 }
 
     package func trimLog(keepingVersions: UInt64, keepingBytes: Int, entriesMax: Int) throws -> Int {

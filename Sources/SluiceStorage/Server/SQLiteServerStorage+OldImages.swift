@@ -1,7 +1,8 @@
 package import SluiceModel
 
 extension SQLiteServerStorage {
-    /// Walks the log forward: what a change replaced first is what the object had. The rest is as it is now.
+    /// Reads the log forward: the first old value of a property is the one that the object had at the version.
+    /// Properties that no change has written are as they are now.
     package func oldImages(since version: UInt64, countMax: Int) throws -> [(object: ObjectRef, row: Row?)]? {
         var order: [ObjectRef] = []
         var images: [ObjectRef: OldImage] = [:]
@@ -21,7 +22,7 @@ extension SQLiteServerStorage {
                 for (property, value) in known { row.values[property] = value }
                 return (object, row)
             case .whole(let version, let values)?:
-                // Properties that came later had their defaults.
+                // Properties that were added later had their defaults.
                 let defaults = schema[object.classIndex].defaultValues(for: object.key)
                 let row = Row(key: object.key, version: version, values: values + defaults.dropFirst(values.count))
                 return (object, row)
@@ -31,7 +32,7 @@ extension SQLiteServerStorage {
         }
     }
 
-    /// What is known, part of the way through the log, of an object at its beginning.
+    /// What part of the log has told of an object as it was at the beginning of that part.
     private enum OldImage {
         case missing
         /// Some properties; the others have not changed so far.

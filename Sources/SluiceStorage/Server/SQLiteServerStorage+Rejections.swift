@@ -1,7 +1,7 @@
 package import SluiceWire
 
 extension SQLiteServerStorage {
-    /// The most rejections that are kept of a client that does not come back.
+    /// The most rejections that are stored for one client.
     package static let rejectionCountMax = 1_000
 
     package func addRejection(_ rejection: ServerMessage.Rejection, of client: UInt64) throws {

@@ -8,13 +8,13 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
     package var logStart: UInt64 { log.start }
     package var acceptedAt: Timestamp? { log.acceptedAt }
 
-    /// What is known of the log without reading it.
+    /// The extent of the log, known without reading it.
     struct LogState {
         var start: UInt64
         var version: UInt64
         var entryCount: Int
         var byteCount: Int
-        /// When the last version was accepted; nil if the log has it no more.
+        /// When the last version was accepted; nil if the log no longer has it.
         var acceptedAt: Timestamp?
     }
 
@@ -24,11 +24,11 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
     var writeIndex: WriteIndex?
     var versionClock: VersionClock
 
-    /// Opens a database, or makes it.
+    /// Opens a database, or creates it.
     ///
     /// - Parameters:
-    ///   - databaseID: the id of a new database; a database that is there keeps its own.
-    ///   - durability: what an acknowledgement may rely on.
+    ///   - databaseID: the id of a new database; an existing one keeps its own.
+    ///   - durability: what a commit survives.
     package static func open(
         _ location: StorageLocation, databaseID: ObjectID, durability: StorageDurability = .full
     ) throws -> SQLiteServerStorage {
@@ -57,7 +57,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
             version: log.version,
             latest: try connection.integer("SELECT max(timestamp) FROM _log").map { HybridTimestamp(microseconds: $0) })
         try super.init(connection, lock: lock)
-        // Databases of earlier versions had one epoch.
+        // Databases of earlier versions have no table of epochs.
         if try connection.integer("SELECT 1 FROM sqlite_master WHERE name = '_epochs'") == nil {
             try Self.makeEpochs(on: connection)
         }
@@ -86,7 +86,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         try makeEpochs(on: connection)
     }
 
-    /// Databases of earlier versions call rejections refusals.
+    /// Renames the rejections in a database of an earlier version, which calls them refusals.
     private static func renameRejections(on connection: SQLiteConnection) throws {
         guard try connection.integer("SELECT 1 FROM sqlite_master WHERE name = '_refusals'") != nil else { return }
         try connection.execute("ALTER TABLE _refusals RENAME TO _rejections")
@@ -98,7 +98,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         if let writeIndex, writeIndex.isTooLarge { self.writeIndex = nil }
     }
 
-    /// What is remembered of the log may hold values of what was removed.
+    /// The index is dropped, since it may have values of properties that were removed.
     override func didChangeSchema() { writeIndex = nil }
 
     override func didRollBack() {

@@ -2,10 +2,10 @@ package import SluiceModel
 package import SluiceQuery
 package import SluiceViews
 
-/// A server's database as it was at one version, read beside the writer on a connection of its own.
+/// Shows a server's database as it was at one version, and is read beside the writer on a connection of its own.
 ///
-/// Belongs to one thread at a time, and may be handed from one to another. The write-ahead log cannot be cleared while a
-/// snapshot is open, so it is not kept for longer than one query takes.
+/// It belongs to one thread at a time, and may be handed from one to another. The write-ahead log cannot be cleared
+/// while a snapshot is open, so a snapshot is not kept for longer than one query takes.
 package protocol ServerSnapshot: ViewSource {
     /// The last version that the snapshot shows.
     var version: UInt64 { get }
@@ -16,7 +16,7 @@ package protocol ServerSnapshot: ViewSource {
     /// See ``ServerStorage/roots(matching:after:)``.
     func roots(matching query: Query, after cursor: RowCursor?) throws -> [ObjectRef]
 
-    /// Lets go of the snapshot and its connection.
+    /// Ends the snapshot and closes its connection.
     func close()
 }
 
@@ -30,7 +30,7 @@ final class SQLiteServerSnapshot: SQLiteObjectStore, ServerSnapshot {
         try connection.configure(durability: .process, cacheSize: 16 << 20)
         self.version = version
         try connection.beginReading()
-        // A transaction begins with its first read.
+        // SQLite begins a read transaction with its first read.
         _ = try connection.integer("SELECT count(*) FROM _meta")
         super.init(try ObjectTables(connection, schema: schema), isReadOnly: true)
     }

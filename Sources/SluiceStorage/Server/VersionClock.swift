@@ -1,9 +1,9 @@
 internal import SluiceModel
 
-/// Up to which version everything was written earlier than a time.
+/// Finds a version up to which everything was written earlier than a given time.
 ///
-/// Merging asks nothing of the log up to there: what is earlier than the author's write never beats it. So a writer with
-/// a right clock needs no history at all, however old the version that it knows.
+/// Merging does not read the log up to there, because an earlier write never wins over the author's. So a writer with a
+/// right clock needs no history at all, however old the version that it knows.
 struct VersionClock {
     /// The latest time of all versions up to one.
     private struct Mark {
@@ -14,7 +14,7 @@ struct VersionClock {
     private static let versionsPerMark: UInt64 = 256
     private static let markCountMax = 8_192
 
-    /// Ascending; the last one is of the last version.
+    /// The marks in ascending order; the last one is of the last version.
     private var marks: [Mark] = []
 
     /// - Parameter latest: the latest time of all versions up to `version`; nil if there are none.
@@ -22,7 +22,7 @@ struct VersionClock {
         if let latest { marks = [Mark(version: version, latest: latest)] }
     }
 
-    /// Notes when the next version was written.
+    /// Appends the time at which the next version was written.
     mutating func append(_ version: UInt64, _ timestamp: HybridTimestamp) {
         guard let last = marks.last else { return marks.append(Mark(version: version, latest: timestamp)) }
         let mark = Mark(version: version, latest: max(last.latest, timestamp))
@@ -35,7 +35,8 @@ struct VersionClock {
         if marks.count > Self.markCountMax { marks.removeFirst(Self.markCountMax / 2) }
     }
 
-    /// Forgets the versions after one. What their times were still counts, which is never wrong.
+    /// Removes the versions after one. Their times still count, which can make an answer lower than necessary but never
+    /// wrong.
     mutating func rollBack(to version: UInt64) { self = VersionClock(version: version, latest: marks.last?.latest) }
 
     /// A version up to which everything was written before a time; 0 if none is known. O(log n).

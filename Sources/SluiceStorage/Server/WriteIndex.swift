@@ -1,9 +1,9 @@
 internal import SluiceModel
 
-/// What was done to which object in a stretch of the log, without values: what ``ServerStorage/history(of:since:)``
-/// answers from. It is made when a write first meets a concurrent one, and dropped when it grows too large.
+/// Records what was done to which object in a part of the log, without values; ``ServerStorage/history(of:since:)``
+/// answers from it. It is made when a write first meets a concurrent one, and dropped when it grows too large.
 struct WriteIndex {
-    /// A change, and where the same object's change before it is.
+    /// A change, and the position of the same object's change before it.
     private struct Record {
         var stamp: WriteStamp
         var kind: LogChange.Kind
@@ -15,17 +15,17 @@ struct WriteIndex {
     /// The records of one object.
     private struct Chain {
         var last: Int
-        /// Since the last creation or deletion.
+        /// The number of records since the last creation or deletion.
         var count: Int
     }
 
     static let recordCountMax = 1_000_000
-    /// Objects with more records since their creation keep their trail; of others it is made for each question.
+    /// An object with more records since its creation keeps its trail; for other objects it is made at each request.
     private static let shortChainCount = 16
 
-    /// The stretch reaches from behind this version …
+    /// The index begins after this version …
     private(set) var start: UInt64
-    /// … to this one.
+    /// … and ends with this one.
     private(set) var end: UInt64
     private var records: [Record] = []
     private var chains: [ObjectRef: Chain] = [:]
@@ -40,10 +40,10 @@ struct WriteIndex {
 
     var isTooLarge: Bool { records.count > Self.recordCountMax }
 
-    /// How many records, stamps and stretches were looked at, for tests of how the work grows.
+    /// How many records, stamps and stretches were read, for tests of how the work grows.
     var stepCount: UInt64 { trails.values.reduce(ownStepCount) { $0 + $1.stepCount } }
 
-    /// Adds the entry that follows. O(changes).
+    /// Appends the next entry. O(changes).
     mutating func append(_ entry: LogEntry) {
         let stamp = WriteStamp(timestamp: entry.timestamp, clientID: entry.clientID, version: entry.version)
         for change in entry.changes {
@@ -60,7 +60,7 @@ struct WriteIndex {
         end = entry.version
     }
 
-    /// What was done to an object after a version of the stretch. O(1) for an object that is written often.
+    /// What was done to an object after a version that the index covers. O(1) for an object that is written often.
     mutating func history(of object: ObjectRef, since version: UInt64) -> ObjectHistory {
         ownStepCount += 1
         if let trail = trails[object] { return ObjectHistory(trail, since: version) }
@@ -76,7 +76,7 @@ struct WriteIndex {
         while position >= 0 {
             ownStepCount += 1
             positions.append(position)
-            // What was before a creation or deletion concerns nobody any more.
+            // What happened before a creation or deletion no longer matters.
             position = records[position].kind == .update ? records[position].previous : -1
         }
         let trail = ObjectTrail()

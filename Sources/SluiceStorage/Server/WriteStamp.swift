@@ -1,6 +1,6 @@
 package import SluiceModel
 
-/// When and by whom something was written; later is a later time and, at the same time, the greater client.
+/// When and by whom something was written. Stamps are ordered by time and, at the same time, by client id.
 package struct WriteStamp: Hashable, Comparable, Sendable {
     package var timestamp: HybridTimestamp
     package var clientID: UInt64
