@@ -80,6 +80,23 @@ import Testing
         }
     }
 
+    @Test func theGuideToModelsExplainsEveryMarker() throws {
+        let markers = try String(contentsOfFile: "\(Self.root)/docs/public-symbols.txt", encoding: .utf8)
+            .matches(of: #/: macro (\w+)\(/#).map { "`@\($0.1)" }
+        try #require(markers.count >= 6)
+        let rows = try text("docs/models.md").split(separator: "\n").filter { $0.hasPrefix("| `@") }
+        for marker in markers { #expect(rows.contains { $0.contains(marker) }, "docs/models.md lacks \(marker)") }
+    }
+
+    /// Words that the glossary has another term for.
+    @Test(arguments: pages) func everyPageUsesTheTermsOfTheGlossary(page: String) throws {
+        let retired = #/\b(interests?|refusals?|tak(?:e|es|en|ing) back|stands? at)\b/#.ignoresCase()
+        for (number, line) in try prose(page) {
+            let words = line.matches(of: retired).map { String($0.1) }
+            #expect(words.isEmpty, "\(page):\(number): \(words); docs/glossary.md has the terms")
+        }
+    }
+
     /// What looks like a type in these pages is declared somewhere, so that a renamed one is renamed there too.
     @Test(arguments: ["DESIGN.md", "CONTRIBUTING.md", "docs/threat-model.md", "docs/testing.md", "docs/models.md"])
     func everyTypeThatAPageNamesExists(page: String) throws {
