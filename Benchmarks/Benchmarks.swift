@@ -1,6 +1,7 @@
 import Foundation
 
-/// `make bench`: every row of the record table that exists, ours beside the floor measured in the same run.
+/// `make bench`: measures every row of the record table that exists, each beside a floor that is measured in the same
+/// run.
 @main struct Benchmarks {
     static func main() async throws {
         var arguments = Array(CommandLine.arguments.dropFirst())

@@ -25,7 +25,7 @@ import Sluice
     static func numbered(_ numbers: Range<Int>) -> [Car] { numbers.map { numbered($0) } }
 }
 
-/// The same without a key of its own.
+/// A car without a key of its own.
 @Model struct Listing {
     var title = ""
     var name = ""

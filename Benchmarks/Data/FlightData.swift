@@ -2,7 +2,7 @@ import Foundation
 import Sluice
 import SluiceModel
 
-/// A real week of departures, repeated week after week until there are enough.
+/// Makes flights from a real week of departures, which is repeated until there are enough.
 struct FlightData {
     static let models: [any Model.Type] = [Flight.self, Airline.self, Airport.self, Plane.self]
 
@@ -37,7 +37,7 @@ struct FlightData {
         }
     }
 
-    /// The first flights of the endless timetable.
+    /// The first flights of the repeated timetable.
     func flights(_ count: Int) -> [Flight] { (0..<count).map { flight($0) } }
 
     private func flight(_ position: Int) -> Flight {
@@ -64,13 +64,13 @@ struct FlightData {
             scheduled: Timestamp(microseconds: microseconds).date)
     }
 
-    /// A minute of the day as such tables write it: 17:05 is 1705.
+    /// A minute of the day as tables of flights write it: 17:05 is 1705.
     private static func clock(_ minutes: Int) -> Int {
         let minutes = (minutes % 1440 + 1440) % 1440
         return minutes / 60 * 100 + minutes % 60
     }
 
-    /// The data lines of a file of the departure board's, split at commas outside quotes.
+    /// The data lines of a file of the departure board, split at commas outside quotes.
     private static func rows(_ name: String) throws -> [[String]] {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

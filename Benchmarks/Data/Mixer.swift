@@ -1,4 +1,4 @@
-/// Numbers that look random and are the same in every run.
+/// Makes numbers that look random and are the same in every run.
 enum Mixer {
     /// The finaliser of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
     static func mix(_ number: Int) -> UInt64 {

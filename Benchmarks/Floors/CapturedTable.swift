@@ -1,6 +1,6 @@
 import CSQLite
 
-/// The rows of a table as SQLite stores them, in memory, ready to be bound again without any conversion.
+/// Holds the rows of a table in memory as SQLite stores them, so that they can be bound again without any conversion.
 struct CapturedTable {
     private enum Cell {
         case null

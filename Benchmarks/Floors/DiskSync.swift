@@ -1,8 +1,8 @@
 import Glibc
 
-/// What it costs to make 4 KiB durable.
+/// Measures what it costs to make 4 KiB durable.
 enum DiskSync {
-    /// Seconds for each of many writes of 4 KiB, one after the other through a file that has its length already.
+    /// The time of each of many writes of 4 KiB in seconds, one after the other into a file that has its final length.
     static func samples(_ count: Int, path: String) throws -> [Double] {
         let size = 4096
         let slots = 64

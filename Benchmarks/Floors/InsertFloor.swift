@@ -2,8 +2,8 @@ import Sluice
 import SluiceModel
 import SluiceStorage
 
-/// The least that storing a set of rows costs: raw inserts of the very rows that a store came to hold, into the very tables
-/// and indexes, in one transaction.
+/// Measures the least that storing a set of rows costs: raw inserts of the rows of a store, into the same tables and
+/// indexes, in one transaction.
 struct InsertFloor {
     private let schema: Schema
     private let tables: [CapturedTable]
@@ -26,7 +26,7 @@ struct InsertFloor {
         try storage.commit()
     }
 
-    /// Rows a second into a fresh file.
+    /// Inserts the rows into a fresh file, and returns how many were inserted in a second.
     func rate(_ workbench: Workbench) async throws -> Double {
         let path = workbench.freshPath("floor")
         try makeStore(path)

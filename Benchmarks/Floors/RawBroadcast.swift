@@ -1,7 +1,7 @@
 import CEpoll
 import Glibc
 
-/// A server that is nothing but non-blocking sockets and a loop that sends the same bytes to each.
+/// A server that consists of non-blocking sockets and a loop that sends the same bytes to each.
 final class RawBroadcast {
     let port: UInt16
     private let listener: Int32
@@ -29,7 +29,7 @@ final class RawBroadcast {
         close(listener)
     }
 
-    /// Takes the connections of as many readers.
+    /// Accepts the connections of that many readers.
     func accept(_ count: Int) throws {
         while sockets.count < count {
             let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// A database driven with nothing but SQLite's own calls.
+/// Drives a database with nothing but SQLite's own calls.
 final class RawDatabase {
     private let handle: OpaquePointer
 
@@ -34,7 +34,7 @@ final class RawDatabase {
 
     /// Reads a whole table in the order of its row ids.
     ///
-    /// - Parameter excluded: a column that is left to its default.
+    /// - Parameter excluded: a column that is left out, so that an insert gives it its default.
     func capture(_ table: String, excluding excluded: String) throws -> CapturedTable {
         let statement = try prepare("SELECT * FROM \(table) ORDER BY _row")
         defer { sqlite3_finalize(statement) }
@@ -61,7 +61,7 @@ final class RawDatabase {
         }
     }
 
-    /// Steps through rows and looks at every column.
+    /// Steps through rows and reads every column.
     ///
     /// - Returns: the number of rows.
     func step(_ sql: String) throws -> Int {

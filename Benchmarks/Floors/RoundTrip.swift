@@ -2,9 +2,10 @@ import Dispatch
 import SluiceTransport
 import Synchronization
 
-/// What a message and its answer cost over our own transport: a WebSocket on loopback whose server sends everything back.
+/// Measures what a message and its answer cost over our own transport: a WebSocket on loopback, whose server sends
+/// everything back.
 enum RoundTrip {
-    /// Seconds for each of many round trips of a small message.
+    /// The time of each of many round trips of a small message, in seconds.
     static func samples(_ count: Int, byteCount: Int = 128) async throws -> [Double] {
         let group = try EventLoopGroup()
         let server = try WebSocketServer.listen(
@@ -36,7 +37,7 @@ private final class Echo: MessageConnectionDelegate {
     func connection(_ connection: any MessageConnection, didCloseWith error: TransportError?) {}
 }
 
-/// Sends one message after the other, each when the last has come back.
+/// Sends one message after the other, each when the one before has come back.
 private final class Pinger: MessageConnectionDelegate {
     private struct State {
         var samples: [Double] = []

@@ -1,8 +1,8 @@
 import Glibc
 
-/// The limit of open files.
+/// Changes the limit of open files.
 enum Descriptors {
-    /// Raises the limit of this process as far as the system lets it.
+    /// Raises the limit of this process as far as the system allows.
     static func raiseLimit() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }

@@ -2,10 +2,10 @@ import CEpoll
 import Glibc
 import SluiceWire
 
-/// One reading socket. It counts WebSocket messages; before its subscription is complete it also reads them.
+/// One socket that reads. It counts WebSocket messages; before its subscription is complete it also decodes them.
 final class Reader {
     let descriptor: Int32
-    /// Whether everything that comes from now on belongs to rounds.
+    /// Whether all messages from now on belong to rounds.
     private(set) var isReady: Bool
     private(set) var messageCount = 0
     /// The bytes of those messages, their headers included.
@@ -16,7 +16,7 @@ final class Reader {
 
     /// Connects.
     ///
-    /// - Parameter greeting: what to send at once; nil for a reader that is ready without any.
+    /// - Parameter greeting: the bytes to send at once; nil for a reader that is ready without any.
     init(port: UInt16, greeting: [UInt8]?) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         isReady = greeting == nil
@@ -41,9 +41,9 @@ final class Reader {
         }
     }
 
-    /// Takes received bytes.
+    /// Accepts received bytes.
     ///
-    /// - Returns: how many messages they ended.
+    /// - Returns: how many messages ended in them.
     func take(_ bytes: UnsafeRawBufferPointer) throws -> Int {
         guard partial.isEmpty else {
             partial += bytes
@@ -100,7 +100,7 @@ final class Reader {
     }
 }
 
-/// A server's frame at the beginning of some bytes; nil if it is not whole.
+/// A server's frame at the beginning of some bytes; nil if the frame is not complete.
 private struct RawFrame {
     let opcode: UInt8
     let payload: Slice<UnsafeRawBufferPointer>

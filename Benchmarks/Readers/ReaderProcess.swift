@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// The child process with the sockets of many readers: descriptors are limited per process.
+/// Runs the sockets of many readers in a child process, since descriptors are limited for each process.
 final class ReaderProcess {
     /// The hidden first argument that makes this program a reader process.
     static let mode = "--readers"
@@ -22,7 +22,7 @@ final class ReaderProcess {
         try process.run()
     }
 
-    /// What a round brought.
+    /// The result of a round.
     struct Round {
         /// When the last reader had everything, in nanoseconds of the monotonic clock.
         let finishedAt: UInt64

@@ -1,8 +1,8 @@
 import CEpoll
 import Glibc
 
-/// Many sockets that receive, in one loop: what ``ReaderProcess`` runs. Tells its parent when all are ready, and after each
-/// round, in which every reader receives one message.
+/// Runs many sockets that receive, in one loop; ``ReaderProcess`` starts it. It tells its parent when all are ready,
+/// and after each round, in which every reader receives one message.
 final class Readers {
     private static let openingMax = 200
 

@@ -2,7 +2,7 @@ import Sluice
 import SluiceModel
 import SluiceWire
 
-/// What a reader sends before anything has come back: the upgrade, hello, open and a subscription.
+/// The bytes that a reader sends before it has received anything: the upgrade, hello, open and a subscription.
 enum SyncGreeting {
     static let query = "Car WHERE TRUEPREDICATE"
 

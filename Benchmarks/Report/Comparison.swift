@@ -1,10 +1,10 @@
 import Foundation
 
-/// What moved since the last run that was written to the same file.
+/// Says what has changed since the last run that was written to the same file.
 ///
-/// Ratios are compared where there is a floor, since machines differ and are noisy; absolute values elsewhere.
+/// Where there is a floor it compares ratios, since machines differ and are noisy; elsewhere absolute values.
 struct Comparison {
-    /// What is not noise: a change by more than this share.
+    /// A change by more than this share is not noise.
     static let notableShare = 0.1
 
     private struct File: Decodable {
@@ -22,9 +22,9 @@ struct Comparison {
     private let entries: [String: File.Entry]
     private let date: Date
 
-    /// Nil where there is no earlier file, or one of other sizes.
+    /// Reads the results of an earlier run; nil if there is no such file, or if its run had other sizes.
     ///
-    /// - Throws: ``BenchmarkError`` when the file is there and is not one of results.
+    /// - Throws: ``BenchmarkError`` when the file exists and does not hold results.
     init?(file path: String, isQuick: Bool) throws {
         guard let data = FileManager.default.contents(atPath: path) else { return nil }
         guard let file = try? JSONDecoder().decode(File.self, from: data) else {
@@ -37,7 +37,7 @@ struct Comparison {
         date = attributes?[.modificationDate] as? Date ?? .distantPast
     }
 
-    /// A line for each measurement that moved, is new, or says that none did.
+    /// A line for each measurement that has changed or is new, or a line that none has.
     func text(_ measurements: [Measurement]) -> String {
         var lines: [String] = []
         for measurement in measurements {

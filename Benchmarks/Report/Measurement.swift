@@ -8,7 +8,7 @@ struct Measurement: Encodable {
         case atMost(Double)
         /// Ours divided by the floor, where less is better.
         case ratioAtMost(Double)
-        /// Shown for what it tells, without a goal.
+        /// Shown for information, without a goal.
         case none
     }
 
@@ -18,7 +18,7 @@ struct Measurement: Encodable {
     let floor: Double?
     let unit: String
     let goal: Goal
-    /// Everything measured, by name and run.
+    /// All measured values, by name and run.
     let samples: [String: [Double]]
 
     init(
@@ -34,7 +34,7 @@ struct Measurement: Encodable {
         self.samples = samples
     }
 
-    /// The medians of runs beside each other.
+    /// Makes a line of the medians of several runs.
     init(_ row: Row, _ name: String, ours: [Double], floor: [Double], unit: String, goal: Goal) {
         self.init(
             row, name, ours: ours.median, floor: floor.median, unit: unit, goal: goal,

@@ -41,7 +41,7 @@ struct Report {
         let measurements: [Measurement]
     }
 
-    /// Writes everything measured as JSON.
+    /// Writes all measurements as JSON.
     func write(to path: String) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]

@@ -1,7 +1,7 @@
 import Foundation
 
 extension [Double] {
-    /// The value that half of the others do not exceed; of an even number, the mean of the middle two.
+    /// The middle value in order; of an even number of values, the mean of the middle two.
     var median: Double {
         let sorted = sorted()
         guard let last = sorted.last else { return .nan }
@@ -10,7 +10,7 @@ extension [Double] {
             ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted.count == 1 ? last : sorted[middle]
     }
 
-    /// The smallest value that a share of all does not exceed.
+    /// The smallest value that is not less than this share of all values.
     func percentile(_ share: Double) -> Double {
         guard !isEmpty else { return .nan }
         let rank = Int((share * Double(count)).rounded(.up))
@@ -19,7 +19,7 @@ extension [Double] {
 }
 
 extension Double {
-    /// With as many digits as tell something.
+    /// The number with as many digits as are significant.
     var shown: String {
         switch magnitude {
         case 1000...:

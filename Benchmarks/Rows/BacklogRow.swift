@@ -1,7 +1,7 @@
 import Sluice
 
-/// B1: increments of one property of one object, made without a server, one transaction each, from connecting until the
-/// server has acknowledged all of them as durable.
+/// B1: increments of one property of one object, made without a server, one transaction each. The time runs from
+/// connecting until the server has acknowledged all of them as durable.
 struct BacklogRow {
     private let workbench: Workbench
     private let count: Int
@@ -22,7 +22,7 @@ struct BacklogRow {
         ]
     }
 
-    /// In seconds.
+    /// Uploads a backlog, and returns how long that took in seconds.
     private func upload() async throws -> Double {
         try await workbench.withServer { url in
             let path = workbench.freshPath("writer")
@@ -41,7 +41,7 @@ struct BacklogRow {
         }
     }
 
-    /// Nobody listens at that port.
+    /// Fills the outbox of a store whose server is a port at which nobody listens.
     private func writeOffline(_ path: String) async throws {
         let store = try await workbench.openStore(
             "writer", models: [Car.self], path: path, url: "ws://127.0.0.1:1/bench")
@@ -51,8 +51,8 @@ struct BacklogRow {
         await store.close()
     }
 
-    /// The same with SQLite alone: a line of a log for each increment and the counter for each thousand, a transaction for
-    /// each thousand. In seconds.
+    /// Does the same with SQLite alone, and returns how long it took in seconds. For each thousand increments there is
+    /// one transaction, with a line of a log for each increment and one update of the counter.
     private func raw() async throws -> Double {
         let path = workbench.freshPath("raw")
         let store = try await workbench.openStore("raw", models: [Car.self], path: path)

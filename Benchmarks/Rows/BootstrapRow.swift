@@ -1,7 +1,7 @@
 import Sluice
 import SluiceModel
 
-/// R1: everything that a query asks for into a store that has nothing.
+/// R1: a bootstrap of all objects of a class into an empty store.
 struct BootstrapRow {
     private let workbench: Workbench
 

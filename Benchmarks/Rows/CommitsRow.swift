@@ -1,6 +1,6 @@
 import Sluice
 
-/// R4: commits of one property each, as fast as A can make them, until B has the last.
+/// R4: commits of one property each, as fast as A can make them, until B has received the last.
 struct CommitsRow {
     private let workbench: Workbench
 

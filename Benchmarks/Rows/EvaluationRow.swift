@@ -2,12 +2,13 @@ import CAllocationCounter
 import SluiceModel
 import SluiceQuery
 
-/// E1: a checked predicate on one row, the plain ones beside a closure written by hand that asks the same.
+/// E1: evaluating a checked predicate on one row. Plain predicates are compared with a hand-written closure for the
+/// same condition.
 struct EvaluationRow {
     private struct Case {
         let name: String
         let query: String
-        /// Nil where nothing is compared.
+        /// The hand-written closure; nil where nothing is compared.
         var floor: ((SluiceModel.Row) throws -> Bool)?
     }
 

@@ -1,13 +1,13 @@
 import SluiceModel
 import SluiceQuery
 
-/// The cars and dealers that E1 asks about, in memory: reading them allocates nothing.
+/// Holds the cars and dealers that E1 queries in memory, so that reading them allocates nothing.
 final class EvaluationWorld: ObjectSource {
     let schema: Schema
     /// The cars, by number.
     let cars: [SluiceModel.Row]
     private var rows: [ObjectRef: SluiceModel.Row] = [:]
-    /// Which dealers recommend a car.
+    /// The dealers that recommend a car.
     private var recommenders: [ObjectKey: [ObjectKey]] = [:]
 
     init() throws {

@@ -1,6 +1,6 @@
 import Sluice
 
-/// R8: commits that concern one view with thousands of connections, one commit after the other.
+/// R8: commits that change one view, which thousands of connections subscribe to, one commit after the other.
 struct FanOutRow {
     private let workbench: Workbench
 

@@ -1,6 +1,6 @@
 import Sluice
 
-/// O1: many observers of one object each, on one store: beginning, one change, and ending.
+/// O1: many observers of one object each, in one store: to begin, to change one object, and to end.
 struct ObserversRow {
     private let workbench: Workbench
 

@@ -1,6 +1,6 @@
 import Sluice
 
-/// R3: how long after a write on A its change event comes on B, everything durable.
+/// R3: how long after a write on A its change event comes on B, with every commit durable.
 struct PropagationRow {
     private let workbench: Workbench
 
@@ -48,7 +48,7 @@ struct PropagationRow {
                 try await pair.write(number)
                 let returned = ContinuousClock.now
                 let seen = try await pair.seen.wait(for: number)
-                // The first ones warm up.
+                // The first rounds warm up.
                 guard number > 20 else { continue }
                 run.afterReturn.append(max(0, (seen - returned) / .milliseconds(1)))
                 run.afterCall.append((seen - called) / .milliseconds(1))

@@ -1,6 +1,6 @@
 import Sluice
 
-/// R2: objects written on a client until the server has acknowledged all of them as durable.
+/// R2: uploading the objects written on a client, until the server has acknowledged all of them as durable.
 struct UploadRow {
     private let workbench: Workbench
     private let cars: [Car]
@@ -65,7 +65,7 @@ struct UploadRow {
         }
     }
 
-    /// Fills an outbox as it fills without a network: nobody listens at that port.
+    /// Fills an outbox as without a network: nobody listens at the port of the server.
     private func writeOffline(_ path: String) async throws {
         let store = try await workbench.openStore(
             "writer", models: [Car.self], path: path, url: "ws://127.0.0.1:1/bench")
@@ -78,7 +78,7 @@ struct UploadRow {
         await store.close()
     }
 
-    /// Asks the server for everything, into another store.
+    /// Checks what the server has, by syncing everything into another store.
     private func checkServer(_ url: String) async throws {
         let store = try await workbench.openStore("reader", models: [Car.self], url: url)
         let objects = store.objects(Car.self)

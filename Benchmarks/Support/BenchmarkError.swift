@@ -5,7 +5,7 @@ struct BenchmarkError: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// Fails the benchmark unless what came out is what had to.
+/// Fails the benchmark unless a value is the expected one.
 func check<Value: Equatable>(_ value: Value, is expected: Value, _ what: String) throws {
     guard value == expected else { throw BenchmarkError("wrong result: \(what) is \(value) and must be \(expected)") }
 }

@@ -1,7 +1,7 @@
-/// What the command line asks for: `--runs=N --only=R1,R3 --quick --json=FILE`.
+/// The options of the command line: `--runs=N --only=R1,R3 --quick --json=FILE`.
 struct Options {
     private(set) var runCount = 3
-    /// Small sizes, to see that everything works.
+    /// Whether sizes are small, only to see that everything works.
     private(set) var isQuick = false
     private(set) var jsonFile = ".build/benchmarks.json"
     private var only: Set<String> = []
@@ -31,6 +31,6 @@ struct Options {
 
     func includes(_ row: String) -> Bool { only.isEmpty || only.contains(row) }
 
-    /// A size: the whole one, or a small one in a quick run.
+    /// The size of a measurement: the whole one, or a small one in a quick run.
     func size(_ whole: Int, quick: Int) -> Int { isQuick ? quick : whole }
 }

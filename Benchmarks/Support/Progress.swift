@@ -11,7 +11,7 @@ final class Progress: Sendable {
 
     private let state = Mutex(State())
 
-    /// Notes that `value` was reached, now.
+    /// Stores that `value` is reached now.
     func report(_ value: Int) {
         let now = ContinuousClock.now
         let waiter = state.withLock { state -> CheckedContinuation<ContinuousClock.Instant, any Error>? in
@@ -25,9 +25,9 @@ final class Progress: Sendable {
         waiter?.resume(returning: now)
     }
 
-    /// Waits until `value` was reached.
+    /// Waits until `value` is reached.
     ///
-    /// - Returns: when that was.
+    /// - Returns: when it was reached.
     func wait(for value: Int, timeout: Duration = .seconds(60)) async throws -> ContinuousClock.Instant {
         let nanoseconds = Int(timeout / .nanoseconds(1))
         return try await withCheckedThrowingContinuation { continuation in

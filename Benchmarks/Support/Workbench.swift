@@ -2,7 +2,7 @@ import Foundation
 import Sluice
 import SluiceServer
 
-/// Where benchmarks run: their options and their files.
+/// The options, files, servers and stores of a run.
 struct Workbench {
     let options: Options
     private let folder: URL
@@ -19,7 +19,7 @@ struct Workbench {
 
     func say(_ line: String) { FileHandle.standardError.write(Data((line + "\n").utf8)) }
 
-    /// A path that nothing was at before.
+    /// A path in the folder of the run that has not been used.
     func freshPath(_ name: String) -> String {
         folder.appending(path: "\(name)-\(UUID().uuidString)").path(percentEncoded: false)
     }
@@ -41,7 +41,7 @@ struct Workbench {
 
     /// Opens a new store.
     ///
-    /// - Parameter url: what to sync with; nil for nothing.
+    /// - Parameter url: the database to sync with; nil for none.
     func openStore(
         _ name: String, models: [any Model.Type], path: String? = nil, url: String? = nil,
         durability: StoreConfiguration.Durability = .process
@@ -59,7 +59,7 @@ struct Workbench {
         return (ContinuousClock.now - start) / .seconds(1)
     }
 
-    /// Runs `body` as often as the options say.
+    /// Runs `body` as many times as the options say.
     func repeated<Result>(_ body: (_ run: Int) async throws -> Result) async throws -> [Result] {
         var results: [Result] = []
         for run in 1...options.runCount { results.append(try await body(run)) }

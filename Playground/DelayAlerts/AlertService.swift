@@ -15,7 +15,7 @@ struct AlertService {
 
     private func raise(_ departure: Departure) async throws {
         try await store.write { transaction in
-            // What an earlier run raised stays as it is.
+            // An alert that an earlier run raised stays as it is.
             guard try transaction.object(Alert.self, key: departure.id) == nil else { return }
             try transaction.insert(
                 Alert(

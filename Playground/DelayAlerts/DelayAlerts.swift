@@ -19,13 +19,13 @@ import Sluice
 
         let result = await service.result
         signals.forEach { $0.cancel() }
-        // What is written is safe on this disk already; a server that is reached in time has it too.
+        // The writes are safe on this disk already. If the server is reached in time, it has them too.
         try? await store.uploaded(timeout: .seconds(5))
         await store.close()
         try result.get()
     }
 
-    /// Calls `handler` instead of dying from a signal.
+    /// Calls `handler` when a signal comes, which would else end the process.
     private static func onSignal(_ number: Int32, _ handler: @escaping @Sendable () -> Void)
         -> any DispatchSourceSignal
     {

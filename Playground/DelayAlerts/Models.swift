@@ -8,7 +8,7 @@ import Sluice
 }
 
 @Model struct Alert {
-    /// The departure's: a departure has one alert, however often the service starts.
+    /// The key of the departure, so that a departure has one alert, however often the service starts.
     @PrimaryKey var departure: String
     var text = ""
     var raisedAt: Date = .distantPast

@@ -2,7 +2,8 @@ import Foundation
 import Sluice
 import SluiceServer
 
-/// A live departure board: a server, a week of real flights, two clients that watch, and a replay of what the day brought.
+/// A live departure board: a server, a week of real flights, two clients that watch, and a replay of the delays and
+/// departures of the day.
 @main struct DepartureBoard {
     static func main() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-demo-\(UUID().uuidString)")

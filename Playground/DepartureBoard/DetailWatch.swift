@@ -1,9 +1,9 @@
 import Foundation
 import Sluice
 
-/// One flight watched closely at one place: a query of one object, with everything that it links to, its plane included.
+/// Watches one flight from one place, by a query of one object with everything that it links to, its plane included.
 final class DetailWatch: @unchecked Sendable {
-    // The lock guards what it says next and has seen.
+    // The lock guards the variables.
     private let lock = NSLock()
     private let place: String
     private let screen: Screen
@@ -31,7 +31,7 @@ final class DetailWatch: @unchecked Sendable {
         if isNew { screen.say("\(mark) detail at the \(place): \(text)") }
     }
 
-    /// Waits until the flight has left here too.
+    /// Waits until this place has seen the flight depart.
     func untilDeparture(timeout: Duration) async throws {
         let deadline = ContinuousClock.now + timeout
         while ContinuousClock.now < deadline, !lock.withLock({ hasSeenDeparture }) {
@@ -39,7 +39,7 @@ final class DetailWatch: @unchecked Sendable {
         }
     }
 
-    /// How often there was something new to say.
+    /// How many times there was something new to say.
     var count: Int { lock.withLock { changeCount } }
 
     private static func text(_ flight: Flight) -> String {

@@ -19,14 +19,14 @@ import Sluice
 }
 
 @Model struct Flight {
-    /// When it is to leave.
+    /// When the flight is to leave.
     @Indexed var scheduled: Date
     var number: Int = 0
     var airline: Link<Airline>?
     var plane: Link<Plane>?
     var origin: Link<Airport>?
     var destination: Link<Airport>?
-    /// How late it is, in minutes; null until somebody knows.
+    /// The delay in minutes; null until somebody knows it.
     var delay: Int?
     var hasDeparted = false
 }

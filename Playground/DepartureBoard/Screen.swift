@@ -1,9 +1,9 @@
 import Foundation
 import Sluice
 
-/// Where the board is shown: repainted in place on a terminal, plain lines elsewhere.
+/// Shows the board: repainted in place on a terminal, as plain lines elsewhere.
 final class Screen: @unchecked Sendable {
-    // The lock guards everything.
+    // The lock guards all variables.
     private let lock = NSLock()
     private let isTerminal =
         isatty(1) == 1 && !["", "dumb"].contains(ProcessInfo.processInfo.environment["TERM"] ?? "")
@@ -11,7 +11,7 @@ final class Screen: @unchecked Sendable {
     private var board: [String] = []
     private var log: [String] = []
 
-    /// Says one thing: a line below the board, or simply a line.
+    /// Writes a line, below the board if there is one.
     func say(_ line: String) {
         lock.withLock {
             guard isTerminal, paintedLineCount > 0 else { return write(line + "\n") }
@@ -20,7 +20,7 @@ final class Screen: @unchecked Sendable {
         }
     }
 
-    /// Paints the board over the last one; without a terminal only `summary` is written.
+    /// Paints the board over the last one. Without a terminal, writes only `summary`.
     func paint(_ lines: [String], summary: String) {
         lock.withLock {
             guard isTerminal else { return write(summary + "\n") }
@@ -29,7 +29,7 @@ final class Screen: @unchecked Sendable {
         }
     }
 
-    /// The board and below it as many of the last things said as fit.
+    /// Paints the board and, below it, as many of the last lines as fit.
     private func repaint() {
         let (width, height) = size()
         let roomForBoard = max(height - 8, 4)
@@ -53,7 +53,7 @@ final class Screen: @unchecked Sendable {
         return (Int(window.ws_col), Int(window.ws_row))
     }
 
-    /// A text in lines of a width, broken between words where that is possible.
+    /// Breaks a text into lines of a width, between words where that is possible.
     private func fold(_ text: String, _ width: Int) -> [String] {
         var lines = [""]
         for word in text.split(separator: " ") {
@@ -70,7 +70,7 @@ final class Screen: @unchecked Sendable {
     private func write(_ text: String) { try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) }
 }
 
-/// How a departure board is drawn.
+/// Draws a departure board as lines of text.
 struct BoardPainter {
     private let clock: DateFormatter
 
@@ -87,7 +87,7 @@ struct BoardPainter {
         let touched = Set(change.insertions + change.modifications)
         var lines = [title, "", "   TIME       FLIGHT   TO                              STATUS"]
         for (index, flight) in try change.results.elements().enumerated() {
-            // A mark shows where a change came from: ◆ the server, ● this very client.
+            // A mark shows where a change came from: ◆ the server, ● this client.
             let mark = change.isInitial || !touched.contains(index) ? " " : change.remote == nil ? "●" : "◆"
             lines.append("\(mark)  \(row(of: flight))")
         }

@@ -1,7 +1,7 @@
 import Foundation
 import Sluice
 
-/// What the demo shows, act by act.
+/// Runs the acts of the demo, one after the other.
 struct Show {
     let screen: Screen
     let operations: Store
@@ -87,7 +87,7 @@ struct Show {
             + "~\(change.modifications.count), \(change.results.count) flights, next at \(next)"
     }
 
-    /// Operations reports delays and departures as the real day brought them.
+    /// Has the operations desk report delays and departures as they were on the real day.
     private func replay(_ timetable: Timetable, departures count: Int) async throws {
         let leaving = timetable.departures.filter { $0.flight.origin?.key == .string("EWR") }.prefix(count)
         for departure in leaving {
@@ -103,7 +103,8 @@ struct Show {
         try await operations.uploaded(timeout: .seconds(30))
     }
 
-    /// A write made at the concourse's own store: the board shows it at once, as local, before any server has seen it.
+    /// Writes to the concourse's own store: its board shows the change at once, as local, before any server has seen
+    /// it.
     private func agentAtTheGate() async throws {
         guard let next = try Self.board(in: concourse).first() else { return }
         try await concourse.write { transaction in

@@ -1,9 +1,9 @@
 import Foundation
 import Sluice
 
-/// Counts what both boards were told.
+/// Counts the events of both boards.
 final class Tally: @unchecked Sendable {
-    // The lock guards everything.
+    // The lock guards all variables.
     private let lock = NSLock()
     private var localCount = 0
     private var remoteCount = 0
@@ -13,7 +13,7 @@ final class Tally: @unchecked Sendable {
 
     func note(_ change: Change<Flight>) {
         lock.withLock {
-            // The first event only tells what was here.
+            // The first event only says what was in the store.
             if change.remote != nil { remoteCount += 1 } else if !change.isInitial { localCount += 1 }
             largest = max(largest, change.results.count)
         }

@@ -1,9 +1,9 @@
 import Foundation
 import Sluice
 
-/// A week of real departures from New York's airports, as files beside this program.
+/// A week of real departures from New York's airports, read from files beside this program.
 struct Timetable {
-    /// What the day brought for one flight: how late it left, or null if it never did.
+    /// A flight, and how late it really left, in minutes; nil if it never did.
     struct Departure: Sendable {
         let flight: Flight
         let delay: Int?

@@ -1,9 +1,9 @@
 import Foundation
 import Sluice
 
-/// Keeps what an observer was told, so that the story can wait for it.
+/// Records the events of an observer, so that the demo can wait for them.
 final class Recorder: @unchecked Sendable {
-    // The lock guards everything.
+    // The lock guards all variables.
     private let lock = NSLock()
     private var remotes: [Remote] = []
     private var largest = 0

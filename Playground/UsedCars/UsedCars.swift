@@ -2,7 +2,7 @@ import Foundation
 import Sluice
 import SluiceServer
 
-/// The used-car shop, step by step: what observing, syncing, letting go and purging do.
+/// The used-car shop, step by step: shows what observing, syncing, stopping and purging do.
 @main struct UsedCars {
     static func main() async throws {
         let server = try SyncServer(ServerConfiguration(port: 0, isDevelopment: true))
@@ -33,7 +33,7 @@ import SluiceServer
         step("A dealer puts three cars, their owners and forty dogs on the server.")
         try await dealer.write { transaction in
             let ann = User(id: "ann", name: "Ann")
-            // Friends are friends of each other: a cycle.
+            // Ann and Bob are friends of each other: a cycle of links.
             let bob = User(id: "bob", name: "Bob", friends: [Link(ann)])
             try transaction.insert(User(id: "ann", name: "Ann", friends: [Link(bob)]))
             try transaction.insert(bob)
