@@ -4,12 +4,12 @@ import Sluice
 import TestSupport
 import Testing
 
-/// Files that are not what they should be, disks that fill, ports that are taken.
+/// The server with damaged or wrong files, full disks and ports that are in use.
 @Suite(.serialized)
 struct AdversityTests {
     // MARK: Files
 
-    /// Makes a database with a thousand planes, and returns its bytes.
+    /// Makes a database with a thousand planes, and returns the bytes of its file.
     private func makeDatabase(_ folder: String) async throws -> Data {
         try await withServer(folder: folder) { server in
             try await Fixture.withStore(server.url("whole")) { store in
@@ -86,7 +86,7 @@ struct AdversityTests {
                 #expect(exit.code == 1)
                 #expect(exit.diagnostics.contains("could not open the database"), "\(exit.diagnostics)")
                 #expect(server.process.diagnostics.contains("open already"))
-                // As soon as the other one is gone it can be served.
+                // The database can be served as soon as the other process has released its lock.
                 _ = flock(lock, LOCK_UN)
                 close(lock)
                 #expect(try await Tool.run("query", server.url(), "Plane").lines.count == 1)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The benchmarks are programs that users of the API would write: a change that breaks them shows here.
+/// The benchmarks use the API as users would, so these tests show a change that breaks them.
 @Suite(.timeLimit(.minutes(20))) struct BenchmarkTests {
     private let path = URL(fileURLWithPath: Tool.path).deletingLastPathComponent().appendingPathComponent("Benchmarks")
         .path
@@ -21,7 +21,7 @@ import Testing
         try await ChildProcess(path, arguments).finish()
     }
 
-    /// What the program calls its rows: it lists them when it is asked for one that there is not.
+    /// The names of the program's rows, which it lists when it is asked for a row that does not exist.
     private func rows() async throws -> [String] {
         let exit = try await run("--only=none")
         let list = try #require(exit.diagnostics.firstMatch(of: #/there are ([A-Z0-9, ]+)/#)?.1)
@@ -49,7 +49,7 @@ import Testing
             let file = folder + "/results.json"
             let first = try await run("--quick", "--runs=1", "--only=R14", "--json=\(file)")
             #expect(first.code == 0 && !first.lines.contains { $0.hasPrefix("Since the run of") })
-            // As if the first had been a hundred times as fast, and had not measured fetching.
+            // Pretends that the first row was a hundred times as fast, and that fetching was not measured.
             let text = try String(contentsOfFile: file, encoding: .utf8)
                 .replacing(#/"ratio" : [0-9.e-]+/#, with: "\"ratio\" : 100").replacing("fetch of", with: "search of")
             try text.write(toFile: file, atomically: true, encoding: .utf8)

@@ -6,10 +6,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// kill -9 of either side, at any moment: nothing acknowledged is lost, nothing is done twice, the rest arrives later.
+/// Kills either side with kill -9 at any moment: nothing acknowledged is lost, nothing is applied twice, and the rest
+/// arrives later.
 @Suite(.serialized)
 struct CrashTests {
-    /// What one client has written and knows to be on the server. Every transaction adds an entry and counts it.
+    /// Records what one client has written and knows to be on the server. Every transaction adds an entry and counts
+    /// it.
     private final class Writer: Sendable {
         let store: Store
         let number: Int64
@@ -60,7 +62,7 @@ struct CrashTests {
         try await store.uploaded(timeout: waitMax)
     }
 
-    /// What a server has, as a client sees it that has never been here: the entries and the counter.
+    /// The content of a server as a new client sees it: the entries and the counter.
     private func content(_ server: ServerProcess) async throws -> (entries: [[Value]], counter: Value?) {
         try await Fixture.withStore(server.url()) { store in
             let entries = try await store.found("Entry").map { try [$0.value("writer"), $0.value("number")] }
@@ -89,7 +91,7 @@ struct CrashTests {
                 }
                 let count = writers.reduce(0) { $0 + $1.written } + Int64.random(in: 2...80, using: &generator)
                 try await wait(for: "\(count) transactions") { writers.reduce(0) { $0 + $1.written } >= count }
-                // The server dies at some moment of whatever it does: no outcome depends on which.
+                // The server dies at a random moment of its work; no outcome depends on which.
                 usleep(UInt32.random(in: 0...4_000, using: &generator))
                 try await server.kill()
                 for task in tasks { task.cancel() }
@@ -151,7 +153,7 @@ struct CrashTests {
         }
     }
 
-    /// In a process of its own: writes, uploading meanwhile, until it kills itself at some moment.
+    /// Runs in its own process: writes and uploads until it kills itself at a random moment.
     private static func writeUntilKilled(_ url: String, path: String, journal: String, seed: UInt64) async throws {
         var generator = SeededGenerator(seed: seed)
         let killed = Int.random(in: 20...150, using: &generator)

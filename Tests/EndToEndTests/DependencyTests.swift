@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What somebody does first: depends on this package by version.
+/// A package that depends on this one by version, as new users do.
 @Suite(.timeLimit(.minutes(20))) struct DependencyTests {
     private let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
 

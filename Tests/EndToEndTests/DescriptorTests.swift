@@ -4,14 +4,14 @@ import SluiceWire
 import TestSupport
 import Testing
 
-/// A server that may have few files open, and many databases.
+/// A server with many databases and a low limit of open files.
 @Suite(.serialized)
 struct DescriptorTests {
     private static let limit = 160
 
     @Test func moreDatabasesThanDescriptorsAllowAreServedInTurnAndTheRestIsToldWhy() async throws {
         try await withServer(descriptorCountMax: Self.limit) { server in
-            // Three descriptors each: two in three have to be closed to make room.
+            // Each database takes three descriptors, so two in three databases must be closed to make room.
             for number in 0..<100 {
                 try await Fixture.withStore(server.url("db\(number)")) { try await $0.addPlane("N\(number)") }
             }
@@ -21,7 +21,7 @@ struct DescriptorTests {
                     #expect(planes.count == 1, "db\(number)")
                 }
             }
-            // Sessions that stay keep their databases open.
+            // Open sessions keep their databases open.
             let peer = try RawPeer(server.port)
             try peer.open("db0", schema: Fixture.schema())
             var failure: ServerMessage.Failure?
@@ -38,7 +38,7 @@ struct DescriptorTests {
             let told = try #require(failure)
             #expect(told.action == .retry && told.message.contains("as many files open as its system allows"))
             #expect(server.process.diagnostics.contains("\(Self.limit) file descriptors"))
-            // The sessions that were opened go on, and who leaves makes room.
+            // The open sessions go on, and one that ends makes room.
             peer.endWriting()
             _ = peer.receiveToEnd()
             try await server.expectService("db77")

@@ -4,7 +4,7 @@ import SluiceWire
 import TestSupport
 import Testing
 
-/// More than is allowed, and a reader that takes nothing.
+/// Peers that exceed a limit, and a reader that reads nothing.
 extension HostilePeerTests {
     @Test func moreSubscriptionsThanAllowed_areRefusedOneByOne() async throws {
         try await attack { server in
@@ -28,7 +28,7 @@ extension HostilePeerTests {
                 #expect(refused.code == .limitExceeded && refused.subscription > limit)
             }
             #expect(try peer.settle() == nil)
-            // One that ends makes room for another.
+            // A subscription that ends makes room for another.
             peer.send(
                 .unsubscribe(session: 1, subscription: 1),
                 .subscribe(.init(session: 1, subscription: limit + 99, query: "Boat")))
@@ -81,9 +81,9 @@ extension HostilePeerTests {
         }
     }
 
-    /// One owner at a time.
+    /// Passes a peer from one owner to another.
     private struct Sole: @unchecked Sendable {
-        // Sound because the peer is made in one place and only kept alive in the other.
+        // Sound because one place makes the peer and the other only keeps it alive.
         let peer: RawPeer
 
         init(_ peer: RawPeer) { self.peer = peer }

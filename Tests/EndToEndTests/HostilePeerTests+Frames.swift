@@ -5,14 +5,14 @@ import SluiceWire
 import TestSupport
 import Testing
 
-/// Frames whose numbers lie, or that are almost what a client would send.
+/// Frames with wrong numbers, and frames that differ a little from those of a client.
 extension HostilePeerTests {
-    /// A frame whose envelope is compressed: `count` zeros.
+    /// A frame whose compressed envelope expands to `count` zeros.
     private static func bomb(_ count: Int) -> [UInt8] {
         var writer = ByteWriter()
         writer.byte(1)
         writer.varint(UInt64(count))
-        // One literal, a match at distance 1 for the rest but the five literals that a block ends with.
+        // One literal, a match at distance 1, and the five literals that must end a block.
         var block: [UInt8] = [0x1F, 0, 1, 0]
         var rest = count - 6 - 4 - 15
         while rest >= 255 {
@@ -39,7 +39,7 @@ extension HostilePeerTests {
                 message(6, [1, 1, 0, 0, 1, 0, 0, 2] + huge),
                 message(6, [1, 1, 0, 0, 1, 0, 0, 1, 2, 1, 0, 0, 13] + huge),
             ]
-            // The most that a frame may expand to, and far more than that.
+            // The maximum size of an expanded frame, and far more than that.
             frames += [[UInt8]](repeating: Self.bomb(64 << 20), count: 4)
             frames.append([1] + huge.dropLast(5) + [0x7F] + generator.bytes(5_000))
             for (index, frame) in frames.enumerated() {
@@ -119,7 +119,7 @@ extension HostilePeerTests {
                 let peer = try RawPeer(server.port)
                 try peer.upgrade()
                 for frame in mutated { peer.send(.binary, frame) }
-                // An answer to the ping, or the end: whatever was sent has been read.
+                // The answer to the ping, or the end of the connection, shows that the server has read everything.
                 peer.send(.ping, [42])
                 do {
                     while try peer.receive().opcode != .pong {}
@@ -129,7 +129,7 @@ extension HostilePeerTests {
         }
     }
 
-    /// Numbers at the edge of what they may be, in messages that are otherwise right.
+    /// Numbers at the ends of their ranges, in messages that are otherwise correct.
     @Test func numbersAtTheirEdges_areTakenOrRefused() async throws {
         let schema = try Fixture.schema()
         let flight = try #require(schema.index(of: "Flight"))
@@ -208,7 +208,7 @@ extension HostilePeerTests {
             }
         }
         try await withServer { server in
-            // What was stored at the edges can be printed.
+            // The stored edge values can be printed.
             try await blocking {
                 let peer = try RawPeer(server.port)
                 try peer.open("edges", schema: schema)

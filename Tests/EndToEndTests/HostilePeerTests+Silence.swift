@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Connections that are made and then say nothing.
+/// Connections that are opened and then send nothing.
 extension HostilePeerTests {
     @Test func aThousandSilentConnections_keepNobodyOut() async throws {
         var limit = rlimit()
@@ -11,11 +11,11 @@ extension HostilePeerTests {
         try await withServer { server in
             try await blocking { [port = server.port] in
                 let silent = try (0..<1_100).map { _ in try RawPeer(port) }
-                // One that speaks is served on its first connection.
+                // A peer that speaks is served on its first connection.
                 let peer = try RawPeer(port)
                 try peer.open(schema: Fixture.schema())
                 #expect(try peer.settle() == nil)
-                // Peers that upgrade and do not log in hold up nobody either.
+                // Peers that upgrade and do not log in do not delay others either.
                 let half = try (0..<50).map { _ in
                     let peer = try RawPeer(port)
                     try peer.upgrade()

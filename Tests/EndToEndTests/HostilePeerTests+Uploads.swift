@@ -57,7 +57,7 @@ extension HostilePeerTests {
                                 operations: operations)
                         ]))
             }
-            // What is right in the same transaction goes with what is not.
+            // The valid operations of a transaction are rejected together with the invalid one.
             upload(1, good, bad)
             let rejected = try peer.receive { if case .rejected(let rejected) = $0 { rejected } else { nil } }
             #expect(rejected.rejection.sequence == 1, "\(expected.name)")

@@ -4,13 +4,14 @@ import SluiceWire
 import TestSupport
 import Testing
 
-/// Peers that send what no client would: they are told why or cut off, and everybody else is served as ever.
+/// Peers that send what no client would send. The server tells them why or cuts them off, and serves everybody else as
+/// before.
 @Suite(.serialized)
 struct HostilePeerTests {
-    /// How much a server may grow under attack, in kilobytes.
+    /// How many kilobytes a server's memory may grow under attack.
     static let growthMax = 250_000
 
-    /// Runs an attack against a server, which must then serve others without having grown.
+    /// Runs an attack against a server, which must then serve others and must not have grown.
     func attack(
         options: [String] = [], _ body: @escaping @Sendable (ServerProcess) throws -> Void
     ) async throws {
@@ -119,7 +120,7 @@ struct HostilePeerTests {
             peer.send(RawPeer.frame(2, [0], isFinal: false))
             let piece = RawPeer.frame(0, [UInt8](repeating: 0, count: 1 << 19), isFinal: false)
             for _ in 0..<80 { peer.send(piece) }
-            // The rest of what was sent may turn the end into a reset.
+            // Unread bytes from the peer may turn the end into a reset.
             let closed = try peer.receiveProblems().closed
             #expect(closed.code == 1009 || closed.code == nil, "\(closed)")
         }

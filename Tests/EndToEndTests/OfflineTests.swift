@@ -5,14 +5,14 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What was written or missed while there was no connection.
+/// Writes that were made, and changes that were missed, without a connection.
 @Suite(.serialized)
 struct OfflineTests {
     @Test func whatWasWrittenOffline_arrives_afterTheProcessRestartedAndTheServerCameBack() async throws {
         try await withFolder { folder in
             let port = try ServerProcess.unusedPort()
             let (url, path) = ("ws://127.0.0.1:\(port)/test", folder + "/client.sluice")
-            // The server has never been there when this process writes and ends.
+            // This process writes and ends before the server has ever run.
             await #expect(processExitsWith: .success) { [url = url as String, path = path as String] in
                 let store = try await Fixture.store(url, path: path)
                 for number in 0..<50 {
@@ -90,7 +90,7 @@ struct OfflineTests {
 
     // MARK: Size
 
-    /// Rows and transactions that together are far more than a frame may hold.
+    /// Rows and transactions that together are far larger than a frame may be.
     @Test func muchWrittenOffline_goesUpInFramesThatTheServerTakes_andComesDownInFramesThatClientsTake() async throws {
         try await withFolder { folder in
             let port = try ServerProcess.unusedPort()
@@ -105,7 +105,7 @@ struct OfflineTests {
                 }
             }
             try await Fixture.withStore(url) { store in
-                // Alone too small to matter, together too large.
+                // Each is small, and together they are too large for a frame.
                 for entry in try entries(0..<80) { try await store.write { try $0.insert(entry) } }
                 try await withServer(folder: folder, port: port) { server in
                     try await store.uploaded(timeout: waitMax)
@@ -116,7 +116,7 @@ struct OfflineTests {
                             let found = try await other.found(query).compactMap { $0["number"] }
                             #expect(query.contains("SORT") ? found == numbers : Set(found) == Set(numbers))
                         }
-                        // Who is there already gets it as commits.
+                        // A client that is already connected receives them as commits.
                         let token = try other.records(query).observe { _ in }
                         _ = try await other.found(query)
                         for entry in try entries(80..<160) { try await store.write { try $0.insert(entry) } }

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The example service of docs/reactive-backend.md, as a process.
+/// Runs the example service of docs/reactive-backend.md as a process.
 @Suite(.timeLimit(.minutes(10))) struct ReactiveBackendTests {
     private let path = URL(fileURLWithPath: Tool.path).deletingLastPathComponent().appendingPathComponent("DelayAlerts")
         .path

@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What users see of the modules. The tools read the modules that the build of these tests left.
+/// Checks the public symbols of the modules. The tools read the modules that the build of these tests has left.
 @Suite(.timeLimit(.minutes(20))) struct ReferenceTests {
     private let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
 
-    /// - Returns: nil where there is no Python, which the tools need.
+    /// - Returns: nil if there is no Python, which the tools need.
     private func run(_ tool: String, _ arguments: String...) async throws -> ChildProcess.Exit? {
         let exit = try await ChildProcess("/usr/bin/env", ["\(root)/Tools/\(tool)"] + arguments).finish()
         guard exit.code != 127 else {

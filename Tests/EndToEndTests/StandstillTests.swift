@@ -3,9 +3,9 @@ import Sluice
 import TestSupport
 import Testing
 
-/// A server that is there and does nothing: the settings of a store say when that is noticed.
+/// A server that is connected and does nothing: the settings of a store say when the store notices that.
 struct StandstillTests {
-    /// Opens a store, and waits until its log gives a reason with these words for being disconnected.
+    /// Opens a store, and waits until its log gives a reason for a lost connection that contains these words.
     private func expectLoss(
         _ server: ServerProcess, saying words: String, _ configure: (inout SyncConfiguration) -> Void,
         whenOpen: (Store) async throws -> Void = { _ in }

@@ -3,13 +3,13 @@ import Sluice
 import TestSupport
 import Testing
 
-/// The client in Python, written from PROTOCOL.md alone, and a real server.
+/// The client in Python, which was written from PROTOCOL.md alone, against a real server.
 @Suite(.serialized)
 struct StrangerTests {
     private static let script = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../Strangers/python/sluice_client.py").standardizedFileURL.path
 
-    /// Nil, with a printed reason, where the client cannot run.
+    /// The path of Python; nil, after printing why, if the client cannot run.
     private func python() async throws -> String? {
         guard let exit = try await run("python3", ["-c", "import sys, websockets; print(sys.executable)"]) else {
             print("skipped: there is no python3")
@@ -40,7 +40,7 @@ struct StrangerTests {
         }
     }
 
-    /// The objects in an order of members that both sides share.
+    /// The objects with their members in an order that both sides share.
     private func objects(_ lines: [String]) throws -> [String] {
         try lines.map { line in
             let object = try JSONSerialization.jsonObject(with: Data(line.utf8))

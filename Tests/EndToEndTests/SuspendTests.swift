@@ -5,15 +5,16 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Processes that are stopped, or hardly get any processor time, while much comes to them: every byte waits its turn.
+/// Processes that are stopped, or get hardly any processor time, while they are sent much: all bytes must keep their
+/// order.
 @Suite(.serialized)
 struct SuspendTests {
-    /// How a reader is kept from reading.
+    /// What keeps a reader from reading.
     enum Hindrance: String, CaseIterable {
         case stopped
         case starved
 
-        /// How many commits come meanwhile.
+        /// The number of commits during the hindrance.
         var commitCount: Int {
             switch self {
             case .stopped: 1_500
@@ -22,7 +23,8 @@ struct SuspendTests {
         }
     }
 
-    /// Writes entries of many sizes, each in a transaction of its own, and waits until the server has them all.
+    /// Writes entries of many sizes, each in its own transaction, and waits until the server has acknowledged all of
+    /// them.
     private func write(_ count: Int, to store: Store, as writer: Int64) async throws {
         for number in 0..<count {
             let entry = try Record(
@@ -32,13 +34,13 @@ struct SuspendTests {
                     "payload": .string(String(repeating: "x", count: number * 37 % 600)),
                 ])
             try await store.write { try $0.insert(entry) }
-            // Several commits are under way at a time, and none of them is large.
+            // Several commits are in flight at a time, and none of them is large.
             if number % 8 == 7 { try await store.uploaded(timeout: waitMax) }
         }
         try await store.uploaded(timeout: waitMax)
     }
 
-    /// What a line of `sluice query --watch` says.
+    /// A line of `sluice query --watch`, decoded.
     private struct Line: Decodable {
         struct Entry: Decodable {
             var writer: Int
@@ -76,7 +78,7 @@ struct SuspendTests {
                 }
                 #expect(seen.count == hindrance.commitCount + 1)
                 #expect(Set(seen).count == hindrance.commitCount + 1)
-                // A lost connection would be reported, and mend what was wrong.
+                // A lost connection would be reported, and could hide an error by repairing its effect.
                 #expect(watcher.diagnostics.isEmpty, "\(watcher.diagnostics)")
             }
         }

@@ -3,12 +3,12 @@ import Sluice
 import TestSupport
 import Testing
 
-/// Serving and asking over TLS, with certificates that the test makes.
+/// Servers and clients over TLS, with certificates that the test makes.
 @Suite(.serialized)
 struct TLSTests {
-    /// Makes an authority, certificates for this machine and for another, and an authority that signed neither.
+    /// Makes an authority, certificates for this machine and for another, and an authority that has signed neither.
     ///
-    /// - Returns: false where there is no `openssl`.
+    /// - Returns: false if there is no `openssl`.
     private func makeCertificates(in folder: String) async throws -> Bool {
         let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
         var commands = ["ca", "stranger"].map {
@@ -71,7 +71,7 @@ struct TLSTests {
         }
     }
 
-    /// Fails at once, not when patience ends.
+    /// Expects a command to fail at once, and not only at its time-out.
     private func expectFailure(_ arguments: [String], _ message: String) async throws {
         let start = ContinuousClock.now
         let exit = try await ChildProcess(Tool.path, ["query"] + arguments).finish()
@@ -91,7 +91,7 @@ struct TLSTests {
                     change(&sync)
                     try await Store.open(StoreConfiguration(sync: sync)).connected(timeout: .seconds(30))
                 }
-                // The certificate is for another host, which a pin does not mind.
+                // The certificate is for another host; a pin ignores the host.
                 try await open { $0.headers["X-Gateway"] = "1" }
                 for (problem, change) in [
                     ("not valid for host", { $0.trust = .authorities(files: [folder + "/ca.pem"]) }),

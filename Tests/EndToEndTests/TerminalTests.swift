@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a person sees: the commands on a terminal that the test makes with `script`.
+/// The commands on a terminal, which the test makes with `script`.
 @Suite struct TerminalTests {
-    /// What the tool writes on a terminal, lines and diagnostics together; nil where there is no `script`.
+    /// The output of the tool on a terminal, lines and diagnostics together; nil if there is no `script`.
     private func onTerminal(kind: String = "xterm", _ arguments: String...) async throws -> String? {
         let command = (["TERM=\(kind)", Tool.path] + arguments.map { "'\($0)'" }).joined(separator: " ")
         guard let exit = try await run("script", ["-qec", command, "/dev/null"]) else {
@@ -25,7 +25,7 @@ import Testing
                 guard let imported = try await onTerminal("import", server.url(), "Plane", file, "--key=tail") else {
                     return
                 }
-                // The bar is drawn over itself.
+                // The tool draws the bar over its earlier states.
                 #expect(imported.contains("\r") && imported.contains("100 %"), "\(imported)")
                 #expect(imported.contains("20,000 rows"))
                 let plain = try #require(

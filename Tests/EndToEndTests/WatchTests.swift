@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `sluice query --watch` beside a server that comes and goes.
+/// `sluice query --watch` while its server stops and starts again.
 @Suite struct WatchTests {
     @Test func aLostServerIsReported_andItsReturnToo() async throws {
         try await withFolder { folder in

@@ -16,7 +16,7 @@ import Testing
 }
 // README: end
 
-/// The README's first program; compiled, and not run, since it wants a server.
+/// The README's first program. It is compiled but not run, since it needs a server.
 func firstProgram() async throws {
     // README: begin
     let store = try await Store.open(

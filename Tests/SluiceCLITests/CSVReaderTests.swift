@@ -3,7 +3,7 @@ import Testing
 @testable import SluiceCLI
 
 struct CSVReaderTests {
-    /// Every record of a file, bad ones as their messages.
+    /// Every record of a file, with bad records as their messages.
     private func read(_ text: String) throws -> [[String]] {
         let file = try TemporaryFile(text)
         let reader = try CSVReader(path: file.path)

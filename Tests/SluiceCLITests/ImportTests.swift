@@ -266,7 +266,7 @@ struct ImportTests {
         }
     }
 
-    /// Everything that could be taken for something else: nulls, words for null, empty text, numbers that are none.
+    /// Values that are easily mistaken for others: nulls, words for null, empty text, texts that look like numbers.
     private static let confusable: [[Value]] = [
         [.string("a"), .string(""), .null, .double(.infinity), .list([])],
         [.string("b"), .string("NA"), .string(""), .double(-.infinity), .list([.int(1)])],

@@ -31,7 +31,7 @@ struct JSONTests {
         #expect(error?.position == position)
     }
 
-    /// Lines that are like those before in part: swapped, missing, further, escaped, repeated and nested names.
+    /// Lines that partly repeat the previous ones: with names swapped, missing, added, escaped, repeated and nested.
     @Test func linesLikeTheOnesBeforeReadTheSame() throws {
         let many = (0..<40).map { "\"m\($0)\":\($0)" }.joined(separator: ",")
         let lines = [

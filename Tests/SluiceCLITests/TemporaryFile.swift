@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file that lasts as long as a test needs it.
+/// A file that exists as long as the value that holds it.
 final class TemporaryFile {
     let path: String
 
@@ -9,7 +9,7 @@ final class TemporaryFile {
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
     }
 
-    /// The same text, packed by gzip.
+    /// Makes a file with the same text, packed by gzip.
     static func packed(_ text: String, suffix: String = ".csv") throws -> TemporaryFile {
         let file = try TemporaryFile(text, suffix: suffix)
         let process = Process()
@@ -36,5 +36,5 @@ extension TemporaryFile {
     }
 }
 
-/// The bytes of a file; nil when it cannot be read.
+/// The bytes of a file; nil if it cannot be read.
 func readAll(_ path: String) -> [UInt8]? { FileManager.default.contents(atPath: path).map { Array($0) } }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceCLI
 
-/// Values through the forms that exports have and imports read.
+/// Values through the formats that exports write and imports read.
 struct ValueRoundTripTests {
     private static let declared: ClassSchema = try! EdgeValues.everything()
     private static let schema = try! Schema([declared])

@@ -7,7 +7,7 @@ import SwiftSyntaxMacros
 
 @testable import SluiceMacros
 
-/// What expanding a piece of source gives: the new source, the messages as `line:column message`, and the fix-its.
+/// The result of expanding a piece of source: the new source, the messages as `line:column message`, and the fix-its.
 struct MacroExpansion {
     let source: String
     let messages: [String]

@@ -3,9 +3,10 @@ import Testing
 
 @testable import SluiceMacros
 
-/// The rule of names stands twice, in the macro and in the schema: what one refuses the other refuses.
+/// The macro and the schema both implement the rule of names: each must reject the same names.
 struct NameRuleTests {
-    /// Every name of up to three characters of the kinds that the rule tells apart, and lengths around the limit.
+    /// Every name of up to three characters of the kinds that the rule distinguishes, and names with lengths around the
+    /// limit.
     private static let names: [String] = {
         let characters = ["a", "Z", "0", "9", "_", "-", ".", " ", "é", "ß", "@", "[", "`", "{", "/", ":", "\u{0}"]
         var names = [""]

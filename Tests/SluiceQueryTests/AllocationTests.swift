@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceQuery
 
-/// Judging an object by a checked predicate allocates nothing, whatever the predicate.
+/// Evaluating a checked predicate on an object allocates nothing, whatever the predicate.
 struct AllocationTests {
     @Test(
         "Evaluation allocates nothing",
@@ -69,7 +69,7 @@ struct AllocationTests {
         #expect(try Self.allocations(condition, cars: [2]) > 0)
     }
 
-    /// The other exception, and that the counting of evaluations can fail.
+    /// The other exception, which also shows that the count of evaluations can fail.
     @Test func arithmeticWithDecimalsAllocates() throws {
         #expect(try Self.allocations("cost * 8 == price") > 0)
     }
@@ -81,12 +81,13 @@ struct AllocationTests {
         let rows = source.cars.filter { row in cars.contains { row.key == .int($0) } }
         var matches = 0
         func judge() throws { for row in rows { matches += try evaluator.matches(row, in: source) ? 1 : 0 } }
-        // Once for what the runtime makes when a type is first used.
+        // The first evaluation is not counted, since the runtime allocates when a type is first used.
         try judge()
         return try count(judge)
     }
 
-    /// How often the Swift runtime allocates in `body`, see `swift_allocation_count`; the benchmark E1 counts everything.
+    /// Counts the allocations of the Swift runtime in `body`, see `swift_allocation_count`; the benchmark E1 counts all
+    /// others too.
     private static func count(_ body: () throws -> Void) rethrows -> Int {
         let before = swift_allocation_count()
         try body()
@@ -94,7 +95,7 @@ struct AllocationTests {
     }
 }
 
-/// Objects whose backlinks are known beforehand: looking for them allocates nothing.
+/// Objects whose backlinks are prepared, so that looking them up allocates nothing.
 private final class PreparedSource: ObjectSource {
     private struct Link: Hashable {
         let target: ObjectRef

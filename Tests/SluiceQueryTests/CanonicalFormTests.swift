@@ -102,14 +102,14 @@ struct CanonicalFormTests {
             (["price == 7 / 2", "price == 3"], "price == 3"),
             (["seats == 1 / 0", "seats == NULL + 1", "seats == NULL"], "seats == NULL"),
             (["1 + 1 == 2", "TRUEPREDICATE"], "Car"),
-            // A number with a point, an exponent or f is no integer.
+            // A number with a point, an exponent or f is not an integer.
             (["price / 2.0 == 5", "price / 2. == 5", "price / 2e0 == 5", "price / 2f == 5"], "price / 2.0 == 5"),
             (["1.0 * price / 2 > 0.4"], "1.0 * price / 2 > 0.4"), (["2.0 * 3 * price > 1"], "6.0 * price > 1"),
             (["weight * 2.0 > 1", "2 * weight > 1"], "2 * weight > 1"), (["price == 2.0"], "price == 2"),
-            // Sums need no parentheses where they stand on the left.
+            // Sums need no parentheses on the left side.
             (["price + id + seats > 1", "seats + (id + price) > 1"], "id + price + seats > 1"),
             (["price - (id - seats) > 1"], "price - (id - seats) > 1"),
-            // No microsecond is a date between two.
+            // A date between two microseconds equals no stored date.
             (
                 ["bought < T0:1", "bought <= T0:1", "bought <= T0:0", "bought < T0:999"],
                 "bought <= 1970-01-01T00:00:00Z"

@@ -4,12 +4,12 @@ import Testing
 
 @testable import SluiceQuery
 
-/// The examples of docs/query-language.md, as they stand there.
+/// The examples of docs/query-language.md, as the page has them.
 struct DocumentationExamplesTests {
-    /// A line of a fenced block, and what should become of it.
+    /// A line of a fenced block, and its expected result.
     private struct Example {
         let text: String
-        /// What stands behind the arrow.
+        /// The text after the arrow.
         let expected: String
 
         init(_ line: Substring) {
@@ -19,7 +19,7 @@ struct DocumentationExamplesTests {
         }
     }
 
-    /// The arguments that the page names.
+    /// The arguments that the page uses.
     private static let arguments: [Value] = [
         .int(9000), .string("Toyota"), .list([.int(2000), .int(2001)]), .string("dealer.city"),
     ]
@@ -60,7 +60,8 @@ struct DocumentationExamplesTests {
         page = String(decoding: try Data(contentsOf: URL(filePath: "/\(root)/docs/query-language.md")), as: UTF8.self)
     }
 
-    /// The lines of all blocks with this word after their fence; at least so many, so that a broken page is noticed.
+    /// The lines of all blocks with this word after their fence. There must be at least `count`, so that a broken page
+    /// is noticed.
     private func examples(_ info: String, atLeast count: Int) throws -> [Example] {
         var found: [Example] = []
         var isInside = false

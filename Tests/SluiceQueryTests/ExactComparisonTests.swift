@@ -5,7 +5,7 @@ import Testing
 
 @testable import SluiceQuery
 
-/// Numbers compare by their values, to the last digit: integers never pass through a double, whatever they meet.
+/// Numbers compare by their exact values: an integer is never converted to a double, whatever it is compared with.
 struct ExactComparisonTests {
     private static let schema: Schema = {
         let properties = [
@@ -34,7 +34,7 @@ struct ExactComparisonTests {
             -1e19, 1e300,
         ]
 
-    /// One object for each number of each type, the others null.
+    /// One object for each number of each type; its other properties are null.
     private static func world() throws -> TestWorld {
         let world = TestWorld(schema)
         var id: Int64 = 0
@@ -65,7 +65,7 @@ struct ExactComparisonTests {
         #expect(try world.keys(database.integers(compiler.select(query)), ofClass: 0) == evaluated, "\(condition): SQL")
         let lookups = try database.integers(compiler.select(query, restrictedTo: "1"))
         #expect(world.keys(lookups, ofClass: 0) == evaluated, "\(condition): SQL with lookups")
-        // What files a live view must let every result through.
+        // The condition that files a live view must hold for every result.
         let filing = query.rootConditions(schema: schema)
         for key in evaluated {
             let row = try #require(world.rows[ObjectRef(0, key)])
@@ -87,7 +87,7 @@ struct ExactComparisonTests {
 
     private static let comparisons = ["==", "!=", "<", "<=", ">", ">="]
 
-    /// Texts near what doubles and integers of 64 bits can hold, and halves and exponents of them.
+    /// Texts of numbers near the limits of doubles and 64-bit integers, with halves and exponents.
     private static func texts(_ generator: inout SeededGenerator) -> String {
         let near = generator.pick([Int128(1) << 24, 1 << 53, 1 << 62, 1 << 63, 10_000_000_000_000_000_000, 0])
         let number = near + Int128(Int.random(in: -2...2, using: &generator))
@@ -229,7 +229,7 @@ struct ExactComparisonTests {
 
     @Test func anAverageOfIntegersIsRoundedOnce() throws {
         let world = TestWorld(Self.schema)
-        // Half of the sum is between two doubles, nearer to the upper one.
+        // Half of the sum lies between two doubles, nearer to the upper one.
         try world.insert("N", .int(1), ["is": .list([.int(.max), .int(.max - 2_047)])])
         try world.insert("N", .int(2), ["is": .list([.int(1 << 53), .int((1 << 53) + 1), .int((1 << 53) + 2)])])
         #expect(try Self.keys("is.@avg == 9223372036854774784", in: world) == [.int(1)])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceQuery
 
-/// Sums and averages of floating-point numbers: exact, rounded once, in any order.
+/// Sums and averages of floating-point numbers are exact and rounded once, in any order.
 struct ExactSumTests {
     private static func quotient(_ numbers: [Double], by divisor: Int = 1) -> Double {
         var sum = ExactSum()
@@ -21,7 +21,7 @@ struct ExactSumTests {
             ([0x1p-1074 * 3], 2, 0x1p-1073),
             ([0x1p-1074, -1e308, 1e308], 1, 0x1p-1074), ([-0x1p-1074], 2, 0),
             ([-0x1p-1074, -0x1p-1074], 2, -0x1p-1074),
-            // Ties go to the even number, and a little more than a tie goes up.
+            // Ties go to the even number, and a little more than a tie is rounded up.
             ([0x1p53, 1], 1, 0x1p53), ([0x1p53, 1, 0x1p-1074], 1, 0x1p53 + 2), ([0x1p53, 2, 1], 1, 0x1p53 + 4),
             ([.greatestFiniteMagnitude, 0x1p969], 1, .greatestFiniteMagnitude),
             ([.greatestFiniteMagnitude, 0x1p970], 1, .infinity),

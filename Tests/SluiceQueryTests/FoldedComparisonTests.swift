@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceQuery
 
-/// `[c]` folds on the way; what it finds is what folding beforehand would find.
+/// `[c]` folds while it compares; it must find what folding beforehand would find.
 struct FoldedComparisonTests {
     private static let scalars: [Unicode.Scalar] = [
         "a", "A", "b", "B", "\u{E9}", "\u{C9}", "\u{130}", "i", "\u{212A}", "k", "\u{1E9E}", "\u{10400}", "\u{10428}",
@@ -66,7 +66,7 @@ struct FoldedComparisonTests {
             let number = String(scalar.value, radix: 16)
             if CaseFolding.fold(folded) != folded { Issue.record("U+\(number) folds twice") }
             let properties = scalar.properties
-            // Strings that are canonically equal are one case, U+1FBE and ι.
+            // U+1FBE and ι are one case, since their strings are canonically equal.
             if String(folded) != String(scalar), !properties.changesWhenCaseFolded {
                 Issue.record("U+\(number) folds and has no case")
             }
@@ -75,7 +75,7 @@ struct FoldedComparisonTests {
             if folded == scalar, properties.changesWhenCaseFolded, !isLong {
                 Issue.record("U+\(number) does not fold")
             }
-            // Both cases of a scalar fold alike, but for the dotless i, whose upper case is that of i.
+            // Both cases of a scalar fold alike, except for the dotless i, whose upper case is that of i.
             guard !isLong, scalar != "\u{131}" else { continue }
             if CaseFolding.fold(upper) != String(folded) || CaseFolding.fold(lower) != String(folded) {
                 Issue.record("U+\(number) and its cases fold apart")

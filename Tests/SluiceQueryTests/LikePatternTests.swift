@@ -4,11 +4,11 @@ import Testing
 
 @testable import SluiceQuery
 
-/// What LIKE decides, and how much it takes.
+/// What LIKE matches, and how much work it takes.
 struct LikePatternTests {
-    /// Fits by definition: one scalar of the pattern after the other, with every run that a `*` may stand for.
+    /// Matches by definition: one scalar of the pattern after the other, with every sequence that a `*` may match.
     private static func fits(_ pattern: ArraySlice<UInt32>, _ text: ArraySlice<UInt32>) -> Bool {
-        // Row by row: whether what was read of the pattern fits the first n scalars.
+        // Row by row: whether the part of the pattern so far matches the first n scalars.
         var fitting = [true] + Array(repeating: false, count: text.count)
         for expected in pattern {
             var next = Array(repeating: false, count: text.count + 1)
@@ -52,7 +52,8 @@ struct LikePatternTests {
         }
     }
 
-    /// The search behind the walk's bound, with segments of every kind: literal, short and long with `?`.
+    /// The search that takes over when the walk reaches its bound, with every kind of segment: literal, short and long
+    /// with `?`.
     @Test(arguments: 0..<6 as Range<UInt64>)
     func searchWithoutGoingBackFindsWhatTheDefinitionFinds(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
@@ -60,7 +61,7 @@ struct LikePatternTests {
         for _ in 0..<120 {
             let text = Self.text(60...400, of: ["a", "a", "a", "b", "\u{10FFFF}"], &generator)
             var pattern = Self.scalars(text)
-            // A pattern that fits, or nearly: parts of the text become wildcards, some elements change.
+            // A pattern that matches, or nearly does: parts of the text become wildcards, and some elements change.
             for index in pattern.indices where Int.random(in: 0..<9, using: &generator) == 0 { pattern[index] = 0x3F }
             for _ in 0..<Int.random(in: 0...3, using: &generator) {
                 let start = Int.random(in: 0..<pattern.count, using: &generator)
@@ -92,7 +93,7 @@ struct LikePatternTests {
         #expect(stepCount(20_000) <= 8 * 20_000)
     }
 
-    /// Pattern and text grow together; the product of their lengths would be four times as much.
+    /// Pattern and text double together; the product of their lengths grows four times.
     @Test(arguments: ["a", "?a"])
     func aPatternAndATextTwiceAsLongTakeLittleMoreThanTwiceTheSteps(part: String) {
         func stepCount(_ length: Int) -> Int {
@@ -109,7 +110,7 @@ struct LikePatternTests {
     @Test func aPartThatNearlyFitsEverywhereIsSoughtInLinearTime() {
         let text = String(repeating: "a", count: 40_000)
         let part = String(repeating: "a", count: 20_000) + "b"
-        // With the product of both lengths this would take 800 million comparisons.
+        // In proportion to the product of the lengths this would take 800 million comparisons.
         #expect(!CaseFolding.contains(text, part) && CaseFolding.contains(text + "B", part))
         #expect(!ValueComparison(.contains, ignoresCase: false).holds(.string(text), .string(part)))
         #expect(ValueComparison(.contains, ignoresCase: false).holds(.string(text + "b"), .string(part)))

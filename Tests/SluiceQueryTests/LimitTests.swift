@@ -4,14 +4,14 @@ import Testing
 
 @testable import SluiceQuery
 
-/// The documented limits: what is within them runs in SQLite, whose parser takes no more than 100 symbols at once, and
-/// finds what the evaluator finds; what is beyond them is refused with the limit's own words.
+/// The documented limits. A query within them runs in SQLite, whose parser accepts no more than 100 symbols at once,
+/// and finds what the evaluator finds. A query beyond a limit is rejected with the message of that limit.
 struct LimitTests {
-    /// A query that one number makes larger, the largest such number, and what is said beyond it.
+    /// A query that one number makes larger, the largest such number, and the message beyond it.
     struct Growth: CustomTestStringConvertible, Sendable {
         let name: String
         let most: Int
-        /// Nil if the limit is on something else.
+        /// Nil if this number has no limit of its own.
         let refusal: String?
         let text: @Sendable (Int) -> String
 
@@ -148,7 +148,7 @@ struct LimitTests {
             ])
     }
 
-    /// Two nodes that lead to each other, and one that leads nowhere.
+    /// Two nodes that link to each other, and one that links to nothing.
     private static func world(_ schema: Schema) throws -> TestWorld {
         let world = TestWorld(schema)
         func link(_ name: String) -> Value { .link(.string(name)) }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import SluiceQuery
 
-/// All of the table of lists and quantifiers in `docs/query-language.md`: every operator between every two sides, under
-/// every pair of quantifiers, over collections with none, one, many and null elements, read three ways.
+/// The whole table of lists and quantifiers in `docs/query-language.md`: every operator between every two sides, under
+/// every pair of quantifiers, over collections with none, one, many and null elements, in three implementations.
 struct ListTableTests {
     private static let schema: Schema = {
         func list(_ type: ScalarType, isOptional: Bool = false) -> PropertyType {
@@ -32,7 +32,8 @@ struct ListTableTests {
         }
     }()
 
-    /// Objects whose sides have none, one, many, repeated and null values, alike and not; one links to what is not here.
+    /// Objects whose sides have no, one, many, repeated and null values, equal and different; one object links to an
+    /// absent one.
     private static func world() throws -> TestWorld {
         let world = TestWorld(schema)
         for (key, name) in [("a", "a"), ("b", "b"), ("ab", "AB"), ("null", nil)] {
@@ -88,7 +89,8 @@ struct ListTableTests {
         guard !ignoresCase || !comparison.isOrdering else { return }
         let world = try Self.world()
         var (compared, found) = (0, 0)
-        // Of queries with one canonical text the first has been compared; the others must mean the same naively.
+        // Only the first query with a canonical text is compared in all ways; the others must mean the same to the
+        // naive reading.
         var answers: [String: [ObjectKey]] = [:]
         for left in Self.sides {
             for right in Self.sides where Self.readsSomething(left) || Self.readsSomething(right) {

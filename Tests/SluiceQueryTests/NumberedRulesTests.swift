@@ -3,8 +3,8 @@ import Testing
 
 @testable import SluiceQuery
 
-/// The sixteen rules of what is easy to get wrong, each by its number: what conditions find, in memory and in SQL, and what
-/// is refused.
+/// The sixteen numbered rules about common misunderstandings: which objects conditions find, in memory and in SQL, and
+/// which queries are rejected.
 struct NumberedRulesTests {
     @Test(
         "1: a collection without a quantifier means ANY, NONE is NOT ANY, ALL is true of an empty list",

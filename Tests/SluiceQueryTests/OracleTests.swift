@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceQuery
 
-/// Evaluator, SQL and a naive reading of the syntax against each other, over generated schemas, objects and queries.
+/// Compares evaluator, SQL and a naive reading of the syntax over generated schemas, objects and queries.
 struct OracleTests {
     @Test(
         "Evaluator, SQL and a naive reading agree on every generated query", arguments: 1...12 as ClosedRange<UInt64>)
@@ -44,11 +44,11 @@ struct OracleTests {
         "DISTINCT", "LIMIT", "ALL ", "ANY ", " IN ", " == {",
     ]
 
-    /// A query and its negation share the objects between them.
+    /// A query and its negation divide the objects between them.
     private func checkNegation(
         of query: Query, _ syntax: QuerySyntax, _ world: TestWorld, _ schema: Schema, _ context: Comment
     ) throws {
-        // What is not nested too deep may be so with NOT around it.
+        // A query that is within the limit of nesting may exceed it with NOT around it.
         let negated = QuerySyntax(syntax.target, where: .not(syntax.predicate))
         guard let negation = try? Query(negated, schema: schema) else { return }
         let evaluators = [query, negation].map { Evaluator($0, schema: schema) }

@@ -4,12 +4,12 @@ import Testing
 
 @testable import SluiceQuery
 
-/// What conditions mean, run through the evaluator and through SQL; see also ``NumberedRulesTests``.
+/// The meaning of conditions, in the evaluator and in SQL; see also ``NumberedRulesTests``.
 struct SemanticsTests {
     @Test(
         "Comparisons follow the rules, in memory and in SQL",
         arguments: [
-            // A null link makes its target's properties null; a link to what is not here is null.
+            // A null link makes its target's properties null; a link to an absent object is null.
             ("owner == NULL", [2, 4]), ("owner != NULL", [1, 3]), ("owner.name == NULL", [2, 3, 4]),
             ("owner.name != NULL", [1]), ("owner.ssn == 'gone'", []), ("owner == 'gone'", []), ("owner == 'a'", [1]),
             ("owner != 'a'", [2, 3, 4]), ("owner IN {'a', 'b', NULL}", [1, 2, 3, 4]),
@@ -20,7 +20,8 @@ struct SemanticsTests {
             ("garage == oid(00000000000000070000000000000001)", [1]),
             ("garage != oid(00000000000000070000000000000001)", [2, 3, 4]),
             ("garage IN {oid(00000000000000070000000000000001), oid(00000000000000070000000000000009)}", [1]),
-            // Collections: ANY without a quantifier, NONE is NOT ANY, ALL is true of none; ghosts are skipped.
+            // Collections: ANY is the default quantifier, NONE is NOT ANY, ALL holds if there are no elements; ghosts
+            // are skipped.
             ("owners.age > 35", [1, 3]), ("ALL owners.age > 35", [2, 3, 4]), ("NONE owners.age > 35", [2, 4]),
             ("owners.name == NULL", [1, 3]), ("ALL owners.name == NULL", [2, 3, 4]), ("owners == 'b'", [1, 3]),
             ("owners != 'b'", [1]), ("ALL owners == 'b'", [2, 3, 4]), ("'a' IN owners", [1]),
@@ -55,12 +56,12 @@ struct SemanticsTests {
             ("name < 'b'", []), ("name >= 'birne'", [1, 2, 3]), ("name.@count == 6", [1]),
             ("data CONTAINS B64'AgM='", [1]),
             ("data BEGINSWITH B64'AQI='", [1]), ("data ENDSWITH B64'Aw=='", [1]), ("data.@count == 3", [1]),
-            // Numbers with a point are no integers, dates between microseconds are none.
+            // A number with a point is not an integer, and a date between two microseconds equals no stored date.
             ("price / 20.0 == 0.5", [1]), ("price / 20 == 0", [1]), ("price * 1.0 / 20 == 0.5", [1]),
             ("bought < T0:1", [1, 2, 3, 4]), ("bought >= T0:1", []), ("bought == T0:1", []),
             ("bought > T0:-1", [1, 2, 3, 4]),
             ("bought BETWEEN {T0:-1, T0:1}", [1, 2, 3, 4]), ("sizes.@keys.@count == 2", [1]),
-            // Counts that are compared with none.
+            // Comparing a count with zero asks whether there are any.
             ("owners.@count > 0", [1, 2, 3]), ("NOT owners.@count >= 1", [4]), ("tags.@count != 0", [1]),
             ("owner.friends.@count < 1", [2, 3, 4]), ("owner.friends.@count > 0", [1]),
             ("SUBQUERY(owners, $x, $x.age > 35).@count > 0", [1, 3]),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceQuery
 
-/// Alternatives that fix the same values are looked up in a list and not walked.
+/// Alternatives that fix the same values are looked up in a list instead of being tried one by one.
 struct TupleTests {
     private let schema: Schema
 

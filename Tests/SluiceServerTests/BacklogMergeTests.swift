@@ -6,7 +6,7 @@ import Testing
 
 @testable import SluiceServer
 
-/// Clients that come back with many operations on few objects: what it costs to merge them, and what comes of it.
+/// Clients that come back with many operations on few objects: the cost of merging them, and the result.
 struct BacklogMergeTests {
     private static let now = Timestamp(microseconds: 1_000_000_000_000)
 
@@ -58,8 +58,8 @@ struct BacklogMergeTests {
         }
     }
 
-    /// What merging looked at when two backlogs of so many operations on one object came, the one after the other, whose
-    /// operations were made in turn.
+    /// Counts the steps of merging two backlogs of `count` operations each on one object. The backlogs arrive one after
+    /// the other, and their operations were made in turn.
     private func steps(_ backlog: Backlog, count: Int) throws -> UInt64 {
         let storage = try Self.storage(clientCount: 2)
         let object = ObjectRef(0, .int(1))
@@ -134,7 +134,7 @@ struct BacklogMergeTests {
         var bases: [UInt64: UInt64] = [:]
         var times: [UInt64: Int64] = [:]
         var superseded = 0
-        // A group is of one client mostly, as backlogs come.
+        // Most groups have operations of one client only, as backlogs do.
         for _ in 0..<60 {
             var group: [Upload] = []
             let owner = UInt64.random(in: 1...UInt64(clientCount), using: &generator)
@@ -153,7 +153,7 @@ struct BacklogMergeTests {
             for key in Int64(1)...3 {
                 #expect(try storage.row(ObjectRef(0, .int(key)))?.values == naive.rows[key], "object \(key)")
             }
-            // Now and then a client hears of everything.
+            // Sometimes a client catches up.
             if Int.random(in: 0..<6, using: &generator) == 0 { bases[owner] = storage.version }
         }
         #expect(superseded == naive.supersededCount)

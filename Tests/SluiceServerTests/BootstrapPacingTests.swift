@@ -4,7 +4,7 @@ import SluiceStorage
 import SluiceWire
 import Testing
 
-/// A bootstrap of a hundred planes, ten to a page, while others write and the client takes its time.
+/// A bootstrap of a hundred planes, ten in each page, while others write and the client reads slowly.
 @Suite struct BootstrapPacingTests {
     private static let planeCount = Int64(100)
 
@@ -14,7 +14,7 @@ import Testing
         private let writer = SessionID(connection: 1, session: 1)
         let reader = SessionID(connection: 2, session: 1)
         private var sequence: UInt64 = 0
-        /// What the reader was sent.
+        /// The messages that the reader was sent.
         private(set) var received: [ServerMessage] = []
         private(set) var endedSessions: [SessionID] = []
 
@@ -78,7 +78,7 @@ import Testing
             try handle(.messages(reader, [.subscribe(.init(session: 1, subscription: 1, query: "Plane"))]))
         }
 
-        /// Lets one more page travel.
+        /// Grants credit for one more page.
         func credit() throws { try handle(.messages(reader, [.credit(session: 1, pages: 1)])) }
 
         var pages: [ServerMessage.Page] { received.compactMap { if case .page(let page) = $0 { page } else { nil } } }
@@ -126,7 +126,7 @@ import Testing
             try bench.credit()
             creditCount += 1
         }
-        // Ten pages of planes, and the same again of what was written meanwhile.
+        // Ten pages of planes, and ten more of what was written meanwhile.
         #expect(bench.pages.count == 20)
         #expect(try bench.seats == bench.storedSeats)
     }
@@ -160,7 +160,7 @@ import Testing
         }
         #expect(failure.code == .overloaded)
         #expect(failure.action == .retry)
-        // Nobody keeps anything for it any more.
+        // The engine keeps nothing for it any more.
         try bench.write(0..<Self.planeCount, seats: 3)
         #expect(bench.endedSessions.count == 1)
     }

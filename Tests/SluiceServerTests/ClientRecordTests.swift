@@ -4,7 +4,7 @@ import SluiceStorage
 import SluiceWire
 import Testing
 
-/// How long a server remembers its clients, and that none of their uploads counts twice because it forgot them.
+/// How long a server keeps the records of its clients, and that no upload counts twice because a record is gone.
 struct ClientRecordTests {
     private static let day: Int64 = 86_400_000_000
 
@@ -43,7 +43,7 @@ struct ClientRecordTests {
         #expect(try bench.open(session.opened.identity).opened.outcome == .resumed)
     }
 
-    /// A client that uploaded, left, and comes back so many days later; others wrote meanwhile, and the log keeps one
+    /// A client that uploaded, left, and comes back after some days. Others wrote meanwhile, and the log keeps one
     /// version.
     private func returning(afterDays days: Int64, isLogTrimmed: Bool) throws -> ServerMessage.Opened {
         let bench = try Bench()
@@ -97,7 +97,7 @@ struct ClientRecordTests {
         identity.epoch = 99
         let again = try bench.open(identity)
         #expect(again.opened.outcome == .reset && again.opened.acknowledged == 1)
-        // What it dropped from its outbox in the history that was undone leaves a gap.
+        // The transactions that it dropped from its outbox in the undone history leave a gap.
         _ = try bench.upload(again.id, [bench.changeset(5)])
         #expect(try bench.seats(1) == .int(2))
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SluiceServer
 
-/// What becomes of concurrent uploads: the rules of merging, and taking each upload once.
+/// The results of concurrent uploads: the rules of merging, and that each upload is applied once.
 @Suite struct CommitPipelineTests {
     private let storage: SQLiteServerStorage
     private let now = Timestamp(microseconds: 1_000_000_000)

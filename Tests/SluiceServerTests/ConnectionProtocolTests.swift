@@ -14,7 +14,7 @@ struct ConnectionProtocolTests {
         ConnectionProtocol(limits: ServerLimits(), login: DevelopmentLogin())
     }
 
-    /// What the actions are, in words that tests compare.
+    /// The actions as texts that tests compare.
     static func summary(_ actions: [ConnectionProtocol.Action]) throws -> [String] {
         try actions.map { action in
             switch action {
@@ -32,7 +32,7 @@ struct ConnectionProtocolTests {
         }
     }
 
-    /// What a connection does with these messages, a frame each.
+    /// The actions of a connection for these messages, of which each is sent in its own frame.
     static func run(_ messages: [ClientMessage]) throws -> [String] {
         var connection = fresh()
         return try messages.flatMap { message in

@@ -6,9 +6,9 @@ import Testing
 
 @testable import SluiceServer
 
-/// Queries that take more than a share of a turn run beside the writer; nobody else waits for them.
+/// Queries that need more than a share of a turn run beside the writer, so that nobody else waits for them.
 struct CostlyQueryTests {
-    /// An engine over a database in a file, with sessions that a test drives by hand.
+    /// An engine over a database in a file, with sessions that the test drives.
     private final class Bench {
         static let planeCount = Int64(1_000)
         let engine: DatabaseEngine
@@ -16,7 +16,7 @@ struct CostlyQueryTests {
         private let folder: URL
         private var sequence: UInt64 = 0
         private(set) var received: [UInt64: [ServerMessage]] = [:]
-        /// How much of a turn was taken at most.
+        /// The largest number of steps that a turn took.
         private(set) var turnStepCountMax = 0
         let limits: DatabaseEngine.Limits
 
@@ -59,7 +59,7 @@ struct CostlyQueryTests {
             try take(engine.handle([event], now: Timestamp(microseconds: 1)))
         }
 
-        /// Has the engine do all that it can without what is done beside it.
+        /// Makes the engine do all that it can do before the preparation under way ends.
         func work() throws {
             while engine.hasWork { try step() }
         }
@@ -110,7 +110,7 @@ struct CostlyQueryTests {
                 })
         }
 
-        /// The seats of what a connection with one subscription has.
+        /// The seats of the objects that a connection with one subscription has.
         func seats(_ connection: UInt64) -> [ObjectKey: Value] {
             var seats: [ObjectKey: Value] = [:]
             for message in received[connection] ?? [] {
@@ -129,7 +129,7 @@ struct CostlyQueryTests {
         }
     }
 
-    /// Of each kind: a scan that finds few, a window, a chain, linked objects, an order over everything.
+    /// One query of each kind: a scan that finds few, a window, a chain, linked objects, an order over everything.
     private static let costly = [
         "Plane WHERE seats * 7 == 63 OR seats * 11 == 99", "Plane WHERE seats > 1 SORT(seats DESC, id) LIMIT(40)",
         "Plane WHERE seats > 1 DISTINCT(id)", "Plane WHERE seats * 3 == 27",
@@ -144,7 +144,7 @@ struct CostlyQueryTests {
         try bench.work()
         var preparation = try #require(bench.engine.takePreparation())
         #expect(bench.completed(2).isEmpty)
-        // Before, others would have waited until here.
+        // Without preparations, others would have waited until here.
         try bench.write(10..<30, seats: 9)
         try bench.write(0..<5, seats: 1)
         try bench.subscribe(3, ["Plane WHERE id == 12"])
@@ -169,7 +169,7 @@ struct CostlyQueryTests {
     @Test func hundredsOfCostlyQueriesInOneFrameHoldUpNobody() throws {
         let bench = try Bench()
         try bench.subscribe(2, (1...300).map { "Plane WHERE seats * \($0) == 3" })
-        // What is begun is finished: one look at the limit, and one row that is sent.
+        // The work that has begun is finished: one check of the limit, and one row that is sent.
         let bound = bench.limits.turnStepCountMax + bench.limits.shareStepCountMax
         #expect(bench.turnStepCountMax <= bound)
         try bench.subscribe(3, ["Plane WHERE id == 12"])
@@ -230,7 +230,7 @@ struct CostlyQueryTests {
         #expect(!bench.engine.hasWork && bench.completed(2).isEmpty)
     }
 
-    /// Each view looks through a long text at each commit; all together would take minutes.
+    /// Each view searches a long text at each commit; all together would take minutes.
     @Test func theViewsOfASessionTakeABoundedShareOfACommit() throws {
         var limits = DatabaseEngine.Limits()
         limits.upkeepStepCountMax = 400_000
@@ -262,7 +262,7 @@ struct CostlyQueryTests {
         let rejections = try actions.flatMap { action -> [ServerMessage] in
             if case .send(let frame, to: 2) = action { try Frame.decode(frame, as: ServerMessage.self) } else { [] }
         }
-        // A look takes some 12,500 steps.
+        // One search takes some 12,500 steps.
         #expect((60...75).contains(rejections.count))
         #expect(engine.sessions[reader]?.subscriptions.count == 100 - rejections.count)
     }

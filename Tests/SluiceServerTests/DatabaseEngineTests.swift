@@ -14,7 +14,7 @@ struct DatabaseEngineTests {
         #expect(second.outcome == .resumed)
         #expect(second.identity.clientID == offered.clientID)
         #expect(second.identity.nonce != offered.nonce)
-        // The second offer never reached the client's file: what it presents is the nonce that is stored.
+        // The second offer never reached the client's file, so the client presents the nonce that is stored.
         #expect(try bench.open(offered).opened.outcome == .resumed)
         let last = second.identity
         #expect(try bench.open(last).opened.outcome == .resumed)
@@ -57,7 +57,7 @@ struct DatabaseEngineTests {
         _ = try bench.upload(session.id, [bench.changeset(1), bench.changeset(2)])
         #expect(try bench.open(identity, version: 2).opened.outcome == .resumed)
         #expect(try bench.open(identity, version: 3).opened.outcome == .reset)
-        // The server starts anew and goes on: what was reached before stays known, and version 3 is another one.
+        // The server begins a new epoch and goes on: versions before that stay known, and version 3 is now another one.
         try bench.engine.beginEpoch()
         let again = try bench.open(identity, version: 2)
         #expect(again.opened.outcome == .resumed && again.opened.identity.epoch != identity.epoch)
@@ -192,10 +192,10 @@ struct DatabaseEngineTests {
         var other = reader.opened.identity
         other.epoch += 1
         #expect(try bench.open(other, options: .readOnly).opened.outcome == .reset)
-        // Uploading ends a reader's session.
+        // An upload ends a reader's session.
         let refused = try bench.upload(reader.id, [bench.changeset(1)])
         #expect(refused.contains { if case .error(let failure) = $0 { failure.action == .stop } else { false } })
-        // A reader that becomes a writer gets an identity and keeps what it has.
+        // A reader that becomes a writer gets an identity and keeps its objects.
         let becoming = try bench.open(reader.opened.identity).opened
         #expect(becoming.outcome == .copied && becoming.identity.clientID > 0)
     }

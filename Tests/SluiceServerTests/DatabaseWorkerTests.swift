@@ -7,7 +7,7 @@ import SluiceWire
 import Synchronization
 import Testing
 
-/// A server in memory whose first database to be opened waits for the test.
+/// A server in memory. The test decides when the opening of its first database ends.
 private final class Harness: Sendable {
     let server: SyncServer
     let client = RawClient()
@@ -34,16 +34,16 @@ private final class Harness: Sendable {
         connection.send(.open(.init(session: session, path: database, schema: Schema())))
     }
 
-    /// Returns once the first database is being opened.
+    /// Returns once the opening of the first database has begun.
     func opening() async { for await _ in isOpening { return } }
 
     func release() { mayOpen.signal() }
 
-    /// Returns once everything sent so far has been delivered, or is held back.
+    /// Returns once everything that was sent so far has been delivered or is held back.
     func delivered() { queue.sync {} }
 }
 
-/// Numbers, the first of which keeps whoever asks for it waiting.
+/// Random numbers, the first of which blocks its reader until the test releases it.
 private final class Random: Sendable {
     private let count = Atomic<UInt64>(0)
     private let holdsBack: Bool

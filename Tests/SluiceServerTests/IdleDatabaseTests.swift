@@ -6,7 +6,7 @@ import SluiceWire
 import Synchronization
 import Testing
 
-/// Databases that nobody uses are closed, and open again on demand with everything they had.
+/// Databases that nobody uses are closed, and open again on demand with all of their data.
 struct IdleDatabaseTests {
     private final class Clock: Sendable {
         private let time = Mutex<Int64>(1_000_000_000_000)
@@ -36,7 +36,7 @@ struct IdleDatabaseTests {
 
         deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-        /// Opens a session on a connection of its own.
+        /// Opens a session on a new connection.
         func open(_ database: String, _ identity: ClientIdentity? = nil) async throws -> Peer {
             let client = RawClient()
             let connection = network.connect(to: try Endpoint("ws://server/any"), delegate: client)
@@ -70,7 +70,7 @@ struct IdleDatabaseTests {
             throw Unexpected()
         }
 
-        /// Closes the connection; returns once it is over.
+        /// Closes the connection, and returns once it has ended.
         func close() async {
             connection.close()
             _ = await client.end()

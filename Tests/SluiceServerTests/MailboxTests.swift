@@ -4,7 +4,7 @@ import SluiceTesting
 import SluiceWire
 import Testing
 
-/// How sessions of one database take turns.
+/// How the sessions of one database take turns.
 struct MailboxTests {
     private static func session(_ number: UInt64) -> SessionID { SessionID(connection: number, session: 1) }
 
@@ -22,7 +22,7 @@ struct MailboxTests {
         .messages(session(number), [.subscribe(.init(session: 1, subscription: subscription, query: "Car"))])
     }
 
-    /// What a turn has of a session: its uploads' sequences, and 0 for anything else.
+    /// The events of a session in a turn: the sequences of its uploads, and 0 for anything else.
     private static func taken(_ events: [DatabaseEvent], of number: UInt64) -> [UInt64] {
         events.flatMap { event -> [UInt64] in
             guard case .messages(session(number), let messages) = event else { return [] }

@@ -26,7 +26,7 @@ struct MergerTests {
         return (merger.row?.values[1], merger.supersededCount)
     }
 
-    /// What the log tells of one write to the seats: an assignment, or the addition of an amount.
+    /// The log entry of one write to the seats: an assignment, or the addition of an amount.
     static func wrote(_ stamp: WriteStamp, adding amount: Int64? = nil) throws -> ObjectHistory {
         let trail = ObjectTrail()
         let additions = amount.map { [LogChange.Addition(property: 1, amount: .int($0))] } ?? []

@@ -6,15 +6,15 @@ import SluiceViews
 import SluiceWire
 import Testing
 
-/// What a returning client is sent, counted. A thousand flights, each of one of a hundred planes.
+/// Counts what a returning client is sent. There are a thousand flights, each of one of a hundred planes.
 @Suite struct ResumeTests {
     private static let plane = 0
     private static let flight = 1
 
-    /// What came of a subscription.
+    /// The answer to a subscription.
     private struct Answer {
         var messages: [ServerMessage] = []
-        /// Of all frames.
+        /// The size of all frames together.
         var byteCount = 0
 
         var pages: [ServerMessage.Page] { messages.compactMap { if case .page(let page) = $0 { page } else { nil } } }
@@ -122,7 +122,7 @@ import Testing
             _ = bench.engine.handle([.closed(id)], now: Timestamp(microseconds: 1))
         }
 
-        /// Comes back, and lists what it has if it is asked to.
+        /// Makes the client come back, and list its members if the server asks for them.
         func comeBack(digest: ObjectID? = nil) throws -> (answer: Answer, wasAsked: Bool) {
             let id = try bench.open()
             let hash = try Query.parse(query, schema: bench.storage.schema).hash

@@ -4,7 +4,7 @@ import SluiceStorage
 import SluiceWire
 import Testing
 
-/// Several subscriptions of a session that show the same object.
+/// Several subscriptions of one session that show the same object.
 @Suite struct SharedChangeTests {
     private let engine: DatabaseEngine
     private let id = SessionID(connection: 1, session: 1)

@@ -5,7 +5,7 @@ import Testing
 @testable import SluiceStorage
 
 struct BitmapTests {
-    /// Where rows lie: close together, so that chunks grow dense, or far apart.
+    /// Ranges of rows: close together, so that chunks become dense, or far apart.
     private static let ranges: [ClosedRange<Int64>] = [
         0...7_000, 60_000...70_000, 0...500_000, 1 << 40...(1 << 40) + 300,
     ]
@@ -17,7 +17,7 @@ struct BitmapTests {
         var bitmap = RowBitmap()
         var oracle: Set<Int64> = []
         for step in 0..<12_000 {
-            // Growing, then shrinking, so that chunks change form both ways.
+            // Growing and then shrinking, so that chunks change their form in both directions.
             let row = Int64.random(in: range, using: &random)
             if Int.random(in: 0..<10, using: &random) < (step < 8_000 ? 8 : 1) {
                 #expect(bitmap.insert(row) == oracle.insert(row).inserted)

@@ -226,7 +226,7 @@ struct ClientStoreTests {
         }
         #expect(storage.subscriptions.map(\.hasHoles) == [false, true])
         #expect(storage.memberCount(of: dormant.id, role: .root) == 0)
-        // The same key again is another row, and no member.
+        // The same key is now another row, which is not a member.
         try storage.write { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
         #expect(try !storage.isMember(Garage.carRef("A"), of: dormant.id, role: nil))
         try storage.write {

@@ -49,7 +49,8 @@ struct FaultTests {
             #expect(try storage.isPresent(Garage.ownerRef(5)))
             #expect(try storage.client(1) == nil)
         }
-        /// Whether the group succeeds when its nth write would fail; twice on one handle, as a server would go on.
+        /// Whether the group succeeds when its nth write fails. It is tried twice on one handle, as a server would go
+        /// on.
         func succeeds(_ number: Int) throws -> Bool {
             let storage = try reopened()
             try check(storage, number)

@@ -3,9 +3,9 @@ import SluiceStorage
 import TestSupport
 import Testing
 
-/// Who holds an object, compared with plain sets over random memberships, with commits and rollbacks.
+/// Compares the holders of objects with plain sets, over random memberships, commits and rollbacks.
 struct HolderTests {
-    /// What the storage is asked about, kept in plain sets.
+    /// The expected answers of the storage, in plain sets.
     private struct Oracle {
         var members: [UInt64: Set<ObjectRef>] = [:]
         var staged: [UInt64: Set<ObjectRef>] = [:]
@@ -16,7 +16,7 @@ struct HolderTests {
         }
     }
 
-    /// Objects enough that some subscriptions become large, so few that subscriptions share them.
+    /// So many objects that some subscriptions become large, and so few that subscriptions share them.
     private static let objects = (0..<700).map { Garage.carRef("car\($0)") }
 
     @Test(arguments: 0..<12)
@@ -57,7 +57,7 @@ struct HolderTests {
             oracle.members[id] = []
             return
         }
-        // Mostly a few objects of the same part, now and then more than an index files one by one.
+        // Mostly a few objects of the same part, and sometimes more than an index files one by one.
         let count = Int.random(in: 0..<6, using: &random) == 0 ? 400 : 5
         let first = Int.random(in: 0..<(Self.objects.count - count), using: &random)
         let some = Self.objects[first..<first + count]

@@ -5,7 +5,7 @@ import SluiceStorage
 import TestSupport
 import Testing
 
-/// Values in stored rows, met by the same values as literals of the query language.
+/// Compares values in stored rows with the same values as literals of the query language.
 struct LiteralTests {
     @Test(arguments: ScalarType.allCases)
     func aStoredValueIsFoundByItsLiteralInTextAndAsAnArgument(type: ScalarType) throws {
@@ -29,7 +29,7 @@ struct LiteralTests {
                 let query = try Query.parse("One WHERE \(property) == $0", arguments: [value], schema: schema)
                 let expected = values.count { $0 == value }
                 #expect(try storage.count(matching: query) == expected)
-                // The canonical text has the value as a literal.
+                // The canonical text contains the value as a literal.
                 let again = try Query.parse(query.canonicalText, schema: schema)
                 #expect(try storage.count(matching: again) == expected)
                 let evaluator = Evaluator(again, schema: schema)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 struct LogTests {
-    /// A server's database, driven at random, and its state at every version.
+    /// A server's database that is driven at random, and its state at every version.
     final class Driven {
         let storage: SQLiteServerStorage
         private(set) var snapshots: [[ObjectRef: Row]] = [[:]]
@@ -18,7 +18,7 @@ struct LogTests {
 
         var state: [ObjectRef: Row] { snapshots[snapshots.count - 1] }
 
-        /// One upload with changes of distinct objects.
+        /// One upload that changes distinct objects.
         func upload() throws {
             let version = storage.version + 1
             var state = state
@@ -74,7 +74,7 @@ struct LogTests {
                 object, .update, oldVersion: old.version, written: changed, oldValues: changed.map { old.values[$0] })
         }
 
-        /// What the log must say of every version.
+        /// Checks what the log says about every version.
         func check(from start: UInt64, _ seed: UInt64) throws {
             for version in start...storage.version {
                 let olds = try storage.oldImages(since: version)
@@ -266,7 +266,7 @@ struct LogTests {
         #expect(!storage.reaches(4, inEpoch: first), "the first epoch ended with version 3")
         #expect(storage.reaches(5, inEpoch: 77) && !storage.reaches(6, inEpoch: 77))
         #expect(!storage.reaches(0, inEpoch: 78))
-        // What is rolled back begins no epoch.
+        // An epoch that is rolled back never begins.
         try storage.begin()
         try storage.beginEpoch(79)
         storage.rollback()

@@ -5,12 +5,12 @@ import SluiceQuery
 import SluiceStorage
 import Testing
 
-/// Throughput beside raw SQLite. Run with `SLUICE_MEASURE=1 swift test -c release --filter Measurements`.
+/// Measures throughput beside raw SQLite. Run with `SLUICE_MEASURE=1 swift test -c release --filter Measurements`.
 @Suite(.enabled(if: getenv("SLUICE_MEASURE") != nil), .serialized)
 struct Measurements {
     private let count = 336_776
 
-    /// A class shaped like a flight: eight scalars, and with `links` four links more.
+    /// A class like a flight: eight scalars and, with `links`, four links.
     private func schema(links: Bool) throws -> Schema {
         var properties = ["year", "month", "day", "flight"].map { Property($0, .scalar(.int)) }
         properties += ["delay", "distance"].map { Property($0, .scalar(.double, isOptional: true)) }

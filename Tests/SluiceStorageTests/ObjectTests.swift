@@ -96,7 +96,7 @@ struct ObjectTests {
         #expect(try storage.row(Garage.carRef("A"))?.values[2] == .link(Garage.ownerKey(1)))
         try storage.write { try storage.evict(Garage.carRef("A")) }
         #expect(try storage.count(ofClass: Garage.car) == 0)
-        // Everything is gone for good: the keys start again from nothing.
+        // Nothing of the objects is left, so the keys can be used again.
         try storage.write { try storage.insert(Garage.owner(1, name: "Bea"), ofClass: Garage.owner) }
         #expect(try storage.row(Garage.ownerRef(1)) == Garage.owner(1, name: "Bea"))
         #expect(try storage.links(to: Garage.carRef("gone"), from: Garage.owner, 1).isEmpty)

@@ -5,7 +5,7 @@ import SluiceStorage
 import SluiceViews
 import Testing
 
-/// How SQLite runs what queries become: no table is scanned, and nothing sorted, that an index could have spared.
+/// How SQLite runs compiled queries: it scans no table and sorts nothing if an index can avoid that.
 struct QueryPlanTests {
     private static func storage() throws -> SQLiteServerStorage {
         let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 2))
@@ -90,7 +90,7 @@ struct QueryPlanTests {
     ])
     func anIndexThatHasTheOrderSparesTheSort(text: String) throws {
         let plan = try plan(text, inOrder: true, Self.storage())
-        // Objects of equal keys are put in the order of their ids, a few at a time.
+        // Only objects with equal keys are sorted by their ids, a few at a time.
         #expect(!plan.steps.contains("USE TEMP B-TREE FOR ORDER BY"), "\(plan.steps)")
         #expect(plan.steps[0].contains("USING INDEX"), "\(plan.steps)")
     }
@@ -102,7 +102,7 @@ struct QueryPlanTests {
         }
     }
 
-    /// Finding and sorting all rows for each page would take time with the square of their number.
+    /// Finding and sorting all rows for each page would take quadratic time.
     @Test func pagesOfARangeVisitEachRowOnce() throws {
         let storage = try Self.storage()
         let texts = [
@@ -141,7 +141,7 @@ struct QueryPlanTests {
                 #expect(rows == expected, "\(text) by \(limit) rows or \(byteCountMax) bytes")
             }
         }
-        // A row that has left meanwhile does not come.
+        // A row that has left in the meantime is not returned.
         let query = try Query.parse(texts[2], schema: storage.schema)
         let first = try storage.rows(matching: query, after: nil, limit: 5, byteCountMax: .max)
         let second = try storage.rows(matching: query, after: first.next, limit: 5, byteCountMax: .max)

@@ -66,7 +66,7 @@ struct ReaderTests {
         #expect(try storage.read { try $0.count(ofClass: Garage.car) } == 1)
     }
 
-    /// More pages than the writer's cache is meant to hold.
+    /// Writes more pages than the writer's cache may hold.
     @Test func storeInMemory_isReadBesideALargeTransaction() throws {
         let storage = try Garage.client()
         try storage.write { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
@@ -87,8 +87,8 @@ struct ReaderTests {
         #expect(try second.count(ofClass: Garage.car) == 0)
     }
 
-    /// Every commit moves one unit from one car to the other and both in or out of a membership; no reader may see a
-    /// half of it.
+    /// Every commit moves one unit between two cars, and both cars into or out of a membership. No reader may see half
+    /// of a commit.
     @Test(arguments: [true, false])
     func concurrentReaders_seeWholeCommits(isInMemory: Bool) throws {
         let folder = try TemporaryFolder()
@@ -138,14 +138,14 @@ struct ReaderTests {
                     }
                 }
             }
-            // A loaded machine may not have let a reader run yet.
+            // A loaded machine may not have run any reader yet.
             while readCount.load(ordering: .relaxed) == 0, problems.withLock({ $0.isEmpty }) { sched_yield() }
         }
         #expect(problems.withLock { $0 } == [])
         #expect(readCount.load(ordering: .relaxed) > 0)
     }
 
-    /// Runs `work` on threads of its own beside `body`, and waits for them.
+    /// Runs `work` on several threads beside `body`, and waits for them.
     private func withThreads(_ count: Int, _ work: @escaping @Sendable () -> Void, while body: () throws -> Void) throws
     {
         final class Box: Sendable {

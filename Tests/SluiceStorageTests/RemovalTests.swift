@@ -113,7 +113,7 @@ struct RemovalTests {
         #expect(try store.row(ObjectRef(2, .int(3)))?.values == [.int(3)])
     }
 
-    /// Each statement of a removal fails once; the file is opened again after each.
+    /// Each statement of a removal fails once, and the file is opened again after each failure.
     @Test(arguments: FaultPlan.Fault.allCases)
     func aRemovalThatFailsAnywhereLeavesAllAsItWas(fault: FaultPlan.Fault) throws {
         let folder = try TemporaryFolder()

@@ -6,7 +6,7 @@ import SluiceStorage
 import Testing
 
 struct StoreFileTests {
-    /// A file that no store may touch, and what must be said about it.
+    /// A file that the store must not change, and the error that must be reported.
     struct Refusal: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var code: StorageError.Code

@@ -3,14 +3,14 @@ import SluiceQuery
 import SluiceStorage
 import Testing
 
-/// Queries that would run for ever are stopped, and leave the store as it was.
+/// Queries that would run without end are stopped, and leave the store as it was.
 struct WorkLimitTests {
     private let storage: SQLiteServerStorage
     private let query: Query
 
     init() throws {
         storage = try Garage.server()
-        // Every car looks through all others for a dearer one.
+        // The query compares each car with all others, to find one with a higher price.
         query = try .parse(
             "Car WHERE SUBQUERY(owner.@links.Car.owner, $c, $c.price > price).@count == 0", schema: storage.schema)
         try storage.write {
@@ -53,7 +53,7 @@ struct WorkLimitTests {
         #expect(error?.code == .interrupted)
     }
 
-    /// SQLite counts the call of a function as one step, whatever it does.
+    /// SQLite counts the call of a function as one step, whatever the function does.
     @Test(arguments: ["LIKE '*????z*'", "CONTAINS 'zz'", "ENDSWITH[c] 'z'", "CONTAINS[c] 'zz'"])
     func functionsAreChargedByTheSizeOfWhatTheyTouch(test: String) throws {
         let byteCount = 400_000
@@ -89,7 +89,7 @@ struct WorkLimitTests {
         #expect(counts == (nil, 1, 1))
     }
 
-    /// Walking the alternatives would take a few steps for each of them and each car.
+    /// Trying the alternatives one by one would take a few steps for each of them and each car.
     @Test func alternativesThatFixTheSameValuesCostLittleMoreTheMoreThereAre() throws {
         func stepCount(_ alternativeCount: Int, isNegated: Bool) throws -> Int {
             let alternatives = (1...alternativeCount).map { number in
@@ -110,7 +110,7 @@ struct WorkLimitTests {
         }
     }
 
-    /// 500 cars of one owner; computed for each car, the largest price would be looked for among 500.
+    /// 500 cars of one owner. Without memory, the largest of 500 prices would be computed again for each car.
     @Test(arguments: [
         ("owner.@links.Car.owner.@max.price == price", 1), ("owner.@links.Car.owner.@count >= price", 500),
         ("SUBQUERY(owner.@links.Car.owner, $c, $c.price > 100).@count < price", 100),
@@ -128,7 +128,7 @@ struct WorkLimitTests {
         }
         #expect(count == matchCount)
         #expect(judging.stepCount < 100 * 500)
-        // A later state is judged anew.
+        // A later state is evaluated again.
         try storage.write {
             for number in 501...600 {
                 try storage.insert(

@@ -32,7 +32,7 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
     }
 }
 
-/// The simulations are worth something only if they get everywhere.
+/// Checks that the simulations reach every kind of situation, since otherwise they prove little.
 @Suite struct SimulationCoverageTests {
     @Test func subscriptionsAreStartedInEveryWay() throws {
         var starts = StartCounts()
@@ -45,7 +45,7 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
     }
 }
 
-/// Many more seeds, when the environment asks for them.
+/// Runs many more seeds if the environment asks for them.
 @Suite struct Soak {
     private static let count = ProcessInfo.processInfo.environment["SLUICE_SOAK_SEEDS"].flatMap { UInt64($0) } ?? 0
 

@@ -4,7 +4,7 @@ import SluiceServer
 import TestSupport
 import Testing
 
-/// Values on their way from one store through a server to another.
+/// Values on their way from one store through a server to another store.
 struct ValuePathTests {
     private static func store(_ network: LoopbackNetwork, _ declared: ClassSchema) async throws -> Store {
         var sync = SyncConfiguration(url: "ws://server/values")

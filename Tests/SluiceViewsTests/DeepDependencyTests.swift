@@ -7,7 +7,7 @@ import Testing
 @Suite struct DeepDependencyTests {
     private let users = (0..<4).map { TestSchema.object($0, ofClass: TestSchema.user) }
 
-    /// 0 -> 1 -> 2 -> 0 by friends, 3 alone.
+    /// Users 0 -> 1 -> 2 -> 0 are linked by friends; user 3 is alone.
     private func cycle() -> MemorySource {
         let source = MemorySource()
         for number in 0..<3 {

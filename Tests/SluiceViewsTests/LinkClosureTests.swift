@@ -8,7 +8,7 @@ import Testing
     private let source = MemorySource()
     private let users = (0..<8).map { TestSchema.object($0, ofClass: TestSchema.user) }
 
-    /// User 0 alone is a root of the queries here: it has the age 1.
+    /// Only user 0 is a root of the queries here, because its age is 1.
     private func user(_ number: Int, friends: [Int] = [], best: Int? = nil, name: String = "", age: Int64? = nil) -> (
         ObjectRef, Row?
     ) {

@@ -6,7 +6,7 @@ import Testing
 @testable import SluiceViews
 
 @Suite struct LiveViewReplayTests {
-    /// A state that was, and what happened since, each object's image of then first.
+    /// A past state, and the changes since then with each object's past image.
     private struct Past {
         let source = MemorySource()
         var olds: [ObjectRef: Row?] = [:]
@@ -32,8 +32,8 @@ import Testing
         }
     }
 
-    /// Whoever knows a view as it was, and is told the differences, knows it as it is. A failure names the seed, the step
-    /// and the query.
+    /// A client that knows a past state of a view and applies the differences knows its present state. A failure names
+    /// the seed, the step and the query.
     @Test(arguments: Array(UInt64(1)...24))
     func aFollowerOfThePastWithTheDifferences_equalsTheOracle(seed: UInt64) throws {
         var world =

@@ -167,7 +167,7 @@ import Testing
         try view.activate(in: source)
         #expect(view.currentRoots == [users[3], users[4]])
         #expect(view.chain?.positions.count == 3)
-        // The oldest that is not in the window comes in where one of the window goes, and is the youngest there.
+        // A root leaves the window. The oldest row outside the window enters it, and is its youngest row then.
         let delta = try apply(view, (users[4], nil))
         #expect(delta?.entered.map(\.object) == [users[2]])
         #expect(delta?.left == [ViewDeparture(object: users[4], reason: .deleted)])

@@ -12,11 +12,11 @@ import Testing
         #expect(parsed.count > 150)
     }
 
-    /// Views over many queries at once follow random commit groups; after each group every view's follower equals the
-    /// oracle. A failure names the seed, the step and the query.
+    /// Views over many queries follow random commit groups at the same time. After each group, every follower of a view
+    /// equals the oracle. A failure names the seed, the step and the query.
     @Test(arguments: Array(UInt64(1)...20))
     func everyViewEqualsTheOracleAfterEveryCommitGroup(seed: UInt64) throws {
-        // One class with many objects exhausts and overflows windows; few keys make cycles and other ways around.
+        // One class with many objects exhausts and overflows windows; few keys make cycles and alternative paths.
         var world =
             seed % 4 == 3
             ? RandomWorld(seed: seed, keyCount: 80, classes: [TestSchema.user])

@@ -5,7 +5,7 @@ import Testing
 @testable import SluiceViews
 
 @Suite struct OldStateSourceTests {
-    /// Every question about the old state is answered as a copy of the old state answers it.
+    /// Every question about the old state gets the same answer as from a copy of the old state.
     @Test(arguments: Array(UInt64(1)...8))
     func theOverlayEqualsTheStateBefore(seed: UInt64) throws {
         var world = RandomWorld(seed: seed, keyCount: 6)

@@ -110,8 +110,8 @@ import Testing
         #expect(numbers(list) == keys(4, 3))
     }
 
-    /// The index change of random edits takes the old list to the new one, which is the naive sort cut at the limit; what
-    /// is reported is minimal.
+    /// The index change of random edits turns the old list into the new one, which is the naive sort cut at the limit;
+    /// the reported change is minimal.
     @Test(arguments: Array(UInt64(1)...20))
     func randomEditsEqualSortingAgain(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
@@ -183,7 +183,7 @@ import Testing
             return old[oldIndex].row.values != new[index].row.values || touched.contains(new[index].object)
         }
         #expect(change.modifications == modifications, "\(context): modifications")
-        // The fewest moves leave a longest increasing subsequence of old indices in place.
+        // The smallest set of moves leaves a longest increasing subsequence of old indices in place.
         var tails: [Int] = []
         let retained = new.compactMap { oldIndexes[$0.object] }
         for index in retained {

@@ -15,7 +15,7 @@ import Testing
         let start = try #require(lines.firstIndex(of: "```hex \(name)"), "PROTOCOL.md shows no \(name)")
         var digits = ""
         for line in lines[(start + 1)...].prefix(while: { $0 != "```" }) {
-            // The bytes end at the first two blanks in a row.
+            // The bytes end at the first two spaces in a row.
             let end = line.firstRange(of: "  ")?.lowerBound ?? line.endIndex
             digits += line[..<end].filter { $0 != " " }
         }

@@ -27,7 +27,7 @@ import Testing
         var rejected = 0
         for _ in 0..<60 {
             let isClient = samples.bool()
-            // Uncompressed, so that mutations reach the codecs.
+            // Without compression, so that mutations reach the codecs.
             var writer = ByteWriter()
             writer.byte(0)
             if isClient {
@@ -133,7 +133,7 @@ import Testing
         let most = WireLimits.standard.messageCountMax
         #expect(try Frame.decode(frame(messages: most), as: ClientMessage.self).count == most)
         expectError(.limitExceeded) { try Frame.decode(frame(messages: most + 1), as: ClientMessage.self) }
-        // Nor can there be more that a reader skips.
+        // The limit also counts messages that a reader skips.
         #expect(try Frame.decode(frame(messages: most, type: 0x7F), as: ClientMessage.self).isEmpty)
         expectError(.limitExceeded) { try Frame.decode(frame(messages: most + 1, type: 0x7F), as: ClientMessage.self) }
         let limits = WireLimits(elementCountMax: 1000)

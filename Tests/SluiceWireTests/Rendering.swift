@@ -3,7 +3,7 @@ import SluiceModel
 
 @testable import SluiceWire
 
-/// Messages as text, the same as the client in Python renders them.
+/// Renders messages as text in the same way as the client in Python.
 enum Rendering {
     static func message(_ message: ServerMessage) -> String {
         switch message {

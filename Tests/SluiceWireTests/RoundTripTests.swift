@@ -66,7 +66,7 @@ import Testing
         #expect(block.estimatedSize > block.wireBytes().count / 4)
     }
 
-    /// An id is a hash, which nothing makes shorter than its 16 bytes.
+    /// The id is a hash, which cannot be compressed to less than its 16 bytes.
     @Test func theIDOfAKeyedObject_isNeverSent() throws {
         var group = ObjectGroup(classIndex: 0, role: .root, properties: [1])
         for number in 0..<1_000 as Range<Int64> {

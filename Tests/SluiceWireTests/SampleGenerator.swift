@@ -89,7 +89,7 @@ struct SampleGenerator: RandomNumberGenerator {
             absent: PropertySet(many(upTo: 3) { $0.below(200) }))
     }
 
-    /// Makes values of one kind, as a property has them, some of them null.
+    /// Makes values of one type, as a column of a property, some of them null.
     mutating func column(count: Int) -> [Value] {
         let kind = below(16)
         let nulls = pick([0, 0, 3])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SluiceWire
 
-/// What was written in Swift is read by a client in Python that was written from PROTOCOL.md, and the other way round.
+/// Messages that Swift writes are read by a client in Python that was written from PROTOCOL.md, and vice versa.
 @Suite struct StrangerTests {
     private static let script = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../Strangers/python/sluice_client.py").standardizedFileURL.path
@@ -46,8 +46,8 @@ import Testing
         #expect(printed[5] == ids.joined(separator: " "))
     }
 
-    /// Runs python3; nil where there is none. The output goes through a file: a program that another test starts at the
-    /// same moment would keep a pipe open.
+    /// Runs python3; nil if there is none. The output goes through a file, because a program that another test starts
+    /// at the same moment would keep a pipe open.
     private func python(_ arguments: [String]) throws -> (status: Int32, output: String)? {
         let path = FileManager.default.temporaryDirectory.path + "/sluice-python-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: path) }

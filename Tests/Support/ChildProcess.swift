@@ -2,12 +2,12 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A running program: its lines, its diagnostics, its end. Every wait ends by a deadline.
+/// A running program, with its lines, its diagnostics and its end. Every wait has a deadline.
 package final class ChildProcess: Sendable {
     package struct Exit: Sendable {
-        /// The exit code, or 128 and the signal's number.
+        /// The exit code, or 128 plus the number of the signal.
         package var code: Int32
-        /// The lines of its output that nobody took.
+        /// The lines of output that were not read.
         package var lines: [String]
         package var diagnostics: String
     }
@@ -24,12 +24,12 @@ package final class ChildProcess: Sendable {
 
     private let processID: pid_t
     private let name: String
-    /// Where its standard input is written to; -1 once that has ended.
+    /// The descriptor of its standard input; -1 once that is closed.
     private let input: Mutex<Int32>
     private let state = Mutex(State())
     private let condition = NSCondition()
 
-    /// - Parameter text: all of its standard input; nil leaves it open for ``write(_:)``.
+    /// - Parameter text: the whole standard input; nil leaves it open for ``write(_:)``.
     package init(_ executable: String, _ arguments: [String], input text: String? = "") throws {
         name = ([executable] + arguments).joined(separator: " ")
         let pipes = try (0..<3).map { _ in try Self.pipe() }
@@ -63,7 +63,7 @@ package final class ChildProcess: Sendable {
 
     deinit { closeInput() }
 
-    /// Writes to its standard input, as far as it reads that.
+    /// Writes to its standard input as far as the program reads it.
     package func write(_ text: String) {
         var rest = Array(text.utf8)[...]
         input.withLock { descriptor in
@@ -75,7 +75,7 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Ends its standard input.
+    /// Closes its standard input.
     package func closeInput() {
         input.withLock { descriptor in
             if descriptor >= 0 { close(descriptor) }
@@ -83,7 +83,8 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// A pair of sockets, since writing to a closed one can be kept from raising a signal.
+    /// A pair of sockets. Unlike a write to a closed pipe, a write to a closed socket can be kept from raising a
+    /// signal.
     private static func pipe() throws -> (reading: Int32, writing: Int32) {
         var ends: [Int32] = [0, 0]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
@@ -146,7 +147,7 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// The next line of a stream, of those not taken yet, that holds all of some words.
+    /// Waits for the next unread line of a stream that contains all of some words.
     @discardableResult
     package func line(_ stream: Stream = .output, with words: String...) async throws -> String {
         try await wait(for: "line with \(words)") { state in
@@ -160,25 +161,25 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Whether it still runs.
+    /// Whether the program is still running.
     package var isRunning: Bool { state.withLock { $0.exitCode == nil } }
 
-    /// What it said on stderr so far.
+    /// What the program has written to stderr so far.
     package var diagnostics: String { state.withLock { $0.lines[1].joined(separator: "\n") } }
 
-    /// Where it crashed, as far as it said so.
+    /// Where the program crashed, as far as its output says.
     package var crash: String {
         let lines = state.withLock { $0.lines[1] }
         guard let start = lines.firstIndex(where: { $0.contains(" crashed:") }) else { return "" }
         return lines[start...].prefix(16).joined(separator: "\n")
     }
 
-    /// Sends a signal, unless it has ended.
+    /// Sends a signal, unless the program has ended.
     package func signal(_ number: Int32) {
         state.withLock { if $0.exitCode == nil { _ = kill(processID, number) } }
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the program.
     package func finish() async throws -> Exit {
         try await wait(for: "end") { state in
             guard let code = state.exitCode, state.openStreamCount == 0 else { return nil }
@@ -188,7 +189,7 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Its memory in kilobytes: what `/proc` calls `VmRSS` (now) or `VmHWM` (at most so far).
+    /// The program's memory in kilobytes, from `/proc`: `VmRSS` is the present amount, `VmHWM` the maximum so far.
     package func memory(_ field: String = "VmRSS") throws -> Int {
         let status = try String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)
         guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix(field + ":") }),

@@ -1,9 +1,10 @@
 internal import FoundationEssentials
 package import SluiceModel
 
-/// Values at the edges of every type, and random ones: what a path through the house must bring back bit for bit.
+/// Values at the edges of every type, and random ones, which every path through the system must preserve to the bit.
 package enum EdgeValues {
-    /// Values of a scalar type: the ends of its range, its neighbours of zero, and what is easily mistaken for another.
+    /// Values of a scalar type: the ends of its range, its neighbours of zero, and values that are easily mistaken for
+    /// others.
     package static func edges(of type: ScalarType) -> [Value] {
         switch type {
         case .bool: [.bool(false), .bool(true)]
@@ -33,7 +34,7 @@ package enum EdgeValues {
         }
     }
 
-    /// Decimals as texts.
+    /// Texts of decimals.
     package static let decimals = [
         "0", "1", "-1", "0.1", "100", "NaN", "99999999999999999999999999999999999999",
         "340282366920938463463374607431768211455", "-340282366920938463463374607431768211455",
@@ -46,7 +47,7 @@ package enum EdgeValues {
         "\u{1F6F0}\u{FE0F}", "\u{10FFFF}", "\u{FFFF}", "\\u0041", String(repeating: "long ", count: 9_000),
     ]
 
-    /// A value at an edge, or any.
+    /// A value at an edge, or any other value.
     package static func scalar(_ type: ScalarType, using random: inout SeededGenerator) -> Value {
         guard random.chance(30) else { return random.pick(edges(of: type)) }
         switch type {
@@ -102,7 +103,7 @@ package enum EdgeValues {
         return try ClassSchema(name, properties: properties)
     }
 
-    /// What a value is, to the bit: equal texts for the same value, and no others.
+    /// The exact text of a value: equal for identical values, and different for all others.
     package static func bits(_ value: Value) -> String {
         switch value {
         case .null: "null"

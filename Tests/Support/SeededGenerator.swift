@@ -13,9 +13,11 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         return value ^ (value >> 31)
     }
 
-    /// True in so many of a hundred cases.
+    /// True with a probability of `percent` percent.
     package mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
 
+    /// Picks one of the elements.
+    ///
     /// - Precondition: `elements` is not empty.
     package mutating func pick<Element>(_ elements: [Element]) -> Element { elements.randomElement(using: &self)! }
 
@@ -23,7 +25,7 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) }
     }
 
-    /// Letters that no compression makes much shorter.
+    /// Letters that compression hardly shortens.
     package mutating func text(_ count: Int) -> String {
         String(decoding: (0..<count).map { _ in UInt8.random(in: 0x30...0x7A, using: &self) }, as: UTF8.self)
     }

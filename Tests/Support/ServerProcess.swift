@@ -1,16 +1,16 @@
 import Foundation
 import Glibc
 
-/// The built `sluice`.
+/// The built program `sluice`.
 package enum Tool {
-    /// It lies beside the tests.
+    /// The path of the program, which is in the same folder as the tests.
     package static let path: String = {
         let own =
             (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
         return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("sluice").path
     }()
 
-    /// Runs it to its end.
+    /// Runs the program to its end.
     package static func run(_ arguments: String..., input: String = "") async throws -> ChildProcess.Exit {
         let process = try ChildProcess(path, arguments, input: input)
         do { return try await process.finish() } catch {
@@ -23,11 +23,11 @@ package enum Tool {
 /// A running `sluice serve`.
 package struct ServerProcess: Sendable {
     package let process: ChildProcess
-    /// Such as `ws://127.0.0.1:4711`.
+    /// The server's address, such as `ws://127.0.0.1:4711`.
     package let address: String
     package let port: UInt16
 
-    /// - Parameter descriptorCountMax: how many files it may have open; nil for as many as the tests.
+    /// - Parameter descriptorCountMax: how many files the server may have open; nil for as many as the tests.
     package static func start(
         folder: String, port: UInt16 = 0, options: [String] = [], descriptorCountMax: Int? = nil
     ) async throws -> ServerProcess {
@@ -54,14 +54,14 @@ package struct ServerProcess: Sendable {
 
     package func url(_ database: String = "test") -> String { "\(address)/\(database)" }
 
-    /// Ends it as a crash would, and waits until it is gone.
+    /// Kills the server, as a crash would, and waits until it has ended.
     package func kill() async throws {
         process.signal(SIGKILL)
         _ = try await process.finish()
     }
 }
 
-/// Runs a server over a folder of its own, or the one given, as long as `body` needs it.
+/// Runs a server over a new folder, or over the given one, while `body` runs.
 package func withServer<Result>(
     folder: String? = nil, port: UInt16 = 0, options: [String] = [], descriptorCountMax: Int? = nil,
     _ body: (ServerProcess) async throws -> Result

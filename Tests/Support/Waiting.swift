@@ -1,26 +1,27 @@
 import Dispatch
 import Foundation
 
-/// Something that did not happen, or went wrong around a test.
+/// A failure of a condition that a test waited for, or of the test's environment.
 package struct Failure: Error, CustomStringConvertible {
     package let description: String
 
     package init(_ description: String) { self.description = description }
 }
 
-/// The longest that any one wait takes.
+/// The longest time that a single wait takes.
 package let waitMax: Duration = .seconds(120)
 
-/// Runs what blocks away from the threads that run tests.
+/// Runs blocking code on a thread that runs no tests.
 package func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         DispatchQueue.global().async { continuation.resume(with: Swift.Result(catching: body)) }
     }
 }
 
-/// Waits until a condition holds, and fails when it does not in time.
+/// Waits until a condition holds, and fails if it does not hold in time.
 ///
-/// Other processes tell nobody what they have done, so they are asked again and again; nothing waits for a fixed time.
+/// Other processes do not report what they have done, so the condition is checked again and again; no wait has a fixed
+/// length.
 package func wait(for what: String, until condition: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + waitMax
     while try await !condition() {
@@ -29,7 +30,7 @@ package func wait(for what: String, until condition: () async throws -> Bool) as
     }
 }
 
-/// A folder that lasts as long as a test needs it.
+/// Makes a folder that exists while `body` runs.
 package func withFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
     let path = NSTemporaryDirectory() + "sluice-end-to-end-" + UUID().uuidString
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -37,7 +38,7 @@ package func withFolder<Result>(_ body: (String) async throws -> Result) async t
     return try await body(path)
 }
 
-/// Runs a program to its end; nil when there is none of that name.
+/// Runs a program to its end; nil if there is no program of that name.
 @discardableResult
 package func run(_ program: String, _ arguments: [String], in folder: String = ".") async throws -> ChildProcess.Exit? {
     let script = #"cd "$0" && command -v "$1" > /dev/null || exit 127; exec "$@""#

@@ -2,7 +2,7 @@ import Sluice
 import TestSupport
 import Testing
 
-/// The classes that these tests write, and stores that hold them.
+/// The classes that these tests write, and stores for them.
 enum Fixture {
     static let counter = Result {
         try ClassSchema(
@@ -36,9 +36,9 @@ enum Fixture {
         try Schema([counter.get(), entry.get(), plane.get(), flight.get()])
     }
 
-    /// A store that comes back quickly after a lost connection.
+    /// Opens a store that reconnects quickly after a lost connection.
     ///
-    /// - Parameter path: its file; nil for memory.
+    /// - Parameter path: the store's file; nil for memory.
     static func store(_ url: String, path: String? = nil) async throws -> Store {
         var sync = SyncConfiguration(url: url)
         sync.reconnectDelay = .milliseconds(20)
@@ -46,7 +46,7 @@ enum Fixture {
         return try await Store.open(StoreConfiguration(path: path, schema: schema(), sync: sync))
     }
 
-    /// Opens a store for as long as `body` needs it.
+    /// Opens a store while `body` runs.
     static func withStore<Result>(
         _ url: String, path: String? = nil, _ body: (Store) async throws -> Result
     ) async throws -> Result {
@@ -70,12 +70,12 @@ extension Store {
         try await uploaded(timeout: waitMax)
     }
 
-    /// What the server has of a query.
+    /// The results of a query on the server.
     func found(_ query: String) async throws -> [Record] { try await records(query).synced(timeout: waitMax) }
 }
 
 extension ServerProcess {
-    /// That the server lives and serves a client that behaves, in a database of that client's own.
+    /// Checks that the server is alive and serves a well-behaved client, in a database of its own.
     func expectService(_ database: String = "service") async throws {
         try await Fixture.withStore(url(database)) { store in
             let tail = "N\(UInt32.random(in: 0 ... .max))"

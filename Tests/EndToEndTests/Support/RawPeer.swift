@@ -3,11 +3,11 @@ import SluiceModel
 import SluiceWire
 import TestSupport
 
-/// A TCP client that says exactly what a test wants, well-formed or not. It blocks, a minute at most.
+/// A blocking TCP client that sends exactly what a test wants, well-formed or not. Each wait lasts a minute at most.
 final class RawPeer {
-    /// The server ended the connection.
+    /// The error when the server ends the connection.
     struct Closed: Error {
-        /// The WebSocket code; nil when there was no closing handshake.
+        /// The WebSocket close code; nil if there was no closing handshake.
         var code: UInt16?
         var reason: String
     }
@@ -15,7 +15,7 @@ final class RawPeer {
     enum Opcode: UInt8 { case continuation = 0, text = 1, binary = 2, close = 8, ping = 9, pong = 10 }
 
     private let descriptor: Int32
-    /// Messages that came in one frame with another that was waited for.
+    /// Messages that arrived in one frame with the message that was waited for.
     private var pending: [ServerMessage] = []
 
     init(_ port: UInt16, receiveBufferSize: Int32? = nil) throws {
@@ -33,7 +33,7 @@ final class RawPeer {
 
     deinit { close(descriptor) }
 
-    /// This machine's own address, with a port.
+    /// Calls `body` with this machine's loopback address and a port.
     static func withAddress<Result>(
         port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
     ) -> Result {
@@ -63,7 +63,7 @@ final class RawPeer {
 
     func endWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Everything up to the end of the connection.
+    /// Reads everything up to the end of the connection.
     func receiveToEnd() -> String {
         var all: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
@@ -93,7 +93,7 @@ final class RawPeer {
         + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
         + "Sec-WebSocket-Protocol: sluice.1\r\n\r\n"
 
-    /// Becomes a WebSocket.
+    /// Performs the WebSocket handshake.
     func upgrade() throws {
         send(Self.upgradeRequest)
         var head: [UInt8] = []
@@ -102,7 +102,7 @@ final class RawPeer {
         guard text.hasPrefix("HTTP/1.1 101 ") else { throw Failure("no upgrade: \(text)") }
     }
 
-    /// A frame as clients make them, or nearly.
+    /// Makes a frame like a client's, with chosen deviations.
     static func frame(
         _ opcode: UInt8, _ payload: [UInt8], isFinal: Bool = true, isMasked: Bool = true, claimedLength: UInt64? = nil
     ) -> [UInt8] {
@@ -136,9 +136,9 @@ final class RawPeer {
         return (head[0] & 0x0F, try receive(Int(length)))
     }
 
-    /// The next binary message or pong.
+    /// Reads the next binary message or pong.
     ///
-    /// - Throws: ``Closed`` at the end.
+    /// - Throws: ``Closed`` at the end of the connection.
     func receive() throws -> (opcode: Opcode, payload: [UInt8]) {
         while true {
             let (code, payload) = try receiveFrame()
@@ -154,7 +154,7 @@ final class RawPeer {
         }
     }
 
-    /// Reads messages up to the one wanted.
+    /// Reads messages up to the wanted one.
     func receive<Result>(_ wanted: (ServerMessage) -> Result?) throws -> Result {
         while true {
             while !pending.isEmpty {
@@ -165,7 +165,7 @@ final class RawPeer {
         }
     }
 
-    /// Reads to the end of the connection, and returns the problems that the server named.
+    /// Reads to the end of the connection, and returns the failures that the server reported.
     func receiveProblems() throws -> (failures: [ServerMessage.Failure], closed: Closed) {
         var failures: [ServerMessage.Failure] = []
         do {
@@ -180,7 +180,7 @@ final class RawPeer {
 
     // MARK: Sluice
 
-    /// Greets, and opens session 1.
+    /// Sends the hello, and opens session 1.
     @discardableResult
     func open(
         _ database: String = "hostile", schema: Schema, options: ClientMessage.Open.Options = []
@@ -192,9 +192,9 @@ final class RawPeer {
         return try receive { if case .opened(let opened) = $0 { opened } else { nil } }
     }
 
-    /// Waits until the server has dealt with everything sent to it so far.
+    /// Waits until the server has handled everything that was sent so far.
     ///
-    /// - Returns: the problem of the session, if that is what the server answers.
+    /// - Returns: the failure of the session, if the server answers with one.
     func settle() throws -> ServerMessage.Failure? {
         send(.reportRequest(.init(session: 1, request: 4_711, topic: .status)))
         let answer: Answer = try receive { message in

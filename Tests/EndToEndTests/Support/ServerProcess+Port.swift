@@ -2,7 +2,8 @@ import Glibc
 import TestSupport
 
 extension ServerProcess {
-    /// A port that nobody listens at now and that the system gives to nobody who takes any: below the range of those.
+    /// Finds a port that nobody listens at now. It lies below the range from which the system chooses ports, so the
+    /// system gives it to nobody else.
     static func unusedPort() throws -> UInt16 {
         for _ in 0..<200 {
             let port = UInt16.random(in: 12_000...31_000)

@@ -1,7 +1,7 @@
 import FuzzTargets
 import Glibc
 
-/// What libFuzzer calls with each input. `SLUICE_FUZZ_TARGET` names the target.
+/// libFuzzer calls this with each input. `SLUICE_FUZZ_TARGET` names the target.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     target.run(Array(UnsafeBufferPointer(start: start, count: count)))

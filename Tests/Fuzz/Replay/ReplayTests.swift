@@ -2,7 +2,7 @@ import Foundation
 import FuzzTargets
 import Testing
 
-/// Replays the corpus without the fuzzer: seeds, and every input that once made a target fail.
+/// Replays the corpus without the fuzzer: the seeds, and every input that once made a target fail.
 struct ReplayTests {
     private static let corpus = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "corpus")

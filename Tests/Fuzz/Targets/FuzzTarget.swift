@@ -1,11 +1,9 @@
-/// A decoder or parser that takes bytes from strangers. Whatever they are, it neither traps nor hangs nor takes memory out of
-/// proportion; what it accepts it can write and read again.
+/// A decoder or parser of bytes from strangers. For any bytes, it neither traps nor hangs nor allocates out of
+/// proportion; what it accepts it can encode and decode again.
 package enum FuzzTarget: String, CaseIterable, Sendable {
     case query, clientMessages, serverMessages, values, webSocket, http, csv, jsonLines
 
-    /// Feeds an input to the target.
-    ///
-    /// - Precondition: what the target promises holds for the input.
+    /// Feeds an input to the target, and traps if the target breaks its promise.
     package func run(_ bytes: [UInt8]) {
         switch self {
         case .query: QueryTarget.run(bytes)

@@ -1,6 +1,6 @@
 import SluiceTransport
 
-/// The head of a request, as a server's port receives it: in pieces of the size that the first byte tells.
+/// The head of a request as a server receives it: in pieces, whose size the first byte gives.
 enum HTTPTarget {
     static func run(_ bytes: [UInt8]) {
         guard let first = bytes.first else { return }
@@ -24,7 +24,8 @@ enum HTTPTarget {
                 case .page(let request): return "page \(request.target)"
                 case .upgrade(let request, let subprotocol):
                     return "upgrade \(request.target) \(subprotocol ?? "")"
-                // A long head is refused for its length before its first byte is looked at, unless that came before.
+                // A head that is too long is rejected for its length before its first byte is parsed, unless that byte
+                // arrived earlier.
                 case .refuse: return "refused"
                 }
             }

@@ -1,8 +1,8 @@
 import SluiceWire
 
-/// Frames of messages. What decodes can be encoded, and then decodes to the same.
+/// Frames of messages. A message that decodes can be encoded, and decodes to the same message again.
 enum MessageTarget {
-    /// Small, so that what is out of proportion shows.
+    /// Small limits, so that an allocation out of proportion shows.
     static let limits = WireLimits(
         frameLengthMax: 1 << 20, expandedLengthMax: 4 << 20, elementCountMax: 1 << 20, nestingDepthMax: 8)
 

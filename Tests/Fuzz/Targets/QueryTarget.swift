@@ -4,8 +4,8 @@ import SluiceQuery
 import SluiceViews
 import SluiceWire
 
-/// Text to query to canonical text to the same query again, also by way of a subscribe message; then what is done with a
-/// query: SQL, evaluation, filing, explanation.
+/// Parses a text as a query, prints its canonical text and parses that again, directly and through a subscribe message.
+/// Then it uses the query: SQL, evaluation, filing, explanation.
 enum QueryTarget {
     private static let schema: Schema = {
         do {
@@ -77,7 +77,7 @@ enum QueryTarget {
         let evaluator = Evaluator(query, schema: schema)
         let matches = (try? evaluator.matches(row, in: NoObjects())) ?? false
         _ = try? evaluator.sortValues(of: row, in: NoObjects())
-        // What a view is filed under holds for every result.
+        // Every result must meet the condition that a view is filed under.
         guard matches else { return }
         for condition in query.rootConditions(schema: schema) {
             precondition(condition.isMet(by: row.values[condition.property]), "\(query) has \(condition)")

@@ -4,7 +4,7 @@ import SluiceQuery
 import SluiceStorage
 import SluiceWire
 
-/// Everything that is stored or sent as a blob of its own. The first byte chooses which.
+/// Everything that is stored or sent as a separate blob. The first byte chooses the kind.
 enum ValueTarget {
     static func run(_ bytes: [UInt8]) {
         guard let choice = bytes.first else { return }

@@ -1,6 +1,6 @@
 import SluiceTransport
 
-/// Frames of a WebSocket connection, fed in pieces whose size the first byte tells.
+/// Frames of a WebSocket connection, fed in pieces whose size the first byte gives.
 enum WebSocketTarget {
     static func run(_ bytes: [UInt8]) {
         guard let first = bytes.first else { return }

@@ -312,8 +312,8 @@ struct EndToEndTests {
         }
     }
 
-    /// Runs a script of bash and returns its output, which goes through a file: a program that another test starts at the
-    /// same moment would keep a pipe open.
+    /// Runs a bash script and returns its output. The output goes through a file, because a program that another test
+    /// starts at the same moment would keep a pipe open.
     private func shell(_ script: String) throws -> String {
         let path = FileManager.default.temporaryDirectory.path + "/sluice-shell-\(UUID().uuidString)"
         defer { for suffix in [".sh", ".out"] { try? FileManager.default.removeItem(atPath: path + suffix) } }

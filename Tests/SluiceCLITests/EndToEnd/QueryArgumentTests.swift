@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceCLI
 
-/// `--arg`: values beside the query's text.
+/// `--arg`: values that are given separately from the query's text.
 @Suite(.serialized)
 struct QueryArgumentTests {
     private func load(_ server: ServerProcess) async throws {

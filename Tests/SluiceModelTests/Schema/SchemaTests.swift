@@ -2,7 +2,7 @@ import SluiceModel
 import Testing
 
 struct SchemaTests {
-    /// What is wrong with a class of these properties.
+    /// The error that a class with these properties causes.
     static func error(
         _ name: String = "Plane", primaryKey: String? = nil, of properties: [Property]
     ) -> SchemaError? {

@@ -4,9 +4,9 @@ import Testing
 
 @testable import SluiceQuery
 
-/// A few cars, their owners and garages, which conditions are tried on.
+/// A few cars with their owners and garages, on which conditions are tested.
 enum CarWorld {
-    /// Cars 1 to 4 of the fixture's schema; person `gone` and garage 9 are named by links and are not here.
+    /// Makes cars 1 to 4 of the fixture's schema. Links name person `gone` and garage 9, which are absent.
     static func make() throws -> TestWorld {
         let world = TestWorld(Fixtures.schema)
         func garage(_ number: UInt64) -> ObjectKey { .id(ObjectID(high: 7, low: number)) }
@@ -62,7 +62,7 @@ enum CarWorld {
         #expect(try database.integers(compiler.select(query, .count)) == [Int64(keys.count)])
     }
 
-    /// Expects a condition on cars to be refused as a mismatch of types.
+    /// Expects a condition on cars to be rejected as a mismatch of types.
     static func expect(_ condition: String, isRefusedAt position: Int, saying message: String) {
         let error = #expect(throws: QueryError.self) { try Fixtures.query("Car WHERE " + condition) }
         #expect(error?.code == .typeMismatch)

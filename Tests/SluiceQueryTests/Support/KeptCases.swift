@@ -1,5 +1,5 @@
-/// Cases that evaluator, SQL and the naive reading once answered differently, and others worth keeping, as `OracleTests`
-/// prints them: the seed of the world, the query, and the objects that are left in it.
+/// Cases that evaluator, SQL and the naive reading once answered differently, and others worth keeping, in the form in
+/// which `OracleTests` prints them: the seed of the world, the query, and the objects that remain in the world.
 enum KeptCases {
     static let all = [
         "18 | B WHERE ALL @links.B.linkMap.link1.many_map <= ANY {nan, 0.1} | ",

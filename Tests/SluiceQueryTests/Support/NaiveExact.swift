@@ -1,11 +1,11 @@
-/// A finite number as its decimal digits, all of them: the exact value of what a text says or a double holds.
+/// A finite number as all of its decimal digits: the exact value of a text or of a double.
 struct NaiveExact {
-    /// Negative, and digits before and behind the point.
+    /// The sign, and the digits before and after the point.
     private var isNegative: Bool
     private var whole: [Int]
     private var fraction: [Int]
 
-    /// What a text such as `-12.5e-3` says.
+    /// The value of a text such as `-12.5e-3`.
     init(text: String) {
         var rest = Substring(text)
         isNegative = rest.hasPrefix("-")
@@ -34,7 +34,7 @@ struct NaiveExact {
         let exponent = Int(number.exponent) - 52
         for _ in 0..<max(exponent, 0) { multiply(by: 2) }
         for _ in 0..<max(-exponent, 0) {
-            // Half is five tenths.
+            // Halving multiplies by five tenths.
             multiply(by: 5)
             fraction.insert(whole.popLast() ?? 0, at: 0)
         }
@@ -59,7 +59,7 @@ struct NaiveExact {
         }
     }
 
-    /// Negative, zero or positive.
+    /// Compares two numbers; the result is negative, zero or positive.
     static func order(_ left: NaiveExact, _ right: NaiveExact) -> Int {
         let width = max(left.whole.count, right.whole.count)
         let depth = max(left.fraction.count, right.fraction.count)

@@ -30,7 +30,7 @@ extension NaiveInterpreter {
         case .value(.double(let number)): .double(number == 0 ? 0 : number)
         case .value(let value): value
         case .number(let digits): Int64(digits).map { .int($0) } ?? .double(Double(digits)!)
-        // Half a microsecond stands for any part of one.
+        // Half a microsecond represents any fraction of one.
         case .instant(let date, _): .double(Double(date.microseconds) + 0.5)
         case .untyped(let text): .string(text)
         case .object(_, let key): .link(ObjectKey(primaryKey: key)!)
@@ -67,7 +67,7 @@ extension NaiveInterpreter {
             aggregate: (name, plan.lastCollection!, plan.lastProperty!.type.element))
     }
 
-    /// Every value of a path from an object, or from where a link led nowhere.
+    /// Every value of a path from an object, or from the end of a link that leads nowhere.
     private func read(
         _ components: ArraySlice<PathSyntax.Component>, _ object: ObjectRef?, _ classIndex: Int,
         aggregate: (name: String, collection: Int, element: PropertyType.Element)? = nil

@@ -3,13 +3,13 @@ import SluiceModel
 
 @testable import SluiceQuery
 
-/// What a query means, read off its syntax word by word: a third opinion beside evaluator and SQL, of which it uses
-/// nothing. For queries that the checker accepts.
+/// Finds the meaning of a query from its syntax, word by word: a third opinion beside evaluator and SQL, which shares
+/// no code with them. It expects queries that the checker accepts.
 struct NaiveInterpreter {
     let world: TestWorld
     let schema: Schema
 
-    /// An object that paths may begin at.
+    /// An object at which paths may begin.
     struct Binding {
         let name: String?
         let classIndex: Int
@@ -42,7 +42,7 @@ struct NaiveInterpreter {
                 let values = Dictionary(
                     uniqueKeysWithValues: objects.map { object in (object, keys.map { single($0.path, root(object)) }) }
                 )
-                // By insertion, which keeps equal objects in their order.
+                // An insertion sort, which keeps equal objects in their order.
                 var sorted: [ObjectRef] = []
                 for object in objects {
                     let place = sorted.firstIndex { isBefore(values[object]!, values[$0]!, keys) } ?? sorted.count
@@ -83,12 +83,12 @@ struct NaiveInterpreter {
         }
     }
 
-    /// By the table of lists and quantifiers in `docs/query-language.md`, line by line.
+    /// Follows the table of lists and quantifiers in `docs/query-language.md`, line by line.
     private func holds(_ syntax: ComparisonSyntax, _ scope: [Binding]) -> Bool {
         let (left, right) = (values(of: syntax.left, scope), values(of: syntax.right, scope))
         let (own, other) = (quantifier(syntax.left), quantifier(syntax.right))
         let comparison = syntax.comparison == .isIn ? .equal : syntax.comparison
-        // Constants that contain, begin or end with nothing: null ones on the left.
+        // A null constant on the left contains, begins and ends with nothing.
         let isConstant = constants(syntax.left) != nil
         func passes(_ left: Value, _ right: Value) -> Bool {
             if isConstant, left.isNull, comparison.isTextSearch { return false }
@@ -135,7 +135,7 @@ struct NaiveInterpreter {
         }
     }
 
-    /// Whether a side may have any number of values.
+    /// Whether a side may have more than one value.
     private func isMany(_ syntax: ExpressionSyntax, _ scope: [Binding]) -> Bool {
         switch syntax {
         case .list: return true
@@ -149,10 +149,10 @@ struct NaiveInterpreter {
             }
             if let aggregate { components.remove(at: aggregate) }
             let plan = PathPlan(components, from: binding.classIndex, schema)
-            // A collection of backlinks that is counted is one number.
+            // A count of backlinks is one number.
             let isCounted = isCount(components.last) && plan.lastCollection == components.count - 2
             if isCounted { return plan.hasEarlierCollection }
-            // The last collection is what is aggregated.
+            // An aggregate belongs to the last collection.
             return aggregate == nil ? plan.lastCollection != nil : plan.hasEarlierCollection
         }
     }
@@ -182,7 +182,7 @@ struct NaiveInterpreter {
         return result
     }
 
-    /// The values of a side in order; of a collection that one object has also null for what is not here.
+    /// The values of a side in order. A collection that belongs to one object has a null for each absent object.
     private func whole(_ syntax: ExpressionSyntax, _ scope: [Binding]) -> (values: [Value], isSet: Bool) {
         guard case .path(let path) = syntax else { return (values(of: syntax, scope), false) }
         let (components, binding) = start(path, scope)

@@ -3,11 +3,11 @@ import SluiceModel
 
 @testable import SluiceQuery
 
-/// Order, arithmetic and aggregates as the language describes them.
+/// Order, arithmetic and aggregates, as the documentation of the language describes them.
 enum NaiveNumbers {
     // MARK: Order
 
-    /// Nil for values that are neither less, equal nor greater. Null equals null.
+    /// Compares two values; nil if they are neither less, equal nor greater. Null equals null.
     static func order(_ left: Value, _ right: Value, _ leftText: [UInt8]?, _ rightText: [UInt8]?) -> Int? {
         if left.isNull || right.isNull { return left.isNull && right.isNull ? 0 : nil }
         if let leftText, let rightText {
@@ -36,7 +36,7 @@ enum NaiveNumbers {
         if case .decimal = value { true } else { false }
     }
 
-    /// A number without limits.
+    /// A number without limits of size.
     private enum Size: Comparable {
         case belowAll
         case finite(Decimal)
@@ -59,7 +59,7 @@ enum NaiveNumbers {
         private init?(_ number: Double, _ text: String) {
             if number.isNaN { return nil }
             if let whole = Int128(exactly: number) {
-                // A whole number is itself, whatever its shortest text.
+                // An integer has its exact value, whatever its shortest text is.
                 self = .finite(Decimal(string: whole.description)!)
             } else if number.isFinite, let exact = Decimal(string: text), !exact.isNaN {
                 self = .finite(exact)
@@ -130,7 +130,7 @@ enum NaiveNumbers {
         case .decimal(let number): number
         case .float(let number): number.isFinite ? Decimal(string: number.description) ?? .nan : .nan
         case .double(let number):
-            // A whole number is itself, whatever its shortest text.
+            // An integer has its exact value, whatever its shortest text is.
             Int128(exactly: number).flatMap { Decimal(string: $0.description) }
                 ?? (number.isFinite ? Decimal(string: number.description) : nil) ?? .nan
         default: .nan
@@ -162,7 +162,7 @@ enum NaiveNumbers {
                 if case .int(let number) = value { sum + Int128(number) } else { sum }
             }
             if isAverage {
-                // Each integer as two doubles that are exactly it.
+                // Each integer as the sum of two doubles that is exactly equal to it.
                 let halves = values.flatMap { value -> [Double] in
                     guard case .int(let number) = value else { return [] }
                     return [Double(number - number % 4_294_967_296), Double(number % 4_294_967_296)]

@@ -1,16 +1,16 @@
-/// Sums of doubles as one would write them on paper, in binary: no rounding before the end.
+/// Sums of doubles, computed in binary as on paper: without rounding before the end.
 struct NaiveSum {
-    /// Bits, the lowest first.
+    /// The bits of a natural number, lowest first.
     private typealias Natural = [Bool]
 
-    /// The sum of the numbers divided by a number from 1, rounded once.
+    /// The sum of the numbers divided by `divisor`, which is 1 or more, rounded once.
     static func quotient(_ numbers: [Double], by divisor: Int) -> Double {
         if numbers.contains(where: \.isNaN) { return .nan }
         let infinities = Set(numbers.filter(\.isInfinite))
         if let infinity = infinities.first { return infinities.count > 1 ? .nan : infinity }
         let numbers = numbers.filter { $0 != 0 }
         guard let smallest = numbers.map({ Int($0.ulp.exponent) }).min() else { return 0 }
-        // Enough bits behind the last one for any quotient.
+        // More bits after the last one than any quotient needs.
         let lowest = smallest - 128
         var (above, below): (Natural, Natural) = ([], [])
         for number in numbers {

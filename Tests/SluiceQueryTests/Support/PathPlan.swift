@@ -2,21 +2,21 @@ import SluiceModel
 
 @testable import SluiceQuery
 
-/// What a written path leads over, by its words alone.
+/// Describes what a path leads through, from its text alone.
 struct PathPlan {
     struct Link {
         let property: Int
         let selection: PathSyntax.Component?
     }
 
-    /// The position of the last component that yields many values.
+    /// The position of the last component that leads to many values.
     private(set) var lastCollection: Int?
     private(set) var hasEarlierCollection = false
-    /// The property named last.
+    /// The last property of the path.
     private(set) var lastProperty: Property?
     /// The single links before the last property.
     private(set) var links: [Link] = []
-    /// The class of objects at the end, if the path ends at objects.
+    /// The class of the objects at the end, if the path ends at objects.
     private(set) var endClass: Int
 
     init(_ components: [PathSyntax.Component], from classIndex: Int, _ schema: Schema) {

@@ -2,15 +2,15 @@ import SluiceModel
 
 @testable import SluiceQuery
 
-/// A query over some of the objects of a generated world: what the three readings of a query are compared on, and made
-/// smaller as long as they differ.
+/// A query over some of the objects of a generated world. The three implementations are compared on it, and it is
+/// shrunk as long as they differ.
 struct QueryCase: CustomStringConvertible {
     let seed: UInt64
     let schema: Schema
     var syntax: QuerySyntax
     var world: TestWorld
 
-    /// As a kept case: the seed of the world, the query, and the objects left in the world.
+    /// The text of a kept case: the seed of the world, the query, and the objects that remain in the world.
     var description: String {
         let text = (try? Query(syntax, schema: schema).canonicalText) ?? "\(syntax.predicate)"
         let objects = world.rows.keys.sorted().map { "\(schema[$0.classIndex].name):\($0.key)" }
@@ -24,7 +24,7 @@ struct QueryCase: CustomStringConvertible {
         self.world = world
     }
 
-    /// A kept case.
+    /// Parses a kept case.
     init(kept line: String) throws {
         let parts = line.split(separator: "|").map { String($0.trimmingPrefix(" ")) }
         seed = UInt64(parts[0].split(separator: " ").joined()) ?? 0
@@ -38,7 +38,7 @@ struct QueryCase: CustomStringConvertible {
         }
     }
 
-    /// What is wrong; nil if all agree, or if the query is refused.
+    /// How the results differ; nil if all agree, or if the query is rejected.
     func difference() -> String? {
         guard let query = try? Query(syntax, schema: schema) else { return nil }
         do {
@@ -63,7 +63,7 @@ struct QueryCase: CustomStringConvertible {
         }
     }
 
-    /// The same difference with fewer objects and a shorter condition.
+    /// A smaller case with the same difference: fewer objects and a shorter condition.
     func shrunk() -> QueryCase {
         var smallest = self
         var isShrinking = true
@@ -100,7 +100,7 @@ struct QueryCase: CustomStringConvertible {
 }
 
 extension PredicateSyntax {
-    /// Conditions with something left out.
+    /// The condition with parts left out.
     fileprivate func smaller() -> [PredicateSyntax] {
         switch self {
         case .constant: return []

@@ -55,7 +55,7 @@ final class TestDatabase {
 
     deinit { sqlite3_close_v2(handle) }
 
-    /// What the running statement remembers.
+    /// The values that the running statement has remembered.
     private var remembered: [[SQLBinding]: SQLBinding] = [:]
 
     private static func database(_ context: OpaquePointer?) -> TestDatabase? {

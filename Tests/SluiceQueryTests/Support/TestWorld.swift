@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceQuery
 
-/// A handful of objects, in memory for the evaluator and in SQLite for compiled queries.
+/// A few objects, in memory for the evaluator and in SQLite for compiled queries.
 final class TestWorld: ObjectSource {
     let schema: Schema
     private(set) var rows: [ObjectRef: Row] = [:] {
@@ -13,7 +13,7 @@ final class TestWorld: ObjectSource {
     /// Local row ids, ghosts included.
     private var ids: [ObjectRef: Int64] = [:]
     private let layout = TableLayout()
-    /// The database of the objects as they are.
+    /// The database of the objects, once it was made.
     private var known: TestDatabase?
 
     init(_ schema: Schema) { self.schema = schema }
@@ -51,7 +51,7 @@ final class TestWorld: ObjectSource {
         ids = [:]
     }
 
-    /// The same world, but for one object that is not here.
+    /// The same world without one object.
     func without(_ object: ObjectRef) -> TestWorld {
         let world = TestWorld(schema)
         world.rows = rows
@@ -75,7 +75,8 @@ final class TestWorld: ObjectSource {
 
     // MARK: SQL's answer
 
-    /// A database with every object of this world, and a ghost or a tombstone for each link that leads nowhere.
+    /// Makes a database with every object of this world, and with a ghost or a tombstone for each link that leads
+    /// nowhere.
     func database() throws -> TestDatabase {
         if let known { return known }
         let database = try TestDatabase()
@@ -175,7 +176,7 @@ final class TestWorld: ObjectSource {
         }
     }
 
-    /// The row id of an object; of one that is not here, a new ghost or tombstone.
+    /// The row id of an object; for an absent object, that of a new ghost or tombstone.
     private func id(of object: ObjectRef, in database: TestDatabase) throws -> Int64 {
         if let id = ids[object] { return id }
         let id = Int64(ids.count + 1)

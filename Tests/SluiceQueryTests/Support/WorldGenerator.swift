@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import SluiceQuery
 
-/// Random schemas, objects and conditions, drawn from few values so that they meet.
+/// Generates random schemas, objects and conditions from few values, so that conditions match objects.
 struct WorldGenerator {
     var random: SeededGenerator
     private let classNames = ["A", "B", "C"]
@@ -41,7 +41,7 @@ struct WorldGenerator {
     mutating func world(_ schema: Schema) throws -> TestWorld {
         let world = TestWorld(schema)
         for declared in schema.classes {
-            // Some keys stay unused: links to them lead nowhere.
+            // Some keys stay unused, and links to them lead nowhere.
             for number in 0..<10 where random.chance(80) {
                 var values: [String: Value] = [:]
                 for property in declared.properties where property.name != declared.primaryKey && random.chance(90) {
@@ -125,7 +125,7 @@ struct WorldGenerator {
         }
     }
 
-    /// Many alternatives that fix the same values, or the negation of each of them.
+    /// Makes many alternatives that fix the same values, or their negations.
     private mutating func alternatives(_ schema: Schema, _ classIndex: Int) -> PredicateSyntax {
         let isNegated = random.chance(30)
         var paths: [(PathSyntax, Property)] = []
@@ -143,7 +143,7 @@ struct WorldGenerator {
         return isNegated ? .and(alternatives) : .or(alternatives)
     }
 
-    /// A comparison that may be refused: operators and types are drawn together loosely.
+    /// Makes a comparison that may be invalid: operators and types are drawn almost independently.
     private mutating func comparison(_ schema: Schema, _ classIndex: Int) -> ComparisonSyntax {
         let (left, property) = operand(schema, classIndex)
         var comparison = random.pick(ComparisonOperator.allCases)
@@ -167,10 +167,10 @@ struct WorldGenerator {
             isTurned ? right : left, comparison, isTurned ? left : right, ignoresCase: ignoresCase)
     }
 
-    /// The variables of the subqueries around, with their classes.
+    /// The variables of the enclosing subqueries, with their classes.
     private var variables: [(name: String, classIndex: Int)] = []
 
-    /// One side of a comparison, and a property of the same type.
+    /// Makes one side of a comparison, and returns it with a property of the same type.
     private mutating func operand(
         _ schema: Schema, _ classIndex: Int, like wanted: Property? = nil
     ) -> (ExpressionSyntax, Property) {
@@ -241,7 +241,7 @@ struct WorldGenerator {
         guard case .scalar(let type) = property.type.element, random.chance(20) else {
             return element(PropertyType(property.type.element), schema)
         }
-        // A number of another type, where both say how they compare.
+        // A number of another type, if the two types compare.
         switch type {
         case .int: return finite(random.pick([.float, .double, .decimal]))
         case .float, .double: return finite(.int)

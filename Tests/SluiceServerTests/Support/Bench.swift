@@ -4,7 +4,7 @@ import SluiceStorage
 import SluiceWire
 import Testing
 
-/// An engine over a database in memory, and what it answered.
+/// An engine over a database in memory, and its answers.
 final class Bench {
     let storage: SQLiteServerStorage
     let engine: DatabaseEngine
@@ -19,7 +19,7 @@ final class Bench {
         }
     }
 
-    /// What the engine's clock says.
+    /// The time of the engine's clock.
     var now = Timestamp(microseconds: 1000)
 
     func advance(microseconds: Int64) { now = Timestamp(microseconds: now.microseconds + microseconds) }
@@ -28,7 +28,7 @@ final class Bench {
         try messages(engine.handle(events, now: now))
     }
 
-    /// Has the engine do all that it can do of itself.
+    /// Makes the engine do all that it can do on its own.
     func work() throws -> [ServerMessage] {
         var sent: [ServerMessage] = []
         while engine.hasWork { sent += try messages(engine.step(now: now)) }
@@ -71,7 +71,8 @@ final class Bench {
 
     func seats(_ key: Int64) throws -> Value? { try storage.row(ObjectRef(0, .int(key)))?.values[1] }
 
-    /// A transaction that adds a seat to plane 1 and creates plane `sequence`; a bad one ends with a wrong type.
+    /// A transaction that adds a seat to plane 1 and creates plane `sequence`; a bad one ends with a value of the wrong
+    /// type.
     func changeset(_ sequence: UInt64, isBad: Bool = false) -> Changeset {
         let own = ObjectRef(0, .int(Int64(sequence) * 10))
         return Changeset(
@@ -82,7 +83,7 @@ final class Bench {
             ])
     }
 
-    /// A transaction that makes planes.
+    /// A transaction that creates planes.
     func planes(_ count: Int64) -> Changeset {
         Changeset(
             sequence: 1, baseVersion: 0, timestamp: HybridTimestamp(microseconds: 1),

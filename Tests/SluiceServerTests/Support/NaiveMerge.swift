@@ -1,6 +1,7 @@
 import SluiceModel
 
-/// The rules of merging, read off PROTOCOL.md and DESIGN.md: every question goes through everything ever written.
+/// The rules of merging, as PROTOCOL.md and DESIGN.md state them. Every question searches everything that was ever
+/// written.
 struct NaiveMerge {
     private struct Write {
         enum Kind { case create, update, delete }

@@ -3,7 +3,7 @@ import SluiceTransport
 import SluiceWire
 import Synchronization
 
-/// A client that sends messages as it is told, and keeps what comes.
+/// A client that sends the messages that a test gives it, and keeps those that arrive.
 final class RawClient: MessageConnectionDelegate {
     private let received: AsyncStream<ServerMessage>
     private let continuation: AsyncStream<ServerMessage>.Continuation
@@ -11,13 +11,13 @@ final class RawClient: MessageConnectionDelegate {
 
     init() { (received, continuation) = AsyncStream.makeStream() }
 
-    /// The next message from the server; nil once the connection is over.
+    /// Waits for the next message from the server; nil once the connection has ended.
     func next() async -> ServerMessage? {
         for await message in received { return message }
         return nil
     }
 
-    /// Why the connection ended, once it has.
+    /// Waits for the end of the connection, and returns its error.
     func end() async -> TransportError? {
         for await _ in received {}
         return error.withLock { $0 }
@@ -35,7 +35,7 @@ final class RawClient: MessageConnectionDelegate {
 }
 
 extension MessageConnection {
-    /// Sends messages in a frame.
+    /// Sends messages in one frame.
     func send(_ messages: ClientMessage...) {
         var frame = FrameBuilder()
         for message in messages { frame.append(message) }

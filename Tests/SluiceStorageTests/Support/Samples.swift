@@ -28,7 +28,7 @@ enum Samples {
         }
     }
 
-    /// A class with every scalar type in every container, `suffix` telling classes apart.
+    /// A class with every scalar type in every container; `suffix` distinguishes several such classes.
     static func everything() throws -> ClassSchema {
         var properties: [Property] = []
         for type in ScalarType.allCases {
@@ -73,7 +73,7 @@ enum Samples {
     }
 }
 
-/// Two linked classes: keyed cars and keyless owners.
+/// Two linked classes: cars with a primary key and owners without one.
 enum Garage {
     static let car = 0
     static let owner = 1

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// A folder that goes with the value that holds it.
+/// A folder that is deleted with the value that holds it.
 final class TemporaryFolder {
     let path: String
 

@@ -6,7 +6,7 @@ import SluiceViews
 import SluiceWire
 import Testing
 
-/// A client's engine that comes back to a server that says what the test wants.
+/// A client's engine that returns to a server whose answers the test decides.
 @Suite struct DigestCheckTests {
     private let server: ScriptedSession
     private let query: Query

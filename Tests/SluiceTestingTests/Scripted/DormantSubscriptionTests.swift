@@ -4,7 +4,7 @@ import SluiceQuery
 import SluiceStorage
 import Testing
 
-/// What a query that nobody holds any more leaves behind.
+/// What remains of a subscription that nobody holds any more.
 @Suite struct DormantSubscriptionTests {
     private let server: ScriptedSession
 
@@ -39,7 +39,7 @@ import Testing
         #expect(server.storage.subscriptions.map(\.isDormant) == [false])
         try server.engine.endObservation(observation, keeping: false, purging: false)
         #expect(server.storage.subscriptions.map(\.isDormant) == [true])
-        // Waiting again resumes it, and leaves it as it was.
+        // Waiting again resumes the subscription, and makes it dormant again.
         let again = try server.engine.awaitStatus(query) { $0.state == .complete }
         try server.engine.releaseStatus(query, waiter: again)
         #expect(server.storage.subscriptions.map(\.isDormant) == [true])

@@ -4,7 +4,7 @@ import SluiceStorage
 import SluiceWire
 import Testing
 
-/// A client that comes back to a server that has forgotten it.
+/// A client that returns to a server that has forgotten it.
 struct ForgottenClientTests {
     private func sequences(_ messages: [ClientMessage]) -> [UInt64] {
         messages.flatMap { message -> [UInt64] in
@@ -12,7 +12,7 @@ struct ForgottenClientTests {
         }
     }
 
-    /// A client with a write that was sent and one that was not; neither is acknowledged.
+    /// A client with one write that was sent and one that was not; neither is acknowledged.
     private func client() throws -> ScriptedSession {
         let server = try ScriptedSession()
         _ = try server.engine.observe(try server.query("User")) { _ in }

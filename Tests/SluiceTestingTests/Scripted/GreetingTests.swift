@@ -5,7 +5,7 @@ import SluiceStorage
 import SluiceWire
 import Testing
 
-/// What a client makes of how its server introduces itself.
+/// How a client reacts to the ways in which a server can greet it.
 @Suite struct GreetingTests {
     private func failure(_ server: ScriptedSession) throws -> SyncError? {
         var error: SyncError?
@@ -29,7 +29,7 @@ import Testing
         server.greet(version: 9)
         #expect(try failure(server)?.code == .protocolViolation)
         #expect(server.actions().last == .disconnect)
-        // What follows in vain is ignored.
+        // Messages that follow a failed greeting are ignored.
         server.opened(.created)
         #expect(try failure(server) != nil && server.actions().isEmpty)
     }

@@ -3,13 +3,13 @@ import SluiceModel
 import SluiceQuery
 import Testing
 
-/// What an observer is told that takes its time (decision 2, rows P23, O40).
+/// The events that a slow observer receives (decision 2, rows P23, O40).
 @Suite struct HeldObserverTests {
     private let server: ScriptedSession
     private let log = EventLog()
     private let observation: UInt64
 
-    /// An observer of two users that is busy with its first event.
+    /// Makes an observer of two users that is busy with its first event.
     init() throws {
         server = try ScriptedSession()
         observation = try server.engine.observe(try server.query("User SORT(id ASC)")) { [log] in log.events.append($0)
@@ -18,13 +18,13 @@ import Testing
         server.bootstrap(1, [ScriptedSession.user(1, age: 0), ScriptedSession.user(2, age: 0)])
         takeAll()
         log.events = []
-        // The next event makes it busy.
+        // The next event makes the observer busy.
         try server.setAge(of: 1, to: 1)
         #expect(log.events.count == 1)
         log.events = []
     }
 
-    /// Takes events until none is out.
+    /// Handles events until there are no more.
     private func takeAll() {
         var count: Int
         repeat {

@@ -7,9 +7,9 @@ import SluiceTesting
 import SluiceWire
 import Testing
 
-/// A running session in which something goes wrong that no message tells of.
+/// A running session in which something goes wrong that no message reports.
 struct LiveDigestTests {
-    /// A client's engine and a database's, joined without a network.
+    /// A client's engine and a database's engine, joined without a network.
     private final class Pair {
         let server: DatabaseEngine
         let client: ClientEngine
@@ -51,7 +51,7 @@ struct LiveDigestTests {
             try settle()
         }
 
-        /// Carries messages both ways until there are none.
+        /// Carries messages in both directions until there are none.
         func settle() throws {
             while true {
                 var events: [DatabaseEvent] = []
@@ -83,7 +83,7 @@ struct LiveDigestTests {
             }
         }
 
-        /// Lets a minute and more pass.
+        /// Lets more than a minute pass.
         func pass() throws {
             for _ in 0..<40 {
                 advance(microseconds: 2_000_000)
@@ -101,7 +101,7 @@ struct LiveDigestTests {
         case changedValue, lostMember, strangeMember
     }
 
-    /// A client with forty users of a query, whose session is open.
+    /// A client with forty users of a query and an open session.
     private func pair(_ text: String) throws -> (Pair, Query) {
         let pair = try Pair()
         try pair.connect()

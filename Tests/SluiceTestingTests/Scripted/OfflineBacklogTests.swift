@@ -5,10 +5,10 @@ import SluiceTesting
 import SluiceWire
 import Testing
 
-/// A client whose server acknowledges a long backlog on one object part by part.
+/// A client with a long backlog on one object, which its server acknowledges part by part.
 struct OfflineBacklogTests {
-    /// How many pending operations were read while a server took a backlog of increments, each part with the image after
-    /// it.
+    /// Counts how many pending operations are read while a server acknowledges a backlog of increments. Each part comes
+    /// with the image after it.
     private func readCount(backlog count: Int, part: Int) throws -> Int {
         let server = try ScriptedSession()
         _ = try server.engine.observe(try server.query("User")) { _ in }
@@ -41,7 +41,7 @@ struct OfflineBacklogTests {
         #expect(large < 6 * small, "\(small) operations read of a backlog of 500, \(large) of one of 2,000")
     }
 
-    /// What is shown equals the server's image with what is pending, one by one, whatever the operations.
+    /// The visible row equals the server's image with each pending operation applied, whatever the operations.
     @Test(arguments: 0..<30) func whatIsShownIsTheServersImageWithEachPendingOperationOnIt(seed: Int) throws {
         var generator = SeededGenerator(seed: UInt64(seed))
         let server = try ScriptedSession { $0.backlogChangesetCountMin = 4 }

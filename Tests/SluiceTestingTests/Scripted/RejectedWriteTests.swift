@@ -5,7 +5,7 @@ import SluiceStorage
 import SluiceWire
 import Testing
 
-/// A client's engine against a server that says what the test wants.
+/// A client's engine against a server whose answers the test decides.
 @Suite struct RejectedWriteTests {
     private final class Reports {
         var rejections: [WriteRejection] = []

@@ -5,7 +5,7 @@ import SluiceStorage
 import SluiceWire
 import Testing
 
-/// A server that tells its client to begin anew (PROTOCOL section 10, action 3).
+/// A server that tells its client to start anew (PROTOCOL section 10, action 3).
 @Suite struct ResetTests {
     private let server: ScriptedSession
     private let log = EventLog()

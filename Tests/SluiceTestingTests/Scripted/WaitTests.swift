@@ -4,7 +4,7 @@ import SluiceQuery
 import SluiceWire
 import Testing
 
-/// When a wait for the server's word ends (rows S15, S16).
+/// When a wait for the server's answer ends (rows S15, S16).
 @Suite struct WaitTests {
     private final class Seen {
         var states: [SubscriptionState] = []

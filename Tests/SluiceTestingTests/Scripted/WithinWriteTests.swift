@@ -5,7 +5,7 @@ import SluiceStorage
 import SluiceWire
 import Testing
 
-/// What a write's body does to observations.
+/// What the body of a write can do with observations.
 @Suite struct WithinWriteTests {
     private struct Refused: Error {}
 
@@ -31,7 +31,7 @@ import Testing
             try server.engine.endObservation(observation, keeping: false, purging: true)
         }
         #expect(server.storage.subscriptions.isEmpty && isUnsubscribed)
-        // What is not uploaded stays.
+        // Writes that are not uploaded stay.
         #expect(try server.age(of: 1) == .int(41) && server.age(of: 2) == nil)
     }
 

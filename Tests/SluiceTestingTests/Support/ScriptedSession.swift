@@ -5,7 +5,7 @@ import SluiceStorage
 import SluiceWire
 import Synchronization
 
-/// A client's engine and its server, which says what the test wants: of users with an age.
+/// A client's engine and a server whose answers the test decides. The objects are users with an age.
 final class ScriptedSession {
     static let identity = ClientIdentity(
         databaseID: ObjectID(high: 1, low: 1), epoch: 1, clientID: 1, nonce: ObjectID(high: 2, low: 2))
@@ -30,7 +30,7 @@ final class ScriptedSession {
         engine = try ClientEngine(storage: storage, options: options, now: { Self.now }, random: { 1 }, log: log)
     }
 
-    /// The same store, after its process was started again.
+    /// The same store after a restart of its process.
     init(_ earlier: ScriptedSession, engine: ClientEngine) {
         schema = earlier.schema
         storage = earlier.storage
@@ -41,7 +41,7 @@ final class ScriptedSession {
 
     // MARK: What the server says
 
-    /// Connects, as far as the server's hello.
+    /// Connects the client, and sends the server's hello.
     func greet(
         version: UInt64 = 1, features: Features = [.resume, .reports], limits: ServerLimits = ServerLimits()
     ) {
@@ -78,7 +78,7 @@ final class ScriptedSession {
         engine.handle(.received(frame.finish()))
     }
 
-    /// Names all results of a subscription.
+    /// Sends all results of a subscription and completes it.
     func bootstrap(_ subscription: UInt64, _ rows: [Row]) {
         receive([
             .page(.init(session: 1, subscriptions: [subscription], version: 3, progress: 1, content: block(rows))),
@@ -94,7 +94,7 @@ final class ScriptedSession {
                 session: 1, subscription: subscription, version: 3, acceptedAt: Self.now, kind: kind, digest: digest))
     }
 
-    /// Somebody commits objects.
+    /// Sends a commit of some objects.
     func commit(_ version: UInt64, to subscription: UInt64, _ rows: [Row], acknowledged: UInt64? = nil) {
         var content = block(rows)
         content.authors = [
@@ -122,10 +122,10 @@ final class ScriptedSession {
 
     // MARK: What the client does
 
-    /// What the client has done since the last call.
+    /// The actions of the client since the last call.
     func actions() -> [ClientAction] { engine.takeActions() }
 
-    /// What the client has said since the last call.
+    /// The messages of the client since the last call.
     func sent() -> [ClientMessage] {
         var messages: [ClientMessage] = []
         for case .send(let frame) in engine.takeActions() {
@@ -141,15 +141,15 @@ final class ScriptedSession {
     func age(of id: Int64) throws -> Value? { try storage.row(ObjectRef(0, .int(id)))?.values[1] }
 }
 
-/// What an observer was told.
+/// Records the events of an observer.
 final class EventLog {
     var events: [ResultEvent] = []
 
-    /// The ages in each event's results.
+    /// The ages in the results of each event.
     var ages: [[Value]] { events.map { $0.list.visible.map { $0.row.values[1] } } }
 }
 
-/// What was logged.
+/// Records the lines of a log.
 final class LogLines: Sendable {
     private let lines = Mutex<[LogLine]>([])
 

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The tables of docs/: every row is there, and every test that they name exists.
+/// The tables of docs/: every row is there, and every test that a row names exists.
 @Suite struct DocumentationPageTests {
     /// The rows of each part of the features page, by letter.
     private static let rowCounts = [("P", 64), ("O", 60), ("I", 14), ("S", 32), ("C", 63)]
@@ -9,7 +9,7 @@ import Testing
 
     private let root = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
 
-    /// The cells of every table row of a page, heads and rules left out.
+    /// The cells of every table row of a page, without heads and rules.
     private func rows(_ page: String) throws -> [[String]] {
         try String(contentsOfFile: "\(root)/docs/\(page)", encoding: .utf8)
             .split(separator: "\n").filter { $0.hasPrefix("| ") }
@@ -18,7 +18,7 @@ import Testing
             }
     }
 
-    /// The names in backticks that can be functions.
+    /// The names in backticks that can be those of functions.
     private func names(_ cell: String) -> [String] {
         cell.components(separatedBy: "`").enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
             .filter { $0.first?.isLowercase == true }
@@ -81,8 +81,8 @@ import Testing
 
     private func trimmed(_ line: Substring) -> Substring { line.drop { $0 == " " } }
 
-    /// What a page shows stands in a file that is compiled, line by line: in the tests of the documentation, which run it,
-    /// or in the playground.
+    /// Every line of an example is in a file that is compiled: in the tests of the documentation, which run it, or in
+    /// the playground.
     @Test func everyExampleOfTheGuidesIsCompiled() throws {
         let folders = ["Tests/SluiceTests/Documentation", "Tests/MainActorTests", "Playground"]
         let sources = try folders.flatMap { folder in

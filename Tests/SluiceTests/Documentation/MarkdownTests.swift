@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The form of every page: lines that fit, links that lead somewhere, names of code that exists.
+/// The form of every page: lines that fit, links that lead somewhere, and names that exist in the code.
 @Suite struct MarkdownTests {
     private static let lineLengthMax = 120
     private static let root = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// A heading as links name it.
+    /// A heading in the form in which links refer to it.
     private func anchor(_ heading: Substring) -> String {
         let kept = heading.drop { $0 == "#" }.trimmingCharacters(in: .whitespaces).lowercased().filter {
             $0.isLetter || $0.isNumber || $0 == " " || $0 == "-" || $0 == "_"
@@ -41,7 +41,7 @@ import Testing
         #expect(Self.pages.contains("README.md") && Self.pages.contains("docs/models.md"))
     }
 
-    /// Tables may be longer, and so may a line whose one word is.
+    /// Tables may have longer lines, and so may a line with only one word.
     @Test(arguments: pages) func linesBreakAt120Columns(page: String) throws {
         for (number, line) in try prose(page) where line.count > Self.lineLengthMax {
             let isTable = line.drop { $0 == " " }.hasPrefix("|")
@@ -97,7 +97,8 @@ import Testing
         }
     }
 
-    /// What looks like a type in these pages is declared somewhere, so that a renamed one is renamed there too.
+    /// A name in these pages that looks like a type must be declared somewhere, so that renaming the type also renames
+    /// it there.
     @Test(arguments: ["DESIGN.md", "CONTRIBUTING.md", "docs/threat-model.md", "docs/testing.md", "docs/models.md"])
     func everyTypeThatAPageNamesExists(page: String) throws {
         try #require(Self.declared.count > 500)
@@ -131,7 +132,7 @@ import Testing
         return declared
     }()
 
-    /// Types of the standard library and of Foundation, modules and values that pages name.
+    /// Types of the standard library and of Foundation, modules and values that the pages mention.
     private static let foreign: Set<String> = [
         "Bool", "Int", "Int8", "Int64", "UInt", "UInt8", "UInt32", "UInt64", "Float", "Double", "Decimal", "String",
         "Data", "Date", "Set", "Equatable", "Hashable", "Codable", "Mutex", "Atomic", "AsyncSequence", "Origin",

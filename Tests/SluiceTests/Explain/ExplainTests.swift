@@ -18,7 +18,7 @@ import Testing
         var town = ""
     }
 
-    /// What a query means and costs, of the local store and of a server.
+    /// Explanations of queries by the local store and by a server.
     @Suite(.timeLimit(.minutes(10))) struct ExplainTests {
         private let server: TestServer
         private let store: Store
@@ -69,7 +69,7 @@ import Testing
             condition: String, property: String, origin: QueryExplanation.Index.Origin
         ) async throws {
             let results = try store.records("Parcel WHERE \(condition)")
-            // The local plan finds objects in the order of storage, so a sort shows on the server alone.
+            // The local plan finds objects in storage order, so only the server's plan shows a sort.
             let explanations = condition.contains("SORT") ? [] : [try results.explain()]
             for explanation in explanations + [try await results.explainOnServer()] {
                 let plan = try #require(explanation.plan)

@@ -4,7 +4,7 @@ import SluiceModel
 import SluiceTesting
 import Testing
 
-/// The members of the reports, by section 9.8 of PROTOCOL.md and as they are sent.
+/// Compares the members of the reports in section 9.8 of PROTOCOL.md with those that are sent.
 @Suite(.timeLimit(.minutes(10))) struct ReportShapeTests {
     private let server: TestServer
     private let store: Store
@@ -45,7 +45,7 @@ import Testing
         return members
     }
 
-    /// The members that reports have between them, and the type of each.
+    /// The members that occur in any of the reports, and the type of each.
     private func sent(_ reports: [String]) throws -> [String: String] {
         var members: [String: String] = [:]
         for report in reports {

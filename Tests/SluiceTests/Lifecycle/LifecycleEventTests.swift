@@ -3,7 +3,7 @@ import SluiceTesting
 import Testing
 
 #if SLUICE_MACROS
-    /// What observers are told, and about whom (decisions 2 and 9, rows P14 to P23, P35 to P38).
+    /// The events that observers receive, and the origins of these (decisions 2 and 9, rows P14 to P23, P35 to P38).
     @Suite(.timeLimit(.minutes(10))) struct LifecycleEventTests {
         private let server: TestServer
         private let alice: Store

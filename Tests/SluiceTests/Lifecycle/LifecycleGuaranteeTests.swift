@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 #if SLUICE_MACROS
-    /// What handlers, waits, snapshots and settings promise (rows P8, P20, O41, O53, O60, I13, S19).
+    /// The guarantees of handlers, waits, snapshots and settings (rows P8, P20, O41, O53, O60, I13, S19).
     @Suite(.timeLimit(.minutes(10))) struct LifecycleGuaranteeTests {
         private let server: TestServer
         private let alice: Store
@@ -17,7 +17,7 @@ import Testing
         }
 
         @Test func receivedAtIsWhenAChangeCameHereByTheClockHere() async throws {
-            // A minute ahead of the server, so the two times cannot be taken for each other.
+            // A minute ahead of the server, so that the two times cannot be confused.
             let bob = try await server.open(lifecycleModels) { [clock = server.clock] configuration in
                 configuration.environment.now = { Timestamp(clock.now.addingTimeInterval(60)) }
             }
@@ -31,7 +31,7 @@ import Testing
             #expect(remote.receivedAt > remote.acceptedAt)
         }
 
-        /// Counts calls, and those that came while another was running.
+        /// Counts calls, and the calls that began while another was running.
         private final class Doorkeeper: Sendable {
             private let inside = Atomic<Int>(0)
             private let calls = Atomic<Int>(0)
@@ -56,7 +56,7 @@ import Testing
             let tokens = try (0..<8).map { number in
                 try alice.objects(Vehicle.self).filter("price >= $0", Double(number)).observe { change in
                     door.pass {
-                        // Long enough for a handler beside it to be met.
+                        // Long enough for another handler to begin meanwhile.
                         for _ in 0..<20 { _ = change.vins }
                         if change.vins.contains("last") { last.continuation.yield(true) }
                     }
@@ -123,7 +123,7 @@ import Testing
             }
             waiting.cancel()
             await #expect(throws: CancellationError.self) { try await waiting.value }
-            // The store goes on.
+            // The store continues.
             try server.start()
             try await alice.uploaded()
             #expect(try await alice.objects(Vehicle.self).synced().map(\.vin) == ["a"])

@@ -5,7 +5,8 @@ import Synchronization
 import Testing
 
 #if SLUICE_MACROS
-    /// What comes along with a query's objects, and what is left out (decisions 3, 10 to 12, rows P30 to P34, P39 to P46).
+    /// Which objects a query includes besides its results, and which it leaves out (decisions 3, 10 to 12, rows P30 to
+    /// P34, P39 to P46).
     @Suite(.timeLimit(.minutes(10))) struct LifecycleLinkTests {
         private let server: TestServer
         private let alice: Store
@@ -52,7 +53,7 @@ import Testing
             #expect(try await recorder.complete().results.elements().map(\.name) == ["Ann"])
             let named = bob.objects(Person.self).filter("vehicles.@count == 1")
             #expect(try await named.synced().map(\.name) == ["Bea"])
-            // Somebody else's write moves Bea in, although nothing of Bea herself changes.
+            // Another store's write makes Bea a result, although nothing of Bea herself changes.
             try await alice.write { try $0.upsert(Vehicle(vin: "c", price: 7, plate: "", owners: [bea])) }
             let change = try await recorder.event { $0.results.count == 2 }
             #expect(change.remote != nil && change.insertions.count == 1)
@@ -157,7 +158,7 @@ import Testing
             let link = try #require(cars.first?.garage)
             server.cut(bob)
             let waiting = Task { try await link.resolve(timeout: .seconds(30)) }
-            // Two timers: that of the wait, and that of reconnecting.
+            // There are two timers: that of the wait, and that of reconnecting.
             while server.clock.timerCount < 2 {
                 try Task.checkCancellation()
                 await Task.yield()

@@ -5,9 +5,9 @@ import Synchronization
 import Testing
 
 #if SLUICE_MACROS
-    /// How stores are opened, shared and let go, and what they throw.
+    /// How stores are opened, shared and released, and what they throw.
     @Suite(.timeLimit(.minutes(10))) struct LifecycleOpeningTests {
-        /// A store that whoever has the box can let go.
+        /// Holds a store until it is emptied.
         private final class Box: Sendable {
             private let store: Mutex<Store?>
 
@@ -83,7 +83,7 @@ import Testing
             }
         }
 
-        /// Writes to the boxed store, which the write's body takes out of its box.
+        /// Writes to the boxed store; the body of the write empties the box.
         private func write(_ box: Box) async throws {
             try await box.value?.write { tx in
                 try tx.insert(Vehicle(vin: "a", plate: "P"))

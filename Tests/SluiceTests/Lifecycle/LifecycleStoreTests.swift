@@ -4,7 +4,7 @@ import SluiceTesting
 import Testing
 
 #if SLUICE_MACROS
-    /// What a store is before it has a server, while it only reads, and for how long it stays open.
+    /// Stores before they have a server, read-only stores, and how long a store stays open.
     @Suite(.timeLimit(.minutes(10))) struct LifecycleStoreTests {
         private let server: TestServer
 
@@ -52,7 +52,7 @@ import Testing
                 #expect(vehicles.map(\.vin) == ["a"])
                 #expect(try vehicles.first?.owners.map { try $0.fetch()?.age } == [40])
                 await synced.close()
-                // Once only: a later start has nothing to upload.
+                // The upload happens once: a later start has nothing to upload.
                 let again = try await server.open(lifecycleModels, path: path)
                 try await bob.write { try $0.delete(Vehicle.self, key: "a") }
                 try await bob.uploaded()
@@ -87,7 +87,7 @@ import Testing
                 try await reader.write { try $0.insert(Vehicle(vin: "b", plate: "P")) }
             }
             #expect(error?.code == .readOnly)
-            // It comes back with what it has, although the server keeps no record of it.
+            // The reader resumes with what it has, although the server keeps no record of it.
             server.cut(reader)
             try await alice.upload(vins: "c")
             server.restore(reader)
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    /// Rejected writes reach every handler, also one that comes late.
+    /// Rejected writes reach every handler, even a handler that is added later.
     @Suite struct RejectionCenterTests {
         private func rejection(_ number: Int64) -> WriteRejection {
             WriteRejection(object: nil, reason: .init(.writeRejected, "no"), rejectedValues: ["n": .int(number)])

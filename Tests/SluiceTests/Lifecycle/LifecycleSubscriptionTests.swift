@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 #if SLUICE_MACROS
-    /// Who is interested in a query, and what becomes of its objects when nobody is (decision 1, rows P5 to P29).
+    /// Who holds a subscription, and what happens to its objects when nobody does (decision 1, rows P5 to P29).
     @Suite(.timeLimit(.minutes(10))) struct LifecycleSubscriptionTests {
         private let server: TestServer
         private let alice: Store
@@ -132,7 +132,7 @@ import Testing
             try await first.complete()
             first.token.stop(stopSyncing: false)
             try await alice.upload(vins: "a")
-            // The kept query goes on; another observer shows when it has come.
+            // The query that was kept stays in sync; another observer shows when a change has arrived.
             let witness = try EventRecorder(bob.objects(Vehicle.self))
             try await witness.event { $0.vins == ["a"] && $0.state == .complete }
             witness.token.stop()
@@ -169,7 +169,7 @@ import Testing
             #expect(try bob.objects(Vehicle.self).count() == 1)
         }
 
-        /// A token that whoever has the box can let go.
+        /// Holds a token until it is emptied.
         private final class TokenBox: Sendable {
             private let token: Mutex<NotificationToken?>
 
@@ -192,7 +192,7 @@ import Testing
             server.cut(bob)
             try await alice.upload(vins: "b")
             let late = Task { try await query.synced(timeout: .seconds(5)) }
-            // Two timers: that of the wait, and that of reconnecting.
+            // There are two timers: that of the wait, and that of reconnecting.
             while server.clock.timerCount < 2 { await Task.yield() }
             server.clock.advance(by: .seconds(6))
             let error = await #expect(throws: SyncError.self) { _ = try await late.value }

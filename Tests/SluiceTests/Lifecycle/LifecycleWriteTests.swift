@@ -4,7 +4,7 @@ import SluiceTesting
 import Testing
 
 #if SLUICE_MACROS
-    /// Writing, waiting, stopping and coming back (decision 4, rows P8, P9, P64, S15 to S18).
+    /// Writing, waiting, stopping and resuming (decision 4, rows P8, P9, P64, S15 to S18).
     @Suite(.timeLimit(.minutes(10))) struct LifecycleWriteTests {
         private let server: TestServer
         private let alice: Store
@@ -89,7 +89,7 @@ import Testing
         @Test func syncedTimesOutWithoutProgress() async throws {
             server.cut(alice)
             let waiting = Task { try await alice.objects(Vehicle.self).synced(timeout: .seconds(30)) }
-            // Two timers: that of the wait, and that of reconnecting.
+            // There are two timers: that of the wait, and that of reconnecting.
             while server.clock.timerCount < 2 {
                 try Task.checkCancellation()
                 await Task.yield()

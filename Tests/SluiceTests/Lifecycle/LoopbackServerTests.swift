@@ -3,7 +3,7 @@ import SluiceServer
 import Testing
 
 #if SLUICE_MACROS
-    /// A server and its stores in one process, with nothing but what users of the library have.
+    /// A server and its stores in one process, with only the public API.
     struct LoopbackServerTests {
         private static func start(_ network: LoopbackNetwork, host: String = "server") throws -> SyncServer {
             var configuration = ServerConfiguration(host: host, isDevelopment: true)

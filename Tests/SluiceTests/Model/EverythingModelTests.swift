@@ -3,7 +3,7 @@ import Sluice
 import SluiceModel
 import Testing
 
-/// The same tests for a model by macro and one by key-path table.
+/// Runs the same tests on a model made by the macro and on one made with key paths.
 @Suite struct EverythingModelTests {
     private static func schema(_ type: any Everything.Type) throws -> Schema {
         try Schema([type.declaredClass!.schema.get(), ClassSchema("User", properties: [])])

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 #if SLUICE_MACROS
-    /// Values read from rows of which a query excluded a part.
+    /// Values that are read from rows of which a query excluded a part.
     @Suite struct ExclusionTests {
         private let store: FakeStore
 

@@ -2,7 +2,7 @@ import Sluice
 import SluiceModel
 import Synchronization
 
-/// Rows by identity: some here, some only on the pretended server.
+/// Rows by identity, some of them here and some only on an imagined server.
 final class FakeStore: LinkResolving {
     private struct State {
         var here: [Identity: Row] = [:]

@@ -34,8 +34,8 @@ import Testing
         var connections: Links<Leg> = []
     }
 
-    /// Conditions as long as programs have them, each with its text. The target is compiled with a low bound on the work of
-    /// the type checker, so one that it would take long over does not compile.
+    /// Conditions as long as those of programs, each with its text. The target is compiled with a low bound on the type
+    /// checker's work, so that a condition that takes long to check does not compile.
     @Suite struct LongClauseTests {
         let store: Store
         let legs: Results<Leg>

@@ -98,7 +98,7 @@ struct ManualPlane: KeyPathModel {
     }
 }
 
-/// What the tests need to treat both twins alike.
+/// The requirements that let a test treat both models alike.
 protocol Everything: Model, Hashable {
     init()
     var bool: Bool { get set }

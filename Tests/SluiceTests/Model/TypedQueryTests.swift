@@ -4,7 +4,7 @@ import SluiceQuery
 import Testing
 
 #if SLUICE_MACROS
-    /// A typed query and its text are the same query.
+    /// A typed query is the same query as its text.
     @Suite struct TypedQueryTests {
         let store: Store
         let cars: Results<Car>
@@ -153,7 +153,7 @@ import Testing
             let users = store.objects(User.self)
             let query = try users.filter(text).canonicalText
             #expect(try query == users.filter(meaning).canonicalText)
-            // Without the models the names mean nothing; with them a near miss is told.
+            // Without the models the names are unknown; with them the error suggests the near miss.
             let bare = try Schema([
                 Car.modelDefinition.classSchema, User.modelDefinition.classSchema, Dealer.modelDefinition.classSchema,
             ])

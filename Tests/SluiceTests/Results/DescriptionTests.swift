@@ -3,7 +3,7 @@ import SluiceTesting
 import Testing
 
 #if SLUICE_MACROS
-    /// What `print` shows: a line or a few, readable, without secrets.
+    /// The output of `print`: one or a few readable lines without secrets.
     @Suite(.timeLimit(.minutes(10))) struct DescriptionTests {
         let server: TestServer
         let store: Store

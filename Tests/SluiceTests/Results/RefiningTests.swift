@@ -9,9 +9,9 @@ import Testing
         var distance = 0
     }
 
-    /// Calls that refine a query, in every order, mean what the same clauses mean in text.
+    /// Calls that refine a query mean the same as the corresponding clauses in text, in every order.
     @Suite struct RefiningTests {
-        /// A call, and the clause that it stands for; no clause for a condition.
+        /// A call, and its corresponding clause; no clause for a condition.
         private enum Step: CaseIterable {
             case sortByCarrier, sortByDelay, sortByDistanceInText, distinctByCarrier, limit, exclude, `where`
 
@@ -28,7 +28,7 @@ import Testing
             }
         }
 
-        /// The query of some steps, put together as a reader of the documentation would.
+        /// The text of the query of some steps, as a reader of the documentation would write it.
         private static func text(_ steps: [Step]) -> String {
             var conditions = ["TRUEPREDICATE"]
             var clauses: [(kind: String, content: String)] = []
@@ -115,7 +115,7 @@ import Testing
                 #expect(error?.code == .repeatedSortKey)
                 #expect(error?.message.contains("'delay'") == true)
             }
-            // After a limit it is another order, of what the limit left.
+            // A sort after a limit is a new stage, which orders what the limit left.
             let restaged = flights.sorted(by: \.delay).limit(5).sorted(by: \.delay, ascending: false)
             #expect(try restaged.count() == 5)
         }

@@ -65,7 +65,7 @@ import Testing
             #expect(error?.code == .typeMismatch)
             #expect(error?.object == Identity(className: "Task", key: .string("b")))
             #expect(error?.property == property && error?.value == value)
-            // The value is user data: only the description for debugging has it.
+            // The value is user data, so only the debug description contains it.
             #expect(error?.description.contains("Task.\(property)") == true)
             #expect(error?.description.contains("paused") == false)
             #expect(error.map { String(reflecting: $0).contains("paused") } == true)

@@ -3,7 +3,7 @@ import SluiceModel
 import SluiceTesting
 import Testing
 
-/// When a server's schema grows, and how it shrinks.
+/// When a server's schema grows, and how classes and properties are removed.
 @Suite(.timeLimit(.minutes(10))) struct SchemaGrowthTests {
     private let server: TestServer
 
@@ -19,16 +19,16 @@ import Testing
         try await store.uploaded()
     }
 
-    /// Connects a store anew, since the server ends all sessions.
+    /// Reconnects a store, after the server has ended all sessions.
     private func reopen(_ store: Store) async throws {
         server.cut(store)
-        // The store has noticed once its queue comes to this.
+        // The store has noticed the end once its queue reaches this call.
         try await store.core.perform { _ in }
         server.restore(store)
         try await store.connected()
     }
 
-    /// What the server has, as a store sees it that declares nothing.
+    /// The schema of the server, as seen by a store that declares nothing.
     private func serverSchema() async throws -> Schema {
         let store = try await server.open(schema: Schema())
         try await store.connected()
@@ -89,7 +89,7 @@ import Testing
         try await writer.uploaded()
         #expect(try await serverSchema()[0].propertyNames == ["vin"])
         #expect(try await synced("Car", in: reader) == ["A", "B"])
-        // A value for it needs it again.
+        // A value of the property adds it again.
         try await insert("C", .date(Timestamp(microseconds: 1)), to: writer)
         #expect(try await serverSchema()[0].propertyNames == ["vin", "price"])
     }

@@ -68,7 +68,7 @@ import Testing
     @Test func theReserve_isForAddressesThatHaveNone() {
         var admission = admission(8, perAddress: 8, waiting: 30)
         for number in 1...20 { _ = admission.arrive(id(number), from: address(1), now: 0) }
-        // Six of eight places are taken, and two are kept.
+        // Six of eight places are taken, and two are reserved.
         #expect(admission.arrive(id(30), from: address(2), now: 0) == [.begin(id(30))])
         #expect(admission.arrive(id(31), from: address(2), now: 0) == [])
         #expect(admission.arrive(id(32), from: address(3), now: 0) == [.begin(id(32))])
@@ -98,7 +98,8 @@ import Testing
         #expect(admission.isIdle)
     }
 
-    /// Random events: the limits hold after each, nothing waits beside a free place, and nobody is lost.
+    /// Random events: after each, the limits hold, nothing waits while there is a free place, and no connection is
+    /// lost.
     @Test(arguments: UInt64(0)..<20) func whateverComes_theLimitsHold(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var admission = admission(12, perAddress: 5, waiting: 15)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceTransport
 
-/// What an owner may rely on, over sockets and in memory alike.
+/// The guarantees of a connection to its owner, over sockets and in memory alike.
 @Suite struct BehaviourTests {
     @Test(arguments: Twin.allCases)
     func messagesOfManySizes_comeBackInOrder(twin: Twin) async throws {
@@ -212,7 +212,7 @@ import Testing
         try await withNetwork(try TestNetwork(twin, makeDelegate: makeDelegate)) { network in
             let client = Recorder()
             let connection = try network.connect(client)
-            // Frames of many lengths, so that a read ends anywhere in one.
+            // Frames of many lengths, so that reads end at any place within one.
             let messages = (0..<4_000).map { number in
                 [UInt8(number & 0xFF), UInt8(number >> 8)] + [UInt8](repeating: 7, count: number * 31 % 700)
             }

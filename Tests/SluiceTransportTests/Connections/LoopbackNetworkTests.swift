@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceTransport
 
-/// What only the twin in memory can do.
+/// Behaviour of the transport in memory that sockets do not have.
 @Suite struct LoopbackNetworkTests {
     private func make() throws -> (LoopbackNetwork, Recorder, Recorder, any MessageConnection) {
         let network = LoopbackNetwork(executor: nil)
@@ -58,7 +58,7 @@ import Testing
         #expect(server.state.value.messages == [[1], [2]])
     }
 
-    /// The order among connections follows the choices; within one it is that of sending.
+    /// The choices decide the order between connections; within a connection, messages keep their order.
     @Test(arguments: 0..<20 as Range<UInt64>)
     func sameChoices_giveTheSameOrder(seed: UInt64) throws {
         func run() throws -> [[UInt8]] {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import SluiceTransport
 
-/// Connections whose peers have not shown who they are, over sockets.
+/// Connections over sockets whose peers have not logged in.
 @Suite(.serialized) struct PendingConnectionTests {
     private func withServer(
         _ configure: (inout WebSocketServerOptions) -> Void, admits: Bool = false,
@@ -53,7 +53,7 @@ import Testing
             let second = try RawSocket(port: port)
             #expect(second.upgrade().hasPrefix("HTTP/1.1 101 "))
             #expect(String(decoding: silent.receiveUntilEnd(), as: UTF8.self).hasPrefix("HTTP/1.1 503 "))
-            // The upgrade alone shows nothing.
+            // The upgrade alone is not a login.
             let third = try RawSocket(port: port)
             #expect(third.upgrade().hasPrefix("HTTP/1.1 101 "))
             guard case .close(.tryAgainLater, let reason) = try decode([second.receiveUntilEnd()], side: .client).first

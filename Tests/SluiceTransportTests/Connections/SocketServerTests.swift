@@ -2,7 +2,7 @@ import Testing
 
 @testable import SluiceTransport
 
-/// What only sockets can show.
+/// Behaviour of sockets that the transport in memory does not have.
 @Suite(.serialized) struct SocketServerTests {
     private func listen(
         host: String = "127.0.0.1", port: UInt16 = 0, options: WebSocketServerOptions = .init(), group: EventLoopGroup,
@@ -166,7 +166,7 @@ import Testing
             #expect(error?.isTransient == true)
             #expect(try decode([raw.receiveUntilEnd()], side: .client) == [.ping([])])
 
-            // A peer that answers pings and is otherwise silent stays.
+            // A peer that answers pings and sends nothing else stays connected.
             let client = Recorder()
             let connection = try network.connect(client)
             try await client.opened()

@@ -3,9 +3,9 @@ import Testing
 
 @testable import SluiceTransport
 
-/// Cuts and pauses a stream of bytes at every place, and compares with the same bytes in one piece without a pause.
+/// Cuts and pauses a stream of bytes at every place, and compares the result with that of the same bytes in one piece.
 @Suite struct PausedStreamTests {
-    /// What a client says: the upgrade and, in the same breath, all kinds of frames.
+    /// A client's bytes: the upgrade and, directly after it, all kinds of frames.
     private static let clientStream: [UInt8] =
         Array(RawSocket.upgradeRequest.utf8) + RawFrame.masked(.binary, [1]) + RawFrame.masked(.binary, [])
         + RawFrame.masked(.binary, [2, 3], isFinal: false) + RawFrame.masked(.ping, [9, 9])
@@ -18,7 +18,7 @@ import Testing
         var answer: [UInt8]
     }
 
-    /// Gives a server's connection the stream in two pieces and has it pause after some messages.
+    /// Feeds the stream to a server's connection in two pieces, and pauses the connection after some messages.
     private func serve(_ loop: EventLoop, cutAt cut: Int, pausingAfter pauses: Set<Int>) throws -> Outcome {
         let tape = Tape(pauses: pauses)
         let end = try WireEnd()
@@ -60,12 +60,12 @@ import Testing
         }
     }
 
-    /// What a server says at the opening, so that it comes together with the upgrade's answer.
+    /// The server's messages at the opening, which are sent together with the answer to the upgrade.
     private static let greetings: [[UInt8]] = [[1], [], [UInt8](repeating: 2, count: 200), [3, 4]]
 
-    /// Lets a pair open with the bytes to one side cut at a place, and that side pausing.
+    /// Opens a pair of connections. The bytes to one side are cut at a place, and that side pauses.
     ///
-    /// - Returns: what both delivered, and how many bytes the cut side was given.
+    /// - Returns: what both sides delivered, and how many bytes the cut side was given.
     private func open(
         _ loop: EventLoop, _ tls: (client: TLSContext, server: TLSContext)?, toClient: Bool, cutAt cut: Int, pause: Int?
     ) throws -> (states: [Tape.State], byteCount: Int) {
@@ -117,7 +117,8 @@ import Testing
         let loop = try EventLoop(hasThread: false)
         let (whole, byteCount) = try open(loop, tls, toClient: toClient, cutAt: 0, pause: nil)
         for state in whole { #expect(state == Tape.State(isOpen: true, messages: Self.greetings, closes: [nil])) }
-        // The length varies by a few bytes with the signatures. The pauses take turns, since a handshake is dear.
+        // The length varies by a few bytes with the signatures. Handshakes are slow, so each cut tries only one of the
+        // pauses.
         for cut in 0...(byteCount + 8) {
             let pause = cut % 6 == 5 ? nil : cut % 6
             let (states, _) = try open(loop, tls, toClient: toClient, cutAt: cut, pause: pause)

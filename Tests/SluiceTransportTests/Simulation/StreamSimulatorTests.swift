@@ -20,7 +20,7 @@ import Testing
         generator.pick([1, 2, 7, 100, 1_000, 16_408, 65_536, 65_537, 1 << 20])
     }
 
-    /// - Returns: what is wrong at the end; nil when each side has got exactly what the other sent.
+    /// - Returns: what is wrong at the end; nil if each side has received exactly what the other sent.
     private func run(seed: UInt64, loop: EventLoop, tls: (client: TLSContext, server: TLSContext)?) throws -> String? {
         var generator = SeededGenerator(seed: seed)
         let tapes = (0..<2).map { _ in
@@ -36,7 +36,7 @@ import Testing
             let one = Int.random(in: 0...1, using: &generator)
             switch Int.random(in: 0..<10, using: &generator) {
             case 0...1:
-                // A server's owner knows its connection from the opening on.
+                // A server's owner knows its connection only once it is open.
                 guard one == 0 || sides[1].tape.recorded.isOpen else { break }
                 let message = Self.message(&generator)
                 sides[one].sent.append(message)
@@ -48,7 +48,7 @@ import Testing
             }
             if generator.chance(80) { pair.turn() }
         }
-        // One side closes behind what it has sent, perhaps while the other is paused.
+        // One side closes after its last message, possibly while the other side is paused.
         let closing = Int.random(in: 0...1, using: &generator)
         if !sides[closing].tape.recorded.isOpen { pair.settle() }
         sides[closing].connection.close(code: .normal, reason: "")
@@ -62,7 +62,7 @@ import Testing
             return "side \(other) got \(sides[other].tape.recorded.messages.map(\.count)) instead of "
                 + "\(sides[closing].sent.map(\.count)); ends \(sides.map(\.tape.recorded.closes))"
         }
-        // Whoever closes hears no more; what it has heard is in order.
+        // The side that closes stops receiving; what it has received is in order.
         let heard = sides[closing].tape.recorded.messages
         if heard != Array(sides[other].sent.prefix(heard.count)) { return "side \(closing) got something else" }
         for side in sides where side.tape.recorded.closes != [nil] { return "\(side.tape.recorded.closes)" }

@@ -2,7 +2,7 @@ import Synchronization
 
 @testable import SluiceTransport
 
-/// A delegate that records what its connection delivers and pauses after chosen messages.
+/// A delegate that records what its connection delivers, and pauses after chosen messages.
 final class Tape: MessageConnectionDelegate {
     struct State: Equatable {
         var isOpen = false
@@ -11,9 +11,9 @@ final class Tape: MessageConnectionDelegate {
     }
 
     private let state = Mutex(State())
-    /// Pauses when so many messages have come; 0 is the opening.
+    /// The numbers of messages after which it pauses; 0 is the opening.
     private let pauses: Set<Int>
-    /// Sent at the opening.
+    /// The messages that it sends at the opening.
     private let greetings: [[UInt8]]
 
     init(pauses: Set<Int> = [], greetings: [[UInt8]] = []) {
@@ -42,7 +42,7 @@ final class Tape: MessageConnectionDelegate {
     }
 }
 
-/// Accepts every connection with one delegate.
+/// Accepts every connection with the same delegate.
 struct TapeAcceptor: ConnectionAcceptor {
     let tls: TLSContext?
     let tape: Tape

@@ -2,11 +2,11 @@ import Glibc
 
 @testable import SluiceTransport
 
-/// One end of a pair of sockets whose other end belongs to a connection: the test decides which bytes come when.
+/// One end of a pair of sockets whose other end belongs to a connection. The test decides which bytes arrive when.
 final class WireEnd {
     let socket: Int32
     private var descriptor: Int32
-    /// What the connection has written and the test has not taken.
+    /// The bytes that the connection has written and the test has not taken.
     private(set) var written: [UInt8] = []
     private(set) var isEnded = false
     private var outgoing: [UInt8] = []
@@ -23,7 +23,7 @@ final class WireEnd {
 
     deinit { close() }
 
-    /// Takes what the connection has written.
+    /// Collects the bytes that the connection has written.
     func collect() {
         while !isEnded {
             let count = recv(descriptor, &buffer, buffer.count, 0)
@@ -38,12 +38,12 @@ final class WireEnd {
         return written
     }
 
-    /// Puts bytes on the way to the connection.
+    /// Queues bytes for the connection.
     func queue(_ bytes: [UInt8]) { outgoing += bytes }
 
     var queuedCount: Int { outgoing.count }
 
-    /// Gives the connection the next bytes, as far as the kernel takes them.
+    /// Passes the next queued bytes to the connection, as many as the kernel accepts.
     @discardableResult
     func deliver(_ count: Int) -> Int {
         let piece = outgoing.prefix(count)
@@ -62,7 +62,7 @@ final class WireEnd {
     }
 }
 
-/// A client and a server connection on one thread, with every byte between them under control.
+/// A client and a server connection on one thread, between which the test controls every byte.
 final class ConnectionPair {
     let loop: EventLoop
     let clientEnd: WireEnd
@@ -92,7 +92,7 @@ final class ConnectionPair {
         server.start(serverEnd.socket)
     }
 
-    /// Lets the connections do what they can with what they were given.
+    /// Lets the connections handle what they have been given.
     func turn() {
         for _ in 0..<3 { loop.turn(waits: false) }
         clientEnd.collect()
@@ -103,10 +103,10 @@ final class ConnectionPair {
         if serverEnd.isEnded, clientEnd.queuedCount == 0 { clientEnd.endWriting() }
     }
 
-    /// Carries everything both ways until nothing moves.
+    /// Carries all bytes in both directions until nothing moves.
     func settle() {
         var idleCount = 0
-        // The end of one direction moves no byte and takes a turn to be noticed on each side.
+        // The end of one direction moves no byte, and each side needs a turn to notice it.
         while idleCount < 3 {
             turn()
             idleCount = clientEnd.deliver(.max) + serverEnd.deliver(.max) > 0 ? 0 : idleCount + 1

@@ -8,7 +8,7 @@ import Testing
 final class Certificates: Sendable {
     let directory: String
 
-    /// Nil when the tool is missing.
+    /// The certificates; nil if the tool is missing.
     static let shared: Certificates? = {
         do { return try Certificates() } catch {
             print("The openssl tool does not work here, TLS is not tested: \(error)")

@@ -62,7 +62,7 @@ final class Observed<Value: Sendable>: Sendable {
     }
 }
 
-/// A loop for the time limits of tests.
+/// An event loop for the time limits of tests.
 enum Clock {
     static let loop: EventLoop = {
         do { return try EventLoop() } catch { preconditionFailure("no event loop for the tests: \(error)") }

@@ -3,7 +3,7 @@ import Glibc
 
 @testable import SluiceTransport
 
-/// A blocking TCP client that says exactly what a test wants.
+/// A blocking TCP client that sends exactly what a test wants.
 final class RawSocket {
     private var descriptor: Int32
 
@@ -34,7 +34,7 @@ final class RawSocket {
 
     func send(_ text: String) { send(Array(text.utf8)) }
 
-    /// Some bytes; empty at the end, or after 20 s without any.
+    /// Reads some bytes; empty at the end, or after 20 s without any.
     func receive() -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let count = recv(descriptor, &buffer, buffer.count, 0)
@@ -58,7 +58,7 @@ final class RawSocket {
         return String(decoding: head, as: UTF8.self)
     }
 
-    /// Ends with a reset instead of a proper end.
+    /// Ends the connection with a reset instead of an orderly close.
     func reset() {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
@@ -72,7 +72,7 @@ final class RawSocket {
         descriptor = -1
     }
 
-    /// Asks for an upgrade and takes the answer.
+    /// Asks for an upgrade, and returns the answer.
     func upgrade() -> String {
         send(RawSocket.upgradeRequest)
         return receiveHead()

@@ -1,6 +1,6 @@
 @testable import SluiceTransport
 
-/// A delegate that writes down what happens.
+/// A delegate that records the events of its connection.
 final class Recorder: MessageConnectionDelegate {
     struct State: Sendable, CustomStringConvertible {
         var connection: (any MessageConnection)?
@@ -31,7 +31,7 @@ final class Recorder: MessageConnectionDelegate {
         self.react = react
     }
 
-    /// Sends back every message.
+    /// A recorder that sends back every message.
     static func echo() -> Recorder {
         Recorder(keepsMessages: false, react: { connection, bytes in connection.send(SharedBuffer(bytes)) })
     }
@@ -73,7 +73,7 @@ final class Recorder: MessageConnectionDelegate {
 
     func opened() async throws { try await state.wait(for: "the opening") { $0.openCount == 1 || !$0.closes.isEmpty } }
 
-    /// Waits for the end and returns its error.
+    /// Waits for the end of the connection, and returns its error.
     func closed() async throws -> TransportError? {
         try await state.wait(for: "the end") { !$0.closes.isEmpty }.closes[0]
     }

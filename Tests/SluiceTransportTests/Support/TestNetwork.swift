@@ -2,13 +2,13 @@ import Testing
 
 @testable import SluiceTransport
 
-/// The two transports that every behaviour test runs on.
+/// The two transports on which every behaviour test runs.
 enum Twin: CaseIterable, Sendable {
     case sockets
     case memory
 }
 
-/// A server and its clients over one of the twins.
+/// A server and its clients over one of the two transports.
 struct TestNetwork: Sendable {
     private enum Kind {
         case sockets(EventLoopGroup, WebSocketServer)
@@ -75,7 +75,7 @@ struct TestNetwork: Sendable {
         try await accepted.wait(for: "a connection") { !$0.isEmpty }[0]
     }
 
-    /// Stops taking connections and closes those there are.
+    /// Stops accepting connections, and closes the existing ones.
     func stopServer(grace: Duration = .seconds(10)) async {
         switch kind {
         case .sockets(_, let server): await server.stop(grace: grace)
@@ -92,7 +92,7 @@ struct TestNetwork: Sendable {
     }
 }
 
-/// Runs a test with a network that is taken down afterwards.
+/// Runs a test with a network, and shuts the network down afterwards.
 func withNetwork(
     _ network: @autoclosure () throws -> TestNetwork, _ body: (TestNetwork) async throws -> Void
 ) async throws {

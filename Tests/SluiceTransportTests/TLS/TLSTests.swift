@@ -10,7 +10,7 @@ struct TLSTests {
 
     init() throws { certificates = try #require(Certificates.shared) }
 
-    /// Runs an echo server with TLS and hands its port and refusals over.
+    /// Runs an echo server with TLS, and passes its port and its refusals to `body`.
     private func withServer(
         _ name: String?, _ body: (EventLoopGroup, UInt16, Observed<[TransportError]>) async throws -> Void
     ) async throws {
@@ -98,7 +98,7 @@ struct TLSTests {
         ("self", "self-signed-only", "127.0.0.1"), ("good", "pin-good", "localhost"),
     ])
     func pinnedOrSelfSignedServer_isAccepted(server: String, trust: String, host: String) async throws {
-        // A server that sends its whole chain is not needed: the pinned certificate is the anchor.
+        // The server need not send its whole chain, since the pinned certificate is the anchor.
         try await withServer(server) { group, port, _ in
             let (client, connection) = try connect("wss://\(host):\(port)", self.trust(trust), group)
             connection.send(SharedBuffer([1]))

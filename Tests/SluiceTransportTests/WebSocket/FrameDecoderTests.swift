@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceTransport
 
-/// A copy of what a decoder handed out.
+/// A copy of an event of the decoder.
 enum Decoded: Equatable {
     case message([UInt8])
     case ping([UInt8])
@@ -188,7 +188,7 @@ func decode(
         #expect(position == bytes.count)
     }
 
-    /// Whatever comes, the decoder neither traps nor hands out more than the limit.
+    /// For any bytes, the decoder neither traps nor delivers more than the limit.
     @Test(arguments: 0..<300 as Range<UInt64>)
     func mutatedFrames_neverTrap(seed: UInt64) {
         var generator = SeededGenerator(seed: seed &+ 1_000)

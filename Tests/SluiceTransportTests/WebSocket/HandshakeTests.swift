@@ -70,7 +70,7 @@ import Testing
         #expect(request.headers["HOST"] == "x")
     }
 
-    /// Mutated requests in pieces give an answer or wait; the parser takes no more bytes than it was given.
+    /// Mutated requests in pieces give an answer or wait for more; the parser reads no more bytes than it was given.
     @Test(arguments: 0..<300 as Range<UInt64>)
     func mutatedRequest_neverTraps(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)

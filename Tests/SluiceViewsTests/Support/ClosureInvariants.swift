@@ -4,7 +4,7 @@ import Testing
 @testable import SluiceViews
 
 extension LinkClosure {
-    /// Checks the spanning forest against the state: counts of root links, levels, supports.
+    /// Checks the spanning forest against the state: the counts of root links, the levels and the supports.
     func checkInvariants(roots: [ObjectRef], in source: MemorySource, context: String) {
         var rootLinks: [ClosureNode: Int32] = [:]
         for root in roots {

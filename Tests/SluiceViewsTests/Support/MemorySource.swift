@@ -3,14 +3,14 @@ import SluiceQuery
 
 @testable import SluiceViews
 
-/// A state in dictionaries; every question is answered by looking at everything.
+/// A state in dictionaries, which answers every question by reading all objects.
 final class MemorySource: ViewSource {
     let schema: Schema
     private(set) var rows: [[ObjectKey: Row]]
     private var sorted: [Int: [Row]] = [:]
-    /// Queries asked so far.
+    /// The number of queries so far.
     private(set) var queryCount = 0
-    /// Rows read so far.
+    /// The number of rows read so far.
     private(set) var readCount = 0
 
     init(schema: Schema = TestSchema.schema) {
@@ -78,7 +78,7 @@ final class MemorySource: ViewSource {
         return isFound
     }
 
-    /// Sets objects (nil deletes) and says what changed, as one commit group with an author for each object.
+    /// Sets objects, or deletes them (nil), and returns the change as one commit group with an author for each object.
     func commit(_ edits: [(ObjectRef, Row?)]) -> (CommitDelta, OldStateSource) {
         var first: [ObjectRef: Row?] = [:]
         var authors: [ObjectRef: [Int]] = [:]

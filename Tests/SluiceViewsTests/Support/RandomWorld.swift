@@ -7,9 +7,9 @@ import TestSupport
 /// Random objects, commit groups and queries over the test schema.
 struct RandomWorld {
     var generator: SeededGenerator
-    /// Objects of a class that may exist; few, so that links meet objects, ghosts and cycles.
+    /// How many objects of a class may exist; few, so that links lead to objects, to ghosts and in cycles.
     let keyCount: Int
-    /// The classes whose objects are made and changed.
+    /// The classes whose objects are created and changed.
     let classes: [Int]
 
     init(seed: UInt64, keyCount: Int, classes: [Int] = Array(TestSchema.schema.classes.indices)) {
@@ -55,7 +55,7 @@ struct RandomWorld {
         }
     }
 
-    /// A group of changes; several of one object occur.
+    /// Makes a group of changes; it may change an object several times.
     mutating func edits(in source: MemorySource) -> [(ObjectRef, Row?)] {
         let count = generator.chance(5) ? 4 * keyCount : Int.random(in: 1...5, using: &generator)
         var pending: [ObjectRef: Row?] = [:]
@@ -78,7 +78,7 @@ struct RandomWorld {
         }
     }
 
-    /// The text of some query; not every combination is one.
+    /// Makes the text of a query. Some combinations are not valid queries.
     mutating func queryText() -> String {
         var name = generator.pick(Array(Self.predicates.keys).sorted())
         if generator.chance(30) || classes == [TestSchema.user] { name = "User" }

@@ -1,7 +1,8 @@
 import SluiceModel
 import SluiceQuery
 
-/// Classes with every shape of link: to the own class, in cycles, to-one, lists, sets and maps, keyed and keyless.
+/// Classes with every kind of link: to the own class, in cycles, to-one, in lists, sets and maps, with and without a
+/// primary key.
 enum TestSchema {
     static let user = 0
     static let car = 1
@@ -67,7 +68,7 @@ enum TestSchema {
         ObjectRef(classIndex, key(number, ofClass: classIndex))
     }
 
-    /// A row with the given values, defaults elsewhere.
+    /// A row with the given values, and defaults for the other properties.
     static func row(_ object: ObjectRef, _ values: [String: Value] = [:]) -> Row {
         let declared = schema[object.classIndex]
         var row = Row(key: object.key, version: 1, values: declared.defaultValues(for: object.key))

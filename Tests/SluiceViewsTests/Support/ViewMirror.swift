@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceViews
 
-/// A follower of a view: it knows what the view's bootstrap and deltas told it, and nothing else.
+/// A follower of a view, which knows only the view's bootstrap and its deltas.
 struct ViewMirror {
     struct Known {
         var role: ViewRole
@@ -15,7 +15,7 @@ struct ViewMirror {
     private(set) var objects: [ObjectRef: Known] = [:]
     private let context: String
 
-    /// Takes the bootstrap of an active view.
+    /// Reads the bootstrap of an active view.
     init(_ view: LiveView, _ source: MemorySource, context: String) throws {
         self.context = context
         var roots = view.currentRoots ?? []
