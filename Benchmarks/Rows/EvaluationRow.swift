@@ -98,7 +98,7 @@ struct EvaluationRow {
         ]
     }
 
-    /// How often `body` allocates.
+    /// How many allocations `body` makes.
     private func allocations(_ body: () throws -> Void) rethrows -> Int {
         let before = allocation_count()
         try body()

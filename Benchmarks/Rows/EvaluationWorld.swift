@@ -1,7 +1,7 @@
 import SluiceModel
 import SluiceQuery
 
-/// Holds the cars and dealers that E1 queries in memory, so that reading them allocates nothing.
+/// Holds in memory the cars and dealers that E1 queries, so that reading them allocates nothing.
 final class EvaluationWorld: ObjectSource {
     let schema: Schema
     /// The cars, by number.

@@ -13,7 +13,7 @@ package struct TransportError: Error, Hashable, Sendable, CustomStringConvertibl
     package var isTransient: Bool
     /// The WebSocket code that the peer sent, or that it was sent because of this error.
     package var closeCode: CloseCode?
-    /// The status of the HTTP answer that refused an upgrade.
+    /// The status of the HTTP response that refused an upgrade.
     package var httpStatus: Int?
 
     package init(
@@ -82,7 +82,7 @@ extension TransportError.Code {
     package static let untrustedCertificate = Self(rawValue: "untrusted-certificate")
     /// The server's certificate is for another host.
     package static let wrongHost = Self(rawValue: "wrong-host")
-    /// The server's certificate is past its end or before its beginning.
+    /// The server's certificate has expired or is not valid yet.
     package static let certificateExpired = Self(rawValue: "certificate-expired")
     /// One side speaks TLS and the other does not.
     package static let tlsMismatch = Self(rawValue: "tls-mismatch")

@@ -4,8 +4,8 @@ internal import SluiceModel
 /// Alternatives that fix the values of the same paths, such as `(a == 1 AND b == 2) OR (a == 3 AND b == 4)`, as one
 /// condition: the tuple of the paths' values is in a list of tuples.
 ///
-/// To look up a tuple costs O(log n) for n alternatives, to test one after another O(n). The negation, `(a != 1 OR b !=
-/// 2) AND (a != 3 OR b != 4)`, is the same list under NOT.
+/// Looking up a tuple costs O(log n) for n alternatives, testing them one after another O(n). The negation, `(a != 1 OR
+/// b != 2) AND (a != 3 OR b != 4)`, is the same list under NOT.
 struct TupleMembership {
     /// Paths with one value each.
     let paths: [Query.Path]

@@ -36,8 +36,8 @@ enum CanonicalText {
         return left + infix(comparison) + right
     }
 
-    /// Writes the negation of a comparison: `NOT ALL left … ANY right` as `ANY left … NONE right`, any other behind
-    /// NOT.
+    /// Writes the negation of a comparison: `NOT ALL left … ANY right` as `ANY left … NONE right`, and any other
+    /// comparison after NOT.
     private static func negation(_ comparison: Query.Comparison) -> String {
         guard comparison.relation == .each(.all, .any), comparison.right.isToMany else {
             return "NOT " + self.comparison(comparison)

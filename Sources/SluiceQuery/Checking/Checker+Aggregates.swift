@@ -49,7 +49,7 @@ extension Checker {
             text: try aggregateText(operation, syntax, collectionEnd, index, whole))
     }
 
-    /// The canonical text of an aggregate, which has the operation right behind the collection.
+    /// The canonical text of an aggregate, which has the operation right after the collection.
     private func aggregateText(
         _ operation: AggregateOperation, _ syntax: PathSyntax, _ collectionEnd: Int, _ index: Int, _ whole: Query.Path
     ) throws(QueryError) -> String {

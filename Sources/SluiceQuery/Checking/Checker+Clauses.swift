@@ -1,7 +1,7 @@
 internal import SluiceModel
 
 extension Checker {
-    /// Checks the clauses behind the condition and brings them into canonical form.
+    /// Checks the clauses after the condition and brings them into canonical form.
     func clauses(_ clauses: [QuerySyntax.Clause]) throws(QueryError) -> CheckedClauses {
         var chain = ClauseChain(uniqueKey: schema[scopes[0].classIndex].primaryKeyIndex)
         var excluded: [(path: PathSyntax, exclusion: CheckedClauses.Exclusion)] = []

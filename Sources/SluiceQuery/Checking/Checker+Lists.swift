@@ -133,8 +133,8 @@ extension Checker {
 }
 
 extension OperandSide {
-    /// The predicate that any (or all) values of the side, by `quantifier`, compare with any (or all) of the constants,
-    /// by `inner`.
+    /// Makes the predicate that any or all values of the side (`quantifier`) pass the comparison with any or all of the
+    /// constants (`inner`).
     func compare(
         _ quantifier: Query.Comparison.Quantifier, _ comparison: ComparisonOperator, _ constants: [Constant],
         _ inner: Query.Comparison.Quantifier, ignoresCase: Bool

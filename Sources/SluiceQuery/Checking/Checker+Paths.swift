@@ -72,7 +72,7 @@ extension Checker {
                 if let selection {
                     builder.names.append(CanonicalText.selection(selection))
                 } else if type.container == .map, let next = components.first, next.isStep {
-                    // A name behind a map would be read as a key.
+                    // A name after a map would be read as a key.
                     builder.names.append("@values")
                 }
                 if let path = try go(on: property, selection, &components, &builder) { return (path, collectionEnd) }
@@ -155,7 +155,7 @@ extension Checker {
         }
     }
 
-    /// Refuses components behind the end of a path.
+    /// Refuses components after the end of a path.
     private func end(_ components: ArraySlice<PathSyntax.Component>) throws(QueryError) {
         guard let next = components.first else { return }
         throw QueryError(
@@ -196,7 +196,7 @@ extension Checker {
         return selection
     }
 
-    /// The leaf that an operation behind a property reads; nil for any other component.
+    /// The leaf that an operation after a property reads; nil for any other component.
     private func leaf(
         _ property: Int, _ declared: Property, _ component: PathSyntax.Component, ofClass classIndex: Int
     ) throws(QueryError) -> Query.Path.Leaf? {

@@ -8,7 +8,7 @@ struct ClauseChain {
         case distinct([Query.Path])
     }
 
-    /// The position of the primary key; sort keys behind it have no effect, since it leaves no ties.
+    /// The position of the primary key; sort keys after it have no effect, since it leaves no ties.
     let uniqueKey: Int?
     private var clauses: [Clause] = []
     /// The position of each clause in the text; of joined neighbours, that of the last.

@@ -83,7 +83,7 @@ struct ConstantComparison {
 }
 
 extension LiteralSyntax {
-    /// The nanoseconds of a date behind its microsecond; 0 for any other literal.
+    /// The nanoseconds of a date after its microsecond; 0 for any other literal.
     fileprivate var nanoseconds: Int64 {
         if case .instant(_, let nanoseconds) = kind { Int64(nanoseconds) } else { 0 }
     }

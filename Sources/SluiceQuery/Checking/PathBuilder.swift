@@ -65,7 +65,7 @@ struct PathBuilder {
             text: Self.join(names))
     }
 
-    /// Joins names by dots, except in front of brackets.
+    /// Joins names by dots, except before brackets.
     static func join(_ names: [String]) -> String {
         var text = ""
         for name in names {

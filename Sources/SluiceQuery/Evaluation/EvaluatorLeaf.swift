@@ -60,7 +60,7 @@ final class EvaluatorLeaf: Sendable {
         return comparison.holds(left, right)
     }
 
-    /// Whether any value passes, or all do: all pass if none fails.
+    /// Whether any value, or every value if `isAll`, passes a test. Every value passes if none fails.
     private func quantified(
         _ operand: OperandReader, _ isAll: Bool, _ context: EvaluationContext, _ source: any ObjectSource,
         _ test: (Value) throws -> Bool

@@ -11,7 +11,7 @@ final class LeafReader: Sendable {
     private let elements: PathReader?
     private let elementType: ScalarType
     private let condition: EvaluatorNode?
-    /// Whether reading takes a search, and the value depends on nothing but the object read.
+    /// Whether reading requires a search, and the value depends on nothing but the object read.
     private let isCostly: Bool
     /// Whether links lead to the object read, so that other objects may lead to it too.
     private let isReached: Bool

@@ -14,7 +14,7 @@ final class PathReader: Sendable {
     let scope: Int
     private let steps: [Query.Path.Step]
     private let leaf: LeafReader
-    /// The property of the first object that is all that the path reads; nil for any other path.
+    /// The property that is all that the path reads, without any step; nil for any other path.
     private let plainProperty: Int?
     private let brokenValue: Value
     /// The index of the step from which on the path has one value.
@@ -158,7 +158,7 @@ final class PathReader: Sendable {
         return isFound
     }
 
-    /// Follows the steps behind a link's target; nil if the target is a ghost.
+    /// Follows the steps after a link's target; nil if the target is a ghost.
     private func anyEnd(
         behind key: ObjectKey, _ index: Int, in source: any ObjectSource, _ test: (End) throws -> Bool
     ) throws -> Bool? {

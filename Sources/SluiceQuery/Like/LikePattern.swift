@@ -35,7 +35,7 @@ package enum LikePattern {
     private enum Outcome {
         case decided(Bool)
         /// Everything up to the last `*` fits. The pattern goes on at the first offset, and the text that has to fit it
-        /// begins at the second offset or behind it.
+        /// begins at the second offset or after it.
         case undecided(pattern: Int, text: Int)
     }
 

@@ -1,8 +1,8 @@
 internal import SluiceModel
 
-/// Decides whether a text fits the rest of a pattern behind a `*`, without ever going back.
+/// Decides whether a text fits the rest of a pattern after a `*`, without ever going back.
 ///
-/// Each `*` ends a segment of the pattern. A segment is searched behind the one before it, and its first place is
+/// Each `*` ends a segment of the pattern. A segment is searched after the one before it, and its first place is
 /// taken, since a later place could not leave more room. The last segment must end where the text ends.
 struct LikeSearch {
     private static let many = Unicode.Scalar("*").value
@@ -13,8 +13,8 @@ struct LikeSearch {
     private(set) var stepCount = 0
 
     /// - Parameters:
-    ///   - pattern: the scalars behind a `*`.
-    ///   - text: the scalars that the `*` and the pattern behind it have to fit.
+    ///   - pattern: the scalars after a `*`.
+    ///   - text: the scalars that the `*` and the pattern after it have to fit.
     init(_ pattern: [UInt32], _ text: [UInt32]) {
         self.pattern = pattern
         self.text = text
@@ -36,7 +36,7 @@ struct LikeSearch {
         return zip(segment, text[start...]).allSatisfy { $0 == Self.one || $0 == $1 }
     }
 
-    /// The end of the first place of a segment at or behind `start`; nil if there is none.
+    /// The end of the first place of a segment at or after `start`; nil if there is none.
     private mutating func find(_ segment: ArraySlice<UInt32>, from start: Int) -> Int? {
         guard let first = segment.firstIndex(where: { $0 != Self.one }),
             let last = segment.lastIndex(where: { $0 != Self.one })

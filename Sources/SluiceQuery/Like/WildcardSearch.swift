@@ -50,8 +50,8 @@ struct WildcardSearch {
         return nil
     }
 
-    /// At each element of the text, the sum for the place of the sequence that ends there. The first elements, before
-    /// which a whole sequence has no room, have no such place.
+    /// For each element of the text, the sum for the place at which the sequence would end there. The sums of the first
+    /// elements, before which there is no room for a whole sequence, have no meaning.
     private mutating func sums(_ text: ArraySlice<UInt32>) -> [UInt64] {
         let padding = [UInt64](repeating: 0, count: transform.size - text.count)
         var values = text.map { UInt64($0) } + padding

@@ -141,7 +141,7 @@ extension Query.Path {
         case object
         /// A list or a set, to be compared as a whole; links to absent objects are null.
         case whole(Int)
-        /// The number of elements of a collection, ghosts included; 0 behind a null link.
+        /// The number of elements of a collection, ghosts included; 0 if a link on the way is null.
         case count(Int)
         /// The length of a string (in UTF-8) or of data in bytes; null for null.
         case size(Int)

@@ -9,7 +9,7 @@ package struct Query: Sendable {
     /// The object of `OBJECT(id)`; nil for a query over a class.
     package let object: ObjectID?
     package let predicate: Predicate
-    /// The order of the results, without repeated keys and without keys behind a unique one. Ties break by ascending
+    /// The order of the results, without repeated keys and without keys after a unique one. Ties break by ascending
     /// object id.
     package let sort: [SortKey]
     /// The most results, taken from the front of the order of ``sort``; nil if there is no limit, or ``stages`` has it.

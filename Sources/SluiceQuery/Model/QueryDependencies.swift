@@ -20,14 +20,14 @@ package struct QueryDependencies: Sendable {
         package let links: [Link]
         /// The class at the end of the chain.
         package let targetClass: Int
-        /// The properties that are read from an object at the end: further links included and, behind a backlink, the
+        /// The properties that are read from an object at the end: further links included and, after a backlink, the
         /// link that led there. Whether the object is present always matters.
         package fileprivate(set) var properties: PropertySet
     }
 
     /// The properties that are read from the object itself, links included.
     package private(set) var rootProperties: PropertySet = []
-    /// Each chain once, behind its prefixes.
+    /// Each chain once, after its prefixes.
     package private(set) var linkPaths: [LinkPath] = []
 
     /// - Parameter paths: paths of the queried object; what their subqueries read is added.

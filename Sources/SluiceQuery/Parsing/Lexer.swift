@@ -114,7 +114,7 @@ struct Lexer {
         return .identifier(identifier, isEscaped: isEscaped)
     }
 
-    /// Reads the parenthesis behind `uuid`, `oid` or `OBJECT`, whose content is not tokens; nil if this is something
+    /// Reads the parenthesis after `uuid`, `oid` or `OBJECT`, whose content is not tokens; nil if this is something
     /// else.
     private mutating func call(_ name: String) throws(QueryError) -> Token.Kind? {
         guard name == "UUID" || name == "OID" || name == "OBJECT", byte() == UInt8(ascii: "(") else { return nil }

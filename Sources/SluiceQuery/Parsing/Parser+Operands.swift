@@ -171,7 +171,7 @@ extension Parser {
         return LiteralSyntax(kind, position: position)
     }
 
-    /// Skips a sign in front of a number, and returns whether it was a minus.
+    /// Skips a sign before a number, and returns whether it was a minus.
     private mutating func sign() throws(QueryError) -> Bool {
         let isNegative = token.isSymbol("-")
         guard isNegative || token.isSymbol("+") else { return false }

@@ -81,7 +81,7 @@ extension Parser {
 
     private mutating func negation() throws(QueryError) -> Parsed {
         guard token.isSymbol("!") || token.isUniformKeyword("NOT") else { return try comparison() }
-        // NOT and a parenthesis behind it are one level together.
+        // NOT and a parenthesis after it are one level together.
         let isAlone = !peek().isSymbol("(")
         if isAlone { try enter() }
         advance()

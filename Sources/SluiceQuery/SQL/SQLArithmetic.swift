@@ -57,7 +57,7 @@ package struct ArithmeticProgram: Sendable {
 
     /// Computes the result of the function.
     ///
-    /// - Parameter argument: returns an argument behind the program, or null behind the last; called once for each, in
+    /// - Parameter argument: returns an argument after the program, or null after the last; called once for each, in
     ///   order.
     package func run(_ argument: (Int) -> SQLBinding) -> SQLBinding {
         var stack: [Value] = []

@@ -5,7 +5,7 @@ internal import SluiceModel
 enum SQLDepth {
     /// A condition at the root, or under AND and OR, which add about thirty for the largest number of conditions.
     static let conditionMax = 50
-    /// A condition behind a link, or of a subquery.
+    /// A condition on the target of a link, or of a subquery.
     static let innerMax = 26
     /// A value that is compared or computed with.
     static let valueMax = 26
@@ -92,7 +92,7 @@ extension SQLConditionBuilder {
         return name
     }
 
-    /// A statement with the table expressions that it names in front.
+    /// Puts the table expressions before a statement that names them.
     func statement(_ statement: SQLStatement) -> SQLStatement {
         expressions.isEmpty ? statement : "WITH \(.joined(expressions, by: ", ")) \(statement)"
     }

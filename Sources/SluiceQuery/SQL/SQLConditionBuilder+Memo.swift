@@ -45,10 +45,10 @@ extension SQLConditionBuilder {
 }
 
 extension Query.Path {
-    /// The links in front of the first step that leads to many objects, or backwards.
+    /// The links before the first step that leads to many objects, or backwards.
     var leadingLinks: [Step] { Array(steps.prefix { !$0.isToMany && !$0.isBacklink }) }
 
-    /// Whether reading the value at the end takes a search, and the value depends on nothing but the object there.
+    /// Whether reading the value at the end requires a search, and the value depends on nothing but the object there.
     var isCostly: Bool {
         switch leaf {
         case .aggregate, .backlinkCount: true

@@ -11,7 +11,7 @@ struct SQLConditionBuilder {
     let looksUp: Bool
     /// The tables of the objects that paths begin at: the queried object, then the objects of the enclosing subqueries.
     var scopes: [Scope]
-    /// The table expressions that the conditions and values made here use, each behind those that it uses itself.
+    /// The table expressions that the conditions and values made here use, each after those that it uses itself.
     var expressions: [SQLStatement] = []
     private var aliasCount = 0
     /// How many values are remembered, each in a slot of its own.

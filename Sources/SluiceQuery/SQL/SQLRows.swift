@@ -48,7 +48,7 @@ extension SQLConditionBuilder {
 
     /// The values of a path with many values, followed from an object.
     ///
-    /// - Parameter joinsAll: whether to-one links behind the last collection are joined too, so that one that leads
+    /// - Parameter joinsAll: whether to-one links after the last collection are joined too, so that one that leads
     ///   nowhere yields no row.
     mutating func rows(of path: Query.Path, from root: String, joinsAll: Bool = false) -> SQLRows {
         var rows = SQLRows(value: "NULL")

@@ -11,7 +11,7 @@ package struct ArithmeticSyntax: Sendable {
     package var left: ExpressionSyntax
     package var operation: ArithmeticOperator
     package var right: ExpressionSyntax
-    /// Where the operator stands in the text, in UTF-8 bytes.
+    /// Where the operator is in the text, in UTF-8 bytes.
     package var position: Int?
 
     package init(
@@ -31,7 +31,7 @@ package struct SubquerySyntax: Sendable {
     /// The variable for an object of the collection, without the `$`.
     package var variable: String
     package var predicate: PredicateSyntax
-    /// Where the subquery stands in the text, in UTF-8 bytes.
+    /// Where the subquery is in the text, in UTF-8 bytes.
     package var position: Int?
 
     package init(

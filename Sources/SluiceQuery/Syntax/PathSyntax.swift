@@ -27,7 +27,7 @@ package struct PathSyntax: Sendable {
         }
 
         package var kind: Kind
-        /// Where the component stands in the text, in UTF-8 bytes.
+        /// Where the component is in the text, in UTF-8 bytes.
         package var position: Int?
         /// Where a backlink names its class.
         var classPosition: Int?

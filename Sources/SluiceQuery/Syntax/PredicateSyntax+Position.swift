@@ -1,4 +1,4 @@
-/// Where parts of a condition stand in the text, in UTF-8 bytes; nil for what was not built from text.
+/// Where parts of a condition are in the text, in UTF-8 bytes; nil for what was not built from text.
 extension PredicateSyntax {
     /// Where the first comparison begins.
     var position: Int? {

@@ -30,7 +30,7 @@ package struct ComparisonSyntax: Sendable {
     /// `[c]`: compare texts with their case folded.
     package var ignoresCase: Bool
     package var right: ExpressionSyntax
-    /// Where the operator stands in the text, in UTF-8 bytes.
+    /// Where the operator is in the text, in UTF-8 bytes.
     package var position: Int?
 
     package init(
@@ -101,7 +101,7 @@ package struct LiteralSyntax: Sendable {
     }
 
     package var kind: Kind
-    /// Where the constant stands in the text, in UTF-8 bytes.
+    /// Where the constant is in the text, in UTF-8 bytes.
     package var position: Int?
 
     package init(_ kind: Kind, position: Int? = nil) {

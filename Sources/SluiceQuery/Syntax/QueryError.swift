@@ -16,7 +16,7 @@ public struct QueryError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let unsupported = Code(description: "unsupported")
         /// A query that is too long, too deep or too wide.
         public static let limitExceeded = Code(description: "limitExceeded")
-        /// An argument that the text names and the caller did not give.
+        /// An argument that the text names and the caller did not give, or one that the text does not use.
         public static let missingArgument = Code(description: "missingArgument")
         /// An exclusion that would hide what the query needs.
         public static let invalidExclusion = Code(description: "invalidExclusion")

@@ -9,7 +9,7 @@ package protocol ClientReading: ObjectReading {
     /// How many subscriptions there are, dormant ones included.
     var subscriptionCount: Int { get }
 
-    /// The subscription, dormant or not, to the query with a hash. Takes logarithmic time.
+    /// The subscription, dormant or not, to the query with a hash. O(1).
     func subscription(toQuery hash: ObjectID) -> SubscriptionRecord?
 
     /// Whether an object belongs to a subscription in a role; nil asks for either.
@@ -18,7 +18,8 @@ package protocol ClientReading: ObjectReading {
     /// How many objects belong to a subscription in a role.
     func memberCount(of subscription: UInt64, role: MemberRole) -> Int
 
-    /// The members of a subscription in a role, by class and order of storage, until `body` returns false.
+    /// Calls `body` with the members of a subscription in a role, by class and order of storage, until it returns
+    /// false.
     func forEachMember(of subscription: UInt64, role: MemberRole, _ body: (ObjectRef) throws -> Bool) throws
 
     /// Whether an operation on the object waits in the outbox.
@@ -27,12 +28,12 @@ package protocol ClientReading: ObjectReading {
     /// The objects with operations in the outbox, in no particular order.
     var pendingObjects: [ObjectRef] { get throws }
 
-    /// The rows of the present members of a subscription in a role, by class and order of storage, until `body` returns
-    /// false. Faster than ``forEachMember(of:role:_:)`` and a lookup of each row.
+    /// Calls `body` with the rows of the present members of a subscription in a role, by class and order of storage,
+    /// until it returns false. Faster than ``forEachMember(of:role:_:)`` and a lookup of each row.
     func forEachMemberRow(of subscription: UInt64, role: MemberRole, _ body: (ObjectRef, Row) throws -> Bool) throws
 }
 
-/// A client's store: the visible objects, the server's images of those with pending operations, the outbox, and the
+/// A client's store: the visible objects, the base images of those with pending operations, the outbox, and the
 /// memberships of subscriptions.
 ///
 /// The writing calls belong to one thread at a time and see the open transaction; ``read(_:)`` may be called on any
@@ -85,7 +86,7 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     /// Adds a changeset; its sequence must be ``lastSequence`` + 1.
     func appendToOutbox(_ changeset: Changeset) throws
 
-    /// The changesets after a sequence in ascending order, until `body` returns false.
+    /// Calls `body` with the changesets after a sequence in ascending order, until it returns false.
     func forEachOutboxChangeset(after sequence: UInt64, _ body: (Changeset) throws -> Bool) throws
 
     /// Removes the changesets up to and including a sequence.
@@ -97,7 +98,8 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     /// The number of changesets in the outbox.
     var outboxCount: Int { get }
 
-    /// The operations on an object in the outbox after a changeset, oldest first, until `body` returns false.
+    /// Calls `body` with the operations on an object in the outbox after a changeset, oldest first, until it returns
+    /// false.
     func forEachPendingOperation(
         of object: ObjectRef, after sequence: UInt64, _ body: (PendingOperation) throws -> Bool) throws
 
@@ -131,8 +133,9 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     func beginStagingCopy(_ subscription: UInt64) throws
     /// Whether a bootstrap's membership is being staged. Survives reopening.
     func isStaging(_ subscription: UInt64) -> Bool
-    /// Adds to or removes from the staged membership.
+    /// Adds an object to the staged membership.
     func stageMember(_ object: ObjectRef, role: MemberRole, in subscription: UInt64) throws
+    /// Removes an object from the staged membership.
     func unstageMember(_ object: ObjectRef, role: MemberRole, in subscription: UInt64) throws
     /// Makes the staged membership the current one.
     ///

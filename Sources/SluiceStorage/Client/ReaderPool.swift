@@ -3,8 +3,8 @@ internal import Synchronization
 /// Lends readers of a client's store, and keeps the states of the store's last commits for them.
 ///
 /// A reader finds out from its own connection which commit it sees, and adopts the state of that commit, so that
-/// readers and writer do not wait for each other. Sound as `Sendable`: readers and states are behind mutexes, and a
-/// reader is lent to one thread.
+/// readers and writer do not wait for each other. Sound as `Sendable`: mutexes guard readers and states, and a reader
+/// is lent to one thread.
 final class ReaderPool: @unchecked Sendable {
     private static let idleMax = 8
     /// How many states are kept. A reader that has been overtaken by more commits does not find its state, and begins

@@ -3,7 +3,7 @@ package import SluiceModel
 /// A subscription as it is stored.
 package struct SubscriptionRecord: Hashable, Sendable {
     package enum State: UInt8, Sendable {
-        /// The server has not sent the membership, or has to judge it anew.
+        /// The server has not sent the membership yet, or has to confirm it again.
         case pending
         /// Pages of a bootstrap have arrived, but not all.
         case bootstrapping
@@ -26,7 +26,7 @@ package struct SubscriptionRecord: Hashable, Sendable {
     package var updatedAt: Timestamp
     /// Whether nobody observes it; its membership then protects no objects.
     package var isDormant: Bool
-    /// Whether a member was removed from this store although the server includes it, so that the membership is
+    /// Whether a member was removed from this store although the server still includes it, so that the membership is
     /// incomplete and must not be resumed by version alone.
     package var hasHoles: Bool
 

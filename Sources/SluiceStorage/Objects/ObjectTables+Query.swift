@@ -24,7 +24,7 @@ extension ObjectTables {
         }
     }
 
-    /// See `ViewSource`. Rows in front of a position are excluded by the first sort key, if that is a plain property;
+    /// See `ViewSource`. Rows before a position are excluded by the first sort key, if that is a plain property;
     /// what that leaves of them is skipped.
     func rows(
         matching query: Query, after position: SortPosition?, limit: Int?, in source: any ObjectSource,
@@ -121,7 +121,7 @@ extension ObjectTables {
         }
     }
 
-    /// A condition that rows behind a position meet; nil if there is no simple one.
+    /// A condition that rows after a position meet; nil if there is no simple one.
     private func condition(of query: Query, _ table: ClassTable, behind position: SortPosition) -> SQLStatement? {
         guard let key = query.sort.first, key.path.steps.isEmpty, case .value(let property) = key.path.leaf,
             let column = table.singles.first(where: { $0.property == property }), let value = position.values.first,

@@ -2,7 +2,7 @@ internal import SluiceModel
 internal import SluiceQuery
 
 extension ObjectTables {
-    /// Makes a tombstone of a present object.
+    /// Replaces a present object by a tombstone.
     ///
     /// - Returns: whether the object was present.
     @discardableResult

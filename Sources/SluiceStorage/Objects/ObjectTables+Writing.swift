@@ -1,7 +1,7 @@
 internal import SluiceModel
 internal import SluiceQuery
 
-/// What an insert does when the object has a row already.
+/// What an insert does when the object has a row in its table already.
 enum KnownObject {
     /// Gives content to a ghost or a deleted object; a present one is an error.
     case refusePresent

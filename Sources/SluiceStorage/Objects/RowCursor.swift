@@ -3,7 +3,7 @@
 package struct RowCursor: Hashable, Sendable {
     /// How the next page is found.
     enum Place: Hashable, Sendable {
-        /// Behind a row.
+        /// After a row.
         case behind(Int64)
         /// At a position in a list of rows, which was made when the first page was asked for.
         case listed([Int64], next: Int)

@@ -25,7 +25,7 @@ package class SQLiteObjectStore: ObjectReading {
         try tables.backlinks(to: object, fromClass: classIndex, property: property, body)
     }
 
-    /// Values are remembered while a work limit is in force, since nothing is written meanwhile.
+    /// Values are remembered only while a work limit is in force, because nothing is written then.
     package var memo: EvaluationMemo? { tables.connection.evaluationMemo }
 
     package func spend(_ stepCount: Int) throws { try tables.connection.charge(stepCount) }

@@ -3,8 +3,8 @@ internal import SluiceModel
 /// The additions to one property in the order of versions, with sums over stretches of them.
 ///
 /// To find the additions after a version that are later than a stamp, a whole stretch is used at once where all of it
-/// or nothing of it is later. The clocks of clients ascend, so about as many stretches are read as the writing client
-/// changed, times the logarithm of the count.
+/// or nothing of it is later. The clocks of clients ascend, so the number of stretches read is about how often the
+/// writing client changed, times the logarithm of the count.
 struct AdditionTree {
     fileprivate struct Leaf {
         var stamp: WriteStamp
@@ -98,7 +98,7 @@ extension AdditionTree.Stretch {
 }
 
 extension Array {
-    /// The position of the first element that meets a condition, which all elements behind it must meet too; the count
+    /// The position of the first element that meets a condition, which all elements after it must meet too; the count
     /// if none does. O(log n).
     func firstPosition(where isTrue: (Element) -> Bool) -> Int {
         var low = 0

@@ -32,7 +32,7 @@ extension SQLiteServerStorage {
         }
     }
 
-    /// What part of the log has told of an object as it was at the beginning of that part.
+    /// What is known of an object as it was at the version, once a part of the log has been read.
     private enum OldImage {
         case missing
         /// Some properties; the others have not changed so far.

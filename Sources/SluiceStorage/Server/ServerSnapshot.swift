@@ -2,7 +2,7 @@ package import SluiceModel
 package import SluiceQuery
 package import SluiceViews
 
-/// Shows a server's database as it was at one version, and is read beside the writer on a connection of its own.
+/// A server's database as it was at one version, to be read beside the writer on a connection of its own.
 ///
 /// It belongs to one thread at a time, and may be handed from one to another. The write-ahead log cannot be cleared
 /// while a snapshot is open, so a snapshot is not kept for longer than one query takes.

@@ -46,7 +46,7 @@ package protocol ServerStorage: ObjectWriting {
     /// Adds an entry to the log. Its version must be ``version`` + 1.
     func append(_ entry: LogEntry) throws
 
-    /// The entries after a version in ascending order, until `body` returns false.
+    /// Calls `body` with the entries after a version in ascending order, until it returns false.
     ///
     /// - Throws: ``StorageError/Code/logTrimmed`` if the log does not reach back to `version`.
     func forEachLogEntry(after version: UInt64, _ body: (LogEntry) throws -> Bool) throws
@@ -105,7 +105,7 @@ package protocol ServerStorage: ObjectWriting {
     /// The number of clients. O(n).
     var clientCount: Int { get throws }
 
-    /// Stores that clients are connected and up to date.
+    /// Records that clients are connected and up to date.
     func noteSeen(_ clients: [UInt64], at time: Timestamp) throws
 
     /// Removes clients that were last connected before a time, if the log no longer reaches back to their version or

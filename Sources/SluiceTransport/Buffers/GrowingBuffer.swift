@@ -14,7 +14,7 @@ struct GrowingBuffer: ~Copyable {
 
     deinit { free(storage) }
 
-    /// Returns memory behind the content, for at least `additional` bytes.
+    /// Returns memory after the content, for at least `additional` bytes.
     ///
     /// - Parameter limit: the greatest length that the content can reach; no memory is reserved beyond it.
     mutating func room(for additional: Int, limit: Int) -> UnsafeMutableRawBufferPointer {

@@ -1,7 +1,7 @@
 /// Holds received bytes until they are decoded, in the order in which they were received.
 ///
 /// The decoder reads bytes where they were received (``lend(_:)``), and only what it leaves is copied (``endLoan()``):
-/// an idle connection holds no memory. New bytes go behind those that wait, and the decoder takes bytes from the front,
+/// an idle connection holds no memory. New bytes go after those that wait, and the decoder takes bytes from the front,
 /// so no byte can overtake another.
 struct InputBuffer: ~Copyable {
     /// The bytes that are not decoded yet. A decoder removes bytes from the front.
@@ -43,7 +43,7 @@ struct InputBuffer: ~Copyable {
         kept = nil
     }
 
-    /// Copies the unread bytes, and more bytes behind them, to memory of their own.
+    /// Copies the unread bytes, and more bytes after them, to memory of their own.
     private mutating func copy(_ more: UnsafeMutableRawBufferPointer) {
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: unread.count + more.count, alignment: 8)
         memory.copyMemory(from: UnsafeRawBufferPointer(unread))

@@ -52,13 +52,13 @@ protocol ConnectionAcceptor: Sendable {
 
     /// Forgets a connection that has ended.
     ///
-    /// - Parameter error: why the connection never opened; nil if it did, or if the owner refused it.
+    /// - Parameter error: why the connection never opened; nil if it did open, or if the owner refused it.
     func remove(_ connection: WebSocketConnection, refusedBecause error: TransportError?)
 }
 
 /// What to do with a client that asks for a connection.
 package enum UpgradeDecision: Sendable {
-    /// Open the connection; it retains the delegate until it has reported its end.
+    /// Open the connection. It retains the delegate until the connection has ended.
     case accept(any MessageConnectionDelegate)
     /// Refuse the connection with an HTTP status and a text for people.
     case reject(status: Int, text: String)

@@ -8,7 +8,7 @@ package protocol MessageConnection: AnyObject, Sendable {
     /// The other side's address, for logs.
     var peerDescription: String { get }
 
-    /// How many bytes that ``send(_:)`` accepted the operating system has not accepted yet.
+    /// The number of bytes given to ``send(_:)`` that the operating system has not accepted yet.
     var queuedBytes: Int { get }
 
     /// Sends a message after those sent before. Does nothing after ``close(code:reason:)`` or ``abort()``.
@@ -26,14 +26,14 @@ package protocol MessageConnection: AnyObject, Sendable {
     /// - Parameter reason: at most 123 bytes of UTF-8; the rest is cut off.
     func close(code: CloseCode, reason: String)
 
-    /// Closes at once and forgets what is queued.
+    /// Closes at once and drops what is queued.
     func abort()
 
     /// Stops receiving until ``resumeReceiving()``, so that the peer feels back pressure. A few messages may still
     /// arrive.
     func pauseReceiving()
 
-    /// Receives again.
+    /// Resumes receiving.
     func resumeReceiving()
 }
 

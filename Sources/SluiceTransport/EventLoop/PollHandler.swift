@@ -6,7 +6,7 @@ struct Readiness: OptionSet {
 
     static let read = Readiness(rawValue: EPOLLIN.rawValue)
     static let write = Readiness(rawValue: EPOLLOUT.rawValue)
-    /// An error or a hang-up; epoll reports it always.
+    /// An error or a hang-up, which epoll always reports.
     static let failure = Readiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
 }
 

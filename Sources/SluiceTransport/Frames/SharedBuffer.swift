@@ -2,7 +2,7 @@ import Glibc
 
 /// An immutable message that any number of connections can send without copying it.
 ///
-/// A server's WebSocket header is the same on every connection, so it is written once, in front of the bytes.
+/// A server's WebSocket header is the same on every connection, so it is written once, before the bytes.
 package final class SharedBuffer: @unchecked Sendable {  // Nothing changes after `init`.
     private let storage: UnsafeMutableRawPointer
     private let frameOffset: Int

@@ -48,7 +48,7 @@ struct LoopbackState {
         ends[id]?.inbound.append((lastSequence, item))
     }
 
-    /// Drops the queue of an end and puts the end of the connection into it.
+    /// Empties the queue of an end, so that the end of the connection is delivered next.
     mutating func end(_ id: ConnectionID, _ error: TransportError?) {
         ends[id]?.inbound = []
         ends[id]?.inboundHead = 0

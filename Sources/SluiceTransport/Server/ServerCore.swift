@@ -58,7 +58,7 @@ final class ServerCore: ConnectionAcceptor {
         change { $0.arrive(connection.id, from: address.key, now: $1) }
     }
 
-    /// The peer of a connection has shown who it is.
+    /// The owner knows who the peer of a connection is, so the connection is no longer pending.
     func admit(_ connection: WebSocketConnection) { change { $0.leave(connection.id, now: $1) } }
 
     /// Changes the admission and carries out the steps that result.

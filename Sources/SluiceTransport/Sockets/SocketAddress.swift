@@ -53,7 +53,7 @@ struct SocketAddress: Sendable {
         withUnsafeBytes(of: storage) { bytes in
             switch family {
             case AF_INET: bytes[4] == 127
-            // The address is behind family, port and flow label.
+            // The address is after family, port and flow label.
             case AF_INET6: bytes[8..<23].allSatisfy { $0 == 0 } && bytes[23] == 1
             default: false
             }
@@ -63,7 +63,7 @@ struct SocketAddress: Sendable {
     /// Identifies the peer for limits on each address.
     var key: AddressKey {
         withUnsafeBytes(of: storage) { bytes in
-            // The address is behind family, port and, with IPv6, flow label. An IPv4 address may come mapped into IPv6.
+            // The address is after family, port and, with IPv6, flow label. An IPv4 address may come mapped into IPv6.
             let isMapped =
                 family == AF_INET6 && bytes[8..<18].allSatisfy { $0 == 0 } && bytes[18] == 0xFF && bytes[19] == 0xFF
             guard family == AF_INET6, !isMapped else {

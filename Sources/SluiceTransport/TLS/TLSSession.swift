@@ -14,7 +14,7 @@ final class TLSSession {
     private let context: TLSContext
     private let host: String?
     private let peer: String
-    /// Whether the last write waits until something is read, as during a key update. Reading makes it possible again.
+    /// Whether the last write waits until something is read, as during a key update. The next read clears this.
     private(set) var writeWantsRead = false
     /// Whether the last read waits until something is written.
     private(set) var readWantsWrite = false
