@@ -44,17 +44,17 @@ final class Reader {
     /// Accepts received bytes.
     ///
     /// - Returns: how many messages ended in them.
-    func take(_ bytes: UnsafeRawBufferPointer) throws -> Int {
+    func accept(_ bytes: UnsafeRawBufferPointer) throws -> Int {
         guard partial.isEmpty else {
             partial += bytes
             let all = partial
             partial = []
-            return try all.withUnsafeBytes(takeWhole)
+            return try all.withUnsafeBytes(acceptWhole)
         }
-        return try takeWhole(bytes)
+        return try acceptWhole(bytes)
     }
 
-    private func takeWhole(_ bytes: UnsafeRawBufferPointer) throws -> Int {
+    private func acceptWhole(_ bytes: UnsafeRawBufferPointer) throws -> Int {
         var rest = bytes[...]
         if !isUpgraded {
             guard let end = Self.endOfHead(rest) else {

@@ -68,7 +68,7 @@ final class Readers {
         }
         let wasReady = reader.isReady
         let before = reader.byteCount
-        let messages = try reader.take(UnsafeRawBufferPointer(rebasing: buffer[..<byteCount]))
+        let messages = try reader.accept(UnsafeRawBufferPointer(rebasing: buffer[..<byteCount]))
         if !wasReady {
             if reader.isReady { noteReady() }
             return

@@ -1,7 +1,6 @@
 package import SluiceModel
 
-/// A condition on one property of the queried object that every result of a query meets. It decides which index serves
-/// the query.
+/// A condition on one property of the queried object that every result of a query meets. Indexes are chosen by it.
 ///
 /// The indexes of tables and the index of live views serve conditions that compare one property with constants of its
 /// type. The evaluator judges the rest of the predicate.

@@ -37,10 +37,10 @@ extension ClientState {
         of subscription: UInt64, role: MemberRole, in tables: ObjectTables, _ body: (ObjectRef) throws -> Bool
     ) throws {
         for place in members.places(of: subscription) where !place.isStaged && place.role == role {
-            let isThrough = try members.bitmap(place).forEach { row in
+            let didVisitAll = try members.bitmap(place).forEach { row in
                 try body(ObjectRef(place.classIndex, tables.key(ofRow: row, in: place.classIndex)))
             }
-            guard isThrough else { return }
+            guard didVisitAll else { return }
         }
     }
 
@@ -49,10 +49,10 @@ extension ClientState {
         _ body: (ObjectRef, Row) throws -> Bool
     ) throws {
         for place in members.places(of: subscription) where !place.isStaged && place.role == role {
-            let isThrough = try tables.forEachRow(of: members.bitmap(place), ofClass: place.classIndex) { row in
+            let didVisitAll = try tables.forEachRow(of: members.bitmap(place), ofClass: place.classIndex) { row in
                 try body(ObjectRef(place.classIndex, row.key), row)
             }
-            guard isThrough else { return }
+            guard didVisitAll else { return }
         }
     }
 

@@ -62,8 +62,8 @@ final class ClassTable {
         try recover()
     }
 
-    /// Empties the caches after a rollback, which may have undone what they hold, and looks up again whether there is
-    /// an index of ids.
+    /// Empties the cache of local row ids, and looks up again whether there is an index of ids. Call it when rows may
+    /// have gone, as after a rollback.
     func recover() throws {
         rowsByKey.removeAll()
         inserted = nil

@@ -16,10 +16,10 @@ extension ObjectTables {
             guard let first = elements.first, let last = elements.last else { continue }
             let low = chunk.base << 16 | Int64(first)
             let high = chunk.base << 16 | Int64(last)
-            let isThrough: Bool
+            let didVisitAll: Bool
             // Reading a range costs about a quarter for each row of what reading single rows costs.
             if Int(high - low) < elements.count * 4 {
-                isThrough = try connection.withStatement("\(select) BETWEEN ? AND ? ORDER BY \(TableLayout.row)") {
+                didVisitAll = try connection.withStatement("\(select) BETWEEN ? AND ? ORDER BY \(TableLayout.row)") {
                     $0.bind(1, low)
                     $0.bind(2, high)
                     while try $0.step() {
@@ -29,7 +29,7 @@ extension ObjectTables {
                     return true
                 }
             } else {
-                isThrough = try connection.withStatement("\(select) = ?") { statement in
+                didVisitAll = try connection.withStatement("\(select) = ?") { statement in
                     for element in elements {
                         statement.bind(1, chunk.base << 16 | Int64(element))
                         if try statement.step(), try !body(readRow(statement, table)) { return false }
@@ -38,7 +38,7 @@ extension ObjectTables {
                     return true
                 }
             }
-            guard isThrough else { return false }
+            guard didVisitAll else { return false }
         }
         return true
     }

@@ -7,9 +7,10 @@
 ///
 /// When no place is free, the pending connection that has made no progress for longest loses its place, but not before
 /// ``Limits/patience`` has passed since its last progress: so silent peers delay others by about that long. A place
-/// that its peer leaves goes to the connection that has waited longest (one of the same address, if any waits), so a
-/// burst of honest peers is served in order. A place that is taken from a silent peer goes to the connection that came
-/// last, so a crowd of silent peers cannot stand in line before those that speak.
+/// that becomes free because its peer has logged in or gone is given to the connection that has waited longest (one of
+/// the same address, if any waits), so a burst of honest peers is served in order. A place that is taken from a silent
+/// peer is given to the connection that came last, so a crowd of silent peers cannot stand in line before those that
+/// speak.
 ///
 /// Cost: O(1) for each event while places are free, O(pending) when they are not.
 struct Admission {
