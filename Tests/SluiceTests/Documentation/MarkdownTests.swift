@@ -73,6 +73,14 @@ import Testing
         #expect(Set(named) == Set(guides + ["DESIGN", "PROTOCOL"]))
     }
 
+    @Test func everyTypeIsOnTheRootPageOfTheReference() throws {
+        let rootPage = try text("docs/Sluice.docc/Sluice.md")
+        let symbols = try String(contentsOfFile: "\(Self.root)/docs/public-symbols.txt", encoding: .utf8)
+        let names = symbols.matches(of: #/Sluice: (?:class|struct|enum|protocol|macro) (\w+(?:\(.*\))?)\n/#).map(\.1)
+        try #require(names.count > 50)
+        for name in names { #expect(rootPage.contains("\n- ``\(name)``\n"), "\(name)") }
+    }
+
     @Test func theReadmeLeadsToEveryGuide() throws {
         let readme = try text("README.md")
         for page in Self.pages where page.hasPrefix("docs/") && !page.contains(".docc/") {
