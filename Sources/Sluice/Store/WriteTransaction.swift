@@ -25,9 +25,9 @@ public struct WriteTransaction: ~Copyable {
 
     /// Inserts an object, or sets the properties of the object with its key.
     ///
-    /// Properties that are missing from a value, because a query excluded them when it was read, stay as they are. All
-    /// others are written even if their value is the same here, so that this write competes with concurrent writes of
-    /// others.
+    /// For an existing object, only the properties whose values differ from those in this store are written. A write
+    /// that changes nothing here does not compete with concurrent writes of others. Properties that are missing from a
+    /// value, because a query excluded them when it was read, stay as they are.
     ///
     /// - Parameter object: a model, or a record of a class of this store.
     /// - Throws: `RecordError` or ``ModelError`` when it does not fit the store's schema.
