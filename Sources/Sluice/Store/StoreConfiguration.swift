@@ -13,7 +13,7 @@ public struct StoreConfiguration: Sendable {
         case memory(name: String)
     }
 
-    /// What a local commit survives: the end of the process, or of the machine too.
+    /// What a local commit survives: only the end of the process, or also a power cut.
     public enum Durability: Sendable, Hashable {
         /// Survives a killed process; a power cut may take the last commits.
         case process

@@ -84,7 +84,7 @@ struct QueryCommand: Command {
             }
             StandardOutput.shared.flush()
             if change.state == .error {
-                throw change.subscription.error ?? SyncError(.server, "the server refused the query")
+                throw change.subscription.error ?? SyncError(.server, "the server rejected the query")
             }
         }
     }

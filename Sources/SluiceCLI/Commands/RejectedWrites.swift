@@ -26,7 +26,7 @@ final class RejectedWrites: Sendable {
     func check() throws(CommandError) {
         let (count, reports) = state.withLock { $0 }
         guard count > 0 else { return }
-        for report in reports { Diagnostics.report("refused: \(report)") }
-        throw .failure("the server refused \(GroupedNumber.text(count)) \(count == 1 ? "write" : "writes")")
+        for report in reports { Diagnostics.report("rejected: \(report)") }
+        throw .failure("the server rejected \(GroupedNumber.text(count)) \(count == 1 ? "write" : "writes")")
     }
 }
