@@ -4,15 +4,15 @@ package import SluiceWire
 
 /// The result of a group of uploads, once it is durable.
 package struct CommittedGroup: Sendable {
-    /// What changed, from before the group to after it.
+    /// The difference between the states before and after the group.
     package var delta: CommitDelta
-    /// Who made the group's versions; positions here are the author indexes of the delta.
+    /// The author of each version of the group; the delta names authors by their positions here.
     package var authors: [CommitAuthor]
     package var acceptedAt: Timestamp
-    /// By session, the highest sequence accepted.
+    /// The highest acknowledged sequence of each session.
     package var acknowledged: [SessionID: UInt64]
     package var rejections: [Rejection]
-    /// Operations that the merge rules discarded.
+    /// The number of operations that had no effect by the rules of merging.
     package var supersededCount: Int
 
     package struct Rejection: Sendable {

@@ -3,20 +3,20 @@ internal import SluiceQuery
 internal import SluiceStorage
 internal import SluiceViews
 
-/// The objects that a group has touched so far, as its uploads leave them.
+/// The objects that a group has changed so far, as its uploads leave them.
 ///
-/// A row is read once a group. Changed values are written once too, at the end: a thousand uploads to one object write
-/// its row once. What makes or removes a row is written at once, since other rows may link to it.
+/// Each row is read once for the group. Changed values are also written once, at the end: a thousand uploads to one
+/// object write its row once. A row that is created or deleted is written at once, since other rows may link to it.
 struct GroupRows {
     private struct Change {
         var object: ObjectRef
-        /// Before the group.
+        /// The object before the group.
         var old: Row?
-        /// After the uploads so far.
+        /// The object after the uploads so far.
         var new: Row?
-        /// The uploads that touched the object, by their position in the group.
+        /// The uploads that changed the object, by their position in the group.
         var authors: [Int]
-        /// What storage lacks of `new`; nil if it has all of it.
+        /// The properties of `new` that are not stored yet; nil if all are.
         var unwritten: PropertySet?
     }
 
@@ -26,7 +26,7 @@ struct GroupRows {
 
     init(_ storage: any ServerStorage) { self.storage = storage }
 
-    /// An object as the uploads so far leave it.
+    /// Reads an object as the uploads so far leave it.
     func row(_ object: ObjectRef) throws -> Row? {
         if let position = positions[object] { return changes[position].new }
         return try storage.row(object)
@@ -34,18 +34,18 @@ struct GroupRows {
 
     /// Stores an object of which storage knows nothing, not even that it was deleted.
     ///
-    /// - Returns: false, and nothing is done, if it knows something.
+    /// - Returns: false, without an effect, if storage knows the object.
     func insertIfUnknown(_ row: Row, of object: ObjectRef) throws -> Bool {
         guard positions[object] == nil else { return false }
         return try storage.insertIfUnknown(row, ofClass: object.classIndex)
     }
 
-    /// Notes what an upload did to an object, and stores it unless that can wait.
+    /// Records the effect of an upload on an object, and stores it unless that can wait until the end.
     ///
     /// - Parameters:
     ///   - old: the object before the upload.
-    ///   - new: the object after it.
-    ///   - stored: what ``insertIfUnknown(_:of:)`` stored of `new`, if the upload began with that.
+    ///   - new: the object after the upload.
+    ///   - stored: the row that ``insertIfUnknown(_:of:)`` stored, if the upload began with that.
     ///   - changed: the properties in which `new` differs from `old`.
     mutating func note(
         _ object: ObjectRef, old: Row?, new: Row?, stored: Row?, changed: PropertySet, version: UInt64, author: Int
@@ -74,7 +74,7 @@ struct GroupRows {
         }
     }
 
-    /// Writes what has waited.
+    /// Writes the changes that had to wait until the end.
     mutating func write() throws {
         for position in changes.indices {
             let change = changes[position]
@@ -86,7 +86,7 @@ struct GroupRows {
         }
     }
 
-    /// What the group did to each object that was there before or is there after it.
+    /// The change of each object that existed before the group or exists after it.
     var deltas: [ObjectDelta] {
         changes.compactMap { change in
             guard change.old != nil || change.new != nil else { return nil }

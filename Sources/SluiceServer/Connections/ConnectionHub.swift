@@ -3,8 +3,8 @@ internal import SluiceTransport
 internal import SluiceWire
 internal import Synchronization
 
-/// The shell between connections and databases: decodes frames on the event loops, hands messages to the databases' queues,
-/// and sends what those want sent.
+/// Connects the connections with the databases: it decodes frames on the event loops, passes messages to the databases'
+/// queues, and sends the frames that the databases want sent.
 final class ConnectionHub: Sendable {
     private let connections = Mutex<[UInt64: PeerConnection]>([:])
     private let databases: DatabaseDirectory
@@ -14,7 +14,8 @@ final class ConnectionHub: Sendable {
     private let now: @Sendable () -> Timestamp
     private let log: LogSink?
 
-    /// - Parameter queueByteCountMax: a connection with more bytes waiting to be taken is closed; its client resumes.
+    /// - Parameter queueByteCountMax: a connection with more bytes waiting to be sent is closed; its client reconnects
+    ///   and resumes.
     init(
         databases: DatabaseDirectory, login: any Login, limits: ServerLimits, queueByteCountMax: Int,
         now: @escaping @Sendable () -> Timestamp, log: LogSink?
@@ -30,7 +31,8 @@ final class ConnectionHub: Sendable {
     var hooks: ServerHooks {
         ServerHooks(
             accept: { [self] request, connection in
-                // Only browsers send it: no web page may use somebody's server behind their back.
+                // Only browsers send this header. No web page may use a server without the knowledge of the browser's
+                // user.
                 guard request.headers["Origin"] == nil else {
                     return .reject(status: 403, text: "this server does not take connections from web pages")
                 }
@@ -109,7 +111,7 @@ final class ConnectionHub: Sendable {
     }
 }
 
-/// One connection as the hub knows it.
+/// The hub's state for one connection.
 private final class PeerConnection: MessageConnectionDelegate {
     let connection: any MessageConnection
     private let hub: ConnectionHub

@@ -1,4 +1,4 @@
-/// Names of databases: 1 to 64 letters, digits, `_` and `-`. They are also file names.
+/// The rule for names of databases: 1 to 64 letters, digits, `_` and `-`. The names are also file names.
 package enum DatabaseName {
     package static func isValid(_ name: String) -> Bool {
         (1...64).contains(name.utf8.count)

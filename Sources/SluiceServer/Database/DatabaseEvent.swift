@@ -1,14 +1,14 @@
 package import SluiceWire
 
-/// What happens to a database from outside.
+/// An event for a database.
 package enum DatabaseEvent: Sendable {
     /// An authenticated client opens a session.
     case open(SessionID, ClientMessage.Open, User)
     /// A frame's messages for one session, in order.
     case messages(SessionID, [ClientMessage])
-    /// The session, or its connection, is gone.
+    /// The session or its connection has ended.
     case closed(SessionID)
-    /// What the engine had done beside its queue is done.
+    /// The engine's work beside its queue has ended.
     case prepared(QueryPreparation)
 }
 
@@ -18,6 +18,6 @@ package enum DatabaseAction: Sendable {
     case send([UInt8], to: UInt64)
     /// Sends the same encoded frame to many connections.
     case broadcast([UInt8], to: [UInt64])
-    /// Forgets the session: nothing for it will come any more.
+    /// Removes the session: nothing more will be sent to it.
     case end(SessionID)
 }

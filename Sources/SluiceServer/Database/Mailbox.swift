@@ -1,15 +1,16 @@
 internal import SluiceModel
 internal import SluiceWire
 
-/// What waits for a database, by session, and how much memory it takes.
+/// Holds the events that wait for a database, by session, and counts the memory that they take.
 ///
-/// Sessions take turns, so that one with a long backlog of uploads holds up nobody else. What one session sent stays in
-/// order; that of two sessions was never ordered.
+/// Sessions take turns, so that one with a long backlog of uploads does not delay the others. Events of one session
+/// keep their order; between sessions there is no order to keep.
 package struct Mailbox: Sendable {
-    /// Senders that add to a mailbox with more than this are held back.
+    /// A mailbox with more than this is full; its senders are paused.
     package static let eventCountMax = 512
     package static let byteCountMax = 64 << 20
-    /// About how many operations one turn handles, and how many of them one session has before the next.
+    /// The approximate number of operations in one turn, and how many of them one session may have before the next
+    /// session.
     package static let turnOperationCountMax = 20_000
     package static let shareOperationCountMax = 2_000
 
@@ -39,7 +40,7 @@ package struct Mailbox: Sendable {
             return letters[head]
         }
 
-        /// Puts back what is left of the letter that was removed last.
+        /// Puts back the rest of the letter that was removed last.
         mutating func putBack(_ letter: Letter) {
             if head > 0 {
                 head -= 1
@@ -51,9 +52,9 @@ package struct Mailbox: Sendable {
     }
 
     private var queues: [SessionID: Queue] = [:]
-    /// The sessions that have something, the next one last.
+    /// The sessions with waiting events in this round, the next one last.
     private var order: [SessionID] = []
-    /// Sessions whose turn comes after those of ``order``, the next one first.
+    /// The sessions that come after those in ``order``, the next one first.
     private var nextOrder: [SessionID] = []
     private var eventCount = 0
     private var byteCount = 0
@@ -62,10 +63,10 @@ package struct Mailbox: Sendable {
 
     package var isEmpty: Bool { eventCount == 0 }
 
-    /// Whether senders are to wait.
+    /// Whether senders must wait.
     package var isFull: Bool { eventCount > Self.eventCountMax || byteCount > Self.byteCountMax }
 
-    /// - Parameter byteCount: the memory that the event takes, about.
+    /// - Parameter byteCount: the approximate memory that the event takes.
     package mutating func add(_ event: DatabaseEvent, byteCount: Int) {
         let session = event.session
         if queues[session] == nil { nextOrder.append(session) }
@@ -74,12 +75,12 @@ package struct Mailbox: Sendable {
         self.byteCount += byteCount
     }
 
-    /// Whether a session is closed by something in it.
+    /// Whether a waiting event closes a session.
     package func closes(_ session: SessionID) -> Bool {
         queues[session]?.waiting.contains { if case .closed = $0.event { true } else { false } } ?? false
     }
 
-    /// Takes what a turn handles: a share of each session that waits, and more of each while there is room.
+    /// Takes the events of one turn: a share of each waiting session, and more of each while there is room.
     package mutating func takeTurn() -> [DatabaseEvent] {
         var events: [DatabaseEvent] = []
         var room = Self.turnOperationCountMax
@@ -100,7 +101,7 @@ package struct Mailbox: Sendable {
         return events
     }
 
-    /// Takes the first event of a session, or as many of its uploads as there is room for.
+    /// Takes the first event of a session, or as many of its uploads as fit.
     private mutating func takeFirst(of queue: inout Queue, room: inout Int) -> DatabaseEvent {
         let letter = queue.removeFirst()
         guard case .messages(let session, let messages) = letter.event, let cut = messages.cut(after: room) else {
@@ -127,7 +128,7 @@ extension DatabaseEvent {
         }
     }
 
-    /// In operations.
+    /// The cost of the event in operations.
     fileprivate var cost: Int {
         guard case .messages(_, let messages) = self else { return 1 }
         return messages.reduce(1) { $0 + $1.operationCount }
@@ -142,10 +143,10 @@ extension ClientMessage {
 }
 
 extension [ClientMessage] {
-    /// Cuts them between two transactions, behind the one that reaches a number of operations. Messages other than
-    /// uploads stay together, since their answers do.
+    /// Divides the messages after the transaction that reaches a number of operations. Messages other than uploads stay
+    /// together, since their answers do.
     ///
-    /// - Returns: nil where nothing would be left.
+    /// - Returns: nil if nothing would be left for the second part.
     fileprivate func cut(after operationCount: Int) -> (first: [ClientMessage], rest: [ClientMessage])? {
         var count = 0
         for (position, message) in enumerated() {

@@ -2,22 +2,22 @@ internal import SluiceModel
 internal import SluiceQuery
 internal import SluiceStorage
 
-/// Keeps account of the indexes that live queries want, and says which to make or drop next. Touches no storage.
+/// Counts which indexes the live queries want, and decides which to create or drop next. It does not access storage.
 package struct AutomaticIndexes {
     /// When an index is worth its cost.
     package struct Limits: Sendable {
-        /// A class with fewer rows is scanned fast enough.
+        /// The minimum number of rows. A smaller class is scanned fast enough.
         package var rowCountMin = 5_000
-        /// Making an index stops the database for one to two and a half microseconds a row: up to about a second. Larger
-        /// classes need indexes that the schema declares.
+        /// The maximum number of rows. Creating an index stops the database for one to two and a half microseconds a
+        /// row, so for up to about a second. Larger classes need indexes that the schema declares.
         package var rowCountMax = 500_000
-        /// Each index makes every write of the class a little slower.
+        /// The maximum number of automatic indexes of a class. Each makes every write of the class a little slower.
         package var countOfClassMax = 6
-        /// A query that comes and goes makes no index: only one that stays for so long …
+        /// How long, in microseconds, a query must stay before it gets an index, so that short-lived queries do not …
         package var settlingMicroseconds: Int64 = 10_000_000
-        /// … or that has come so often.
+        /// … unless queries have begun to want the index this many times.
         package var settlingCount = 4
-        /// An index that no live query wants is kept for so long, and for so many versions.
+        /// How long, and for how many versions, an index is kept that no live query wants.
         package var retentionMicroseconds: Int64 = 3_600_000_000
         package var retentionVersionCount: UInt64 = 1_000
 
@@ -29,13 +29,13 @@ package struct AutomaticIndexes {
         case drop(TableIndex)
     }
 
-    /// What is known of an index that queries want, or wanted.
+    /// The demand of queries for an index.
     private struct Demand {
-        /// How many live queries want it.
+        /// How many live queries want the index.
         var queryCount = 0
-        /// How often one began to want it.
+        /// How many queries have begun to want it.
         var beginningCount = 0
-        /// Since when there has been one; nil while that was not looked at.
+        /// Since when live queries have wanted it; nil until that was looked at.
         var since: Timestamp?
     }
 
@@ -48,18 +48,18 @@ package struct AutomaticIndexes {
     private var existing: Set<TableIndex> = []
     private var demands: [TableIndex: Demand] = [:]
     private static let demandCountMax = 1_000
-    /// The indexes that nothing wants, and since when.
+    /// The indexes that no live query wants, and since when.
     private var idle: [TableIndex: Idle] = [:]
-    /// Indexes that could not be made or dropped; left alone until the database is opened again.
+    /// Indexes that could not be created or dropped. They are not tried again until the database is opened again.
     private var failed: Set<TableIndex> = []
     private var mustLook = true
     private var lookedAtVersion: UInt64 = 0
-    /// When a query that is young will have stayed.
+    /// When the next young query will have stayed long enough.
     private var lookAgainAt: Timestamp?
 
     init(limits: Limits = Limits()) { self.limits = limits }
 
-    /// Takes note of the indexes that are there when the database is opened.
+    /// Records the indexes that exist when the database is opened.
     mutating func open(_ indexes: [TableIndex]) { existing = Set(indexes) }
 
     mutating func add(_ query: Query, schema: Schema) {
@@ -79,7 +79,7 @@ package struct AutomaticIndexes {
         mustLook = true
     }
 
-    /// Takes note of all queries anew, after the schema has grown and with it what is wanted.
+    /// Counts all queries again, after the schema has grown and with it the indexes that they want.
     mutating func replace(_ queries: some Sequence<Query>, schema: Schema) {
         let before = demands
         demands = [:]
@@ -91,15 +91,15 @@ package struct AutomaticIndexes {
         mustLook = true
     }
 
-    /// Whether it is time to ask for the next step: what is wanted has changed or has stayed, or the database has changed
-    /// by much.
+    /// Whether to ask for the next step: the demand has changed, a query has stayed long enough, or the database has
+    /// changed much.
     func isDue(now: Timestamp, version: UInt64) -> Bool {
         mustLook || version >= lookedAtVersion + limits.retentionVersionCount || lookAgainAt.map { now >= $0 } ?? false
     }
 
-    /// What to do next; nil if all is well.
+    /// The next step; nil if there is nothing to do.
     ///
-    /// - Parameter rowCount: about how many rows a class has.
+    /// - Parameter rowCount: returns the approximate number of rows of a class.
     mutating func next(now: Timestamp, version: UInt64, rowCount: (Int) throws -> Int) rethrows -> Step? {
         mustLook = false
         lookedAtVersion = version
@@ -117,7 +117,7 @@ package struct AutomaticIndexes {
             if existing.count(where: { $0.classIndex == index.classIndex }) < limits.countOfClassMax {
                 return .make(index)
             }
-            // What nobody wants makes room, the longest unwanted first.
+            // An index that nobody wants makes room, the one that has been unwanted longest first.
             let unwanted = idle.filter { $0.key.classIndex == index.classIndex && !failed.contains($0.key) }
             if let (index, _) = unwanted.min(by: {
                 ($0.value.since, $0.value.version) < ($1.value.since, $1.value.version)
@@ -129,7 +129,7 @@ package struct AutomaticIndexes {
         return nil
     }
 
-    /// What is wanted and not there, by queries that stay, what most want first.
+    /// The indexes that lasting queries want and that do not exist, those that most queries want first.
     private mutating func missing(now: Timestamp) -> [TableIndex] {
         var missing: [(index: TableIndex, queryCount: Int)] = []
         for (index, demand) in demands where demand.queryCount > 0 {
@@ -155,9 +155,9 @@ package struct AutomaticIndexes {
         rowCount >= limits.rowCountMin && rowCount <= limits.rowCountMax
     }
 
-    /// Why an index that a query wants is not there; nil if it is.
+    /// Why an index that a query wants does not exist; nil if it does.
     ///
-    /// - Parameter rowCount: about how many rows its class has.
+    /// - Parameter rowCount: the approximate number of rows of its class.
     func remark(on index: TableIndex, rowCount: Int) -> String? {
         if existing.contains(index) { return nil }
         if failed.contains(index) { return "it could not be made; that is tried again when the server starts anew" }
@@ -176,7 +176,7 @@ package struct AutomaticIndexes {
         return "it is made once clients have observed the query for \(limits.settlingMicroseconds / 1_000_000) s"
     }
 
-    /// Takes note that a step was taken; there may be another.
+    /// Records that a step was carried out; another one may follow.
     mutating func done(_ step: Step) {
         switch step {
         case .make(let index): existing.insert(index)

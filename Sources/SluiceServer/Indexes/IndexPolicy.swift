@@ -2,24 +2,24 @@ internal import SluiceModel
 internal import SluiceQuery
 internal import SluiceStorage
 
-/// Which indexes a query wants. Pure: neither when it is worth making them nor how.
+/// Decides which index a query wants. Whether it is worth creating is decided elsewhere.
 enum IndexPolicy {
-    /// Columns in one index: more serve hardly anything.
+    /// The maximum number of columns in an index; more columns help hardly any query.
     private static let columnCountMax = 4
 
-    /// The index that would serve a query best; nil if there is one by the schema, or nothing to serve.
+    /// The index that would serve a query best; nil if an index of the schema serves it, or if an index would not help.
     ///
-    /// The columns that the query fixes to one value come first. With a limit its sort follows, so that the window is
-    /// the index's first rows; else the most selective range, prefix or list. A live view without a limit asks the disk
-    /// for new subscribers only, in no order, so a sort alone wants nothing.
+    /// The columns that the query fixes to one value come first. For a query with a limit its sort follows, so that the
+    /// window is at the beginning of the index; otherwise the most selective range, prefix or list. A live view without
+    /// a limit reads the disk only for new subscribers, in any order, so a sort alone wants no index.
     static func index(for query: Query, schema: Schema) -> TableIndex? {
         guard query.object == nil else { return nil }
         let declared = schema[query.classIndex]
-        // Links are found by their own indexes, and through a subquery, which no second column can follow.
+        // Links have their own indexes, and are searched through a subquery, which a second column could not serve.
         let conditions = query.rootConditions(schema: schema).filter { condition in
             !declared.properties[condition.property].type.element.isLink
         }
-        // One object at most: the key's own index.
+        // The key's own index finds at most one object.
         if conditions.contains(where: { $0.property == declared.primaryKeyIndex && $0.breadth <= 1 }) { return nil }
         let fixed = conditions.filter { condition in
             if case .equal = condition.test { true } else { false }
@@ -36,17 +36,17 @@ enum IndexPolicy {
         }
         guard !columns.isEmpty, columns.count <= columnCountMax else { return nil }
         if isServed(columns, declared) { return nil }
-        // The order of results ends with the id: in a keyless class two columns, in a keyed one a hash of the key, which
-        // is not worth storing.
+        // Results of equal rank are ordered by object id: two columns in a keyless class. In a class with a primary key
+        // it is a hash of the key, which is not worth storing.
         let endsWithID = isOrdered && declared.primaryKey == nil
         if !endsWithID, let first = columns.last, isOrdered, order.allSatisfy({ $0.isAscending == first.isAscending }) {
-            // Read backwards it is the same.
+            // The index serves the descending order when it is read backwards.
             columns = columns.map { TableIndex.Column($0.property) }
         }
         return TableIndex(classIndex: query.classIndex, columns: columns, endsWithID: endsWithID)
     }
 
-    /// The query's sort, if it reads nothing but single properties of the object; else empty.
+    /// The query's sort, if it uses only properties of the object itself; else empty.
     private static func sortColumns(of query: Query) -> [TableIndex.Column] {
         var columns: [TableIndex.Column] = []
         for key in query.sort {
@@ -56,7 +56,7 @@ enum IndexPolicy {
         return columns
     }
 
-    /// Whether the schema's own indexes do as well.
+    /// Whether an index of the schema serves as well.
     private static func isServed(_ columns: [TableIndex.Column], _ declared: ClassSchema) -> Bool {
         guard let only = columns.first, columns.count == 1 else { return false }
         let property = declared.properties[only.property]

@@ -1,19 +1,19 @@
 package import SluiceWire
 
-/// Decides who a client is from the credentials it presents.
+/// Decides who a client's user is, from the credentials that the client presents.
 package protocol Login: Sendable {
-    /// The user whom the credentials prove, or why not, in words for the client.
+    /// The user whom the credentials prove, or the reason of a rejection, as a message to the client.
     func user(for credentials: [Credentials]) -> Result<User, LoginError>
 }
 
-/// Why a login was refused, in words that reveal nothing about other users.
+/// Why a login was rejected, as a message that reveals nothing about other users.
 package struct LoginError: Error, Hashable, Sendable {
     package var message: String
 
     package init(message: String) { self.message = message }
 }
 
-/// Development: everybody is the anonymous user and may add to the schema.
+/// The login of development servers: everybody is the anonymous user, and may add to the schema.
 package struct DevelopmentLogin: Login {
     package init() {}
 

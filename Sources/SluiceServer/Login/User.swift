@@ -1,6 +1,6 @@
-/// Who a session acts for.
+/// The user for whom a session acts.
 package struct User: Hashable, Sendable {
-    /// Nil for the anonymous user.
+    /// The user's id; nil for the anonymous user.
     package var id: String?
     /// Whether the user may add classes and properties.
     package var mayExtendSchema: Bool

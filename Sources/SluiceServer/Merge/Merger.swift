@@ -1,37 +1,38 @@
 package import SluiceModel
 package import SluiceStorage
 
-/// Decides what an operation does to the server's state of an object, given what others wrote meanwhile.
+/// Computes the effect of an operation on the server's state of an object, considering what others wrote concurrently.
 ///
-/// Per property the later (timestamp, client) wins; additions commute and count on top of the assignments before them; a
-/// delete beats concurrent updates; creating an object that exists sets what it names. Concurrent means: written after
-/// the version that the author knew. An operation that the rules discard is superseded, which is no error.
+/// For each property the later (timestamp, client) wins. Additions commute, and count on top of the assignments before
+/// them. A delete beats concurrent updates. Creating an object that exists sets the named properties. A write is
+/// concurrent if it was stored after the version that the author knew. An operation that has no effect by these rules
+/// is superseded, which is not an error.
 package struct Merger {
     /// The object after the operation; nil if it does not exist.
     package var row: Row?
     /// The properties that the operations wrote.
     package var written: PropertySet = []
-    /// Which of them were written by adding alone, and how much was added; one for each property.
+    /// The properties of `written` that were only added to, with the total amount for each.
     package var additions: [LogChange.Addition] = []
-    /// Operations that the rules discarded.
+    /// The number of operations that had no effect by the rules.
     package var supersededCount = 0
 
     private let classSchema: ClassSchema
-    /// Whether an operation here deleted or made the object, so that nothing done to it before is concurrent.
+    /// Whether an operation of this upload created or deleted the object, so that no earlier write is concurrent.
     private var isOwn = false
 
-    /// - Parameter row: the object as the server has it; nil if it does not exist.
+    /// - Parameter row: the server's state of the object; nil if it does not exist.
     package init(_ row: Row?, of classSchema: ClassSchema) {
         self.row = row
         self.classSchema = classSchema
     }
 
-    /// Applies one operation. O(fields) and the cost of what `history` is asked.
+    /// Applies one operation. O(fields), plus the cost of the questions to `history`.
     ///
     /// - Parameters:
-    ///   - operation: already checked against the schema.
-    ///   - author: who wrote it, and when.
-    ///   - history: what was done to the object after the version that the author knew, without what was applied here.
+    ///   - operation: an operation that was checked against the schema.
+    ///   - author: who wrote the operation, and when.
+    ///   - history: the changes of the object after the version that the author knew, except those of this upload.
     package mutating func apply(_ operation: ObjectOperation, author: WriteStamp, history: ObjectHistory) {
         let history = isOwn ? ObjectHistory() : history
         switch (operation.action, row) {
@@ -43,7 +44,7 @@ package struct Merger {
         case (.update, nil):
             supersededCount += 1
         case (.create(let fields), nil):
-            // A creation later than the deletion that it did not know of makes the object anew.
+            // A creation that did not know of the deletion and is later than it creates the object again.
             if let deleted = history.deleted, author < deleted {
                 supersededCount += 1
                 return

@@ -1,6 +1,6 @@
 internal import SluiceViews
 
-/// What a database has done since it was opened.
+/// Counts what a database has done since it was opened.
 package struct DatabaseStatistics: Sendable, Hashable {
     package var commitCount: UInt64 = 0
     package var groupCount: UInt64 = 0
@@ -21,16 +21,16 @@ package struct DatabaseStatistics: Sendable, Hashable {
     }
 }
 
-/// How subscriptions were started, by how often.
+/// Counts how subscriptions were started.
 package struct StartCounts: Sendable, Hashable {
     package enum Path: Int, Sendable, CaseIterable {
-        /// What the client had was right still.
+        /// What the client had was still right.
         case current
-        /// The log told what the client had missed.
+        /// The log had what the client missed.
         case replayed
-        /// The log did not reach back, and the client's digest was that of the view.
+        /// The log did not reach back, but the client's digest equalled that of the view.
         case equal
-        /// The client listed what it had.
+        /// The client listed its members.
         case compared
         /// Everything was sent.
         case anew

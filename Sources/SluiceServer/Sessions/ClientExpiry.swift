@@ -1,29 +1,30 @@
 internal import SluiceModel
 internal import SluiceStorage
 
-/// Forgets clients that have been away for long, some at a time, once a day.
+/// Forgets clients that have been away for long, once a day, a limited number in each step.
 ///
-/// A client is forgotten when it was last here before ``DatabaseEngine/Limits/clientRetention``, and the log no longer
-/// reaches its version or it never uploaded anything. What it may not do when it comes back is PROTOCOL.md's section 9.2.
+/// A client is forgotten if it was last connected longer ago than ``DatabaseEngine/Limits/clientRetention``, and if the
+/// log no longer reaches back to its version or it never uploaded anything. Section 9.2 of PROTOCOL.md says what
+/// happens when it comes back.
 struct ClientExpiry {
     private enum State {
-        /// Nothing to do before this time.
+        /// There is nothing to do before this time.
         case idle(until: Timestamp)
-        /// Clients up to this id were looked at.
+        /// Clients up to this id have been examined.
         case running(after: UInt64)
     }
 
     private static let interval: Int64 = 86_400_000_000
-    /// The most records looked at in one step.
+    /// The maximum number of records examined in one step.
     private static let recordCountMax = 1_000
 
     private var state = State.idle(until: Timestamp(microseconds: .min))
 
-    /// Does a step, in a small transaction of its own, if it is time.
+    /// Does one step, in a small transaction of its own, if it is due.
     ///
     /// - Parameters:
-    ///   - connected: the clients with a session, which are here now.
-    ///   - retention: in microseconds.
+    ///   - connected: the clients that have a session now.
+    ///   - retention: how long a client must have been away, in microseconds.
     /// - Returns: how many clients were forgotten.
     mutating func step(
         _ storage: any ServerStorage, connected: [UInt64], retention: Int64, now: Timestamp

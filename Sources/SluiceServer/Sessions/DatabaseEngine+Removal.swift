@@ -4,7 +4,7 @@ internal import SluiceViews
 internal import SluiceWire
 
 extension DatabaseEngine {
-    /// Removes an empty class, or a property without values, and answers with the schema that is left.
+    /// Removes an empty class or a property without values, and answers with the remaining schema.
     func remove(_ removal: ClientMessage.Removal, session: ServerSession) {
         guardingStorage(session) {
             do {
@@ -45,8 +45,8 @@ extension DatabaseEngine {
         }
     }
 
-    /// Ends every session, to be opened again at once: views, positions and rows that sessions go by are of a schema that
-    /// is no more.
+    /// Ends every session and asks its client to open it again at once, because views, positions and rows in memory
+    /// belong to the old schema.
     func beginSessionsAnew() {
         views = [:]
         index = ViewIndex()

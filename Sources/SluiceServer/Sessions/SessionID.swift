@@ -1,4 +1,4 @@
-/// One session on one connection, unique within a server process.
+/// Identifies a session on a connection within one server process.
 package struct SessionID: Hashable, Sendable {
     package var connection: UInt64
     /// The number that the client gave the session.

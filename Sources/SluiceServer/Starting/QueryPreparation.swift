@@ -4,11 +4,11 @@ internal import SluiceStorage
 internal import SluiceViews
 internal import Synchronization
 
-/// What a costly query makes the database do, on a snapshot, while the database goes on.
+/// The costly part of a query, which runs on a snapshot while the database goes on.
 ///
-/// The engine hands it out (``DatabaseEngine/takePreparation()``); whoever drives the engine runs it wherever that holds up
-/// nobody, and gives it back with ``DatabaseEvent/prepared(_:)``. Sound as `Sendable`: it is in one hand after the other,
-/// and only ``cancel()`` is called meanwhile.
+/// The engine provides it (``DatabaseEngine/takePreparation()``). The owner of the engine runs it where it delays
+/// nobody, and gives it back with ``DatabaseEvent/prepared(_:)``. It is sound as `Sendable`, because only one thread at
+/// a time uses it, except for ``cancel()``.
 package final class QueryPreparation: @unchecked Sendable {
     enum Outcome {
         /// Not run yet.
@@ -24,7 +24,7 @@ package final class QueryPreparation: @unchecked Sendable {
         case roots(Query, after: RowCursor?)
     }
 
-    /// Whom it is done for.
+    /// The session for which the work is done.
     let session: SessionID
     private let work: Work
     private let snapshot: any ServerSnapshot
@@ -33,9 +33,11 @@ package final class QueryPreparation: @unchecked Sendable {
     private let isCancelled = Atomic(false)
     private(set) var outcome = Outcome.none
 
+    /// Prepares the making of a view.
+    ///
     /// - Parameters:
-    ///   - view: not active yet; nobody else has it meanwhile.
-    ///   - isAbandoned: whether nobody waits any more for anything; may be called on any thread.
+    ///   - view: a view that is not active yet, and that nobody else uses meanwhile.
+    ///   - isAbandoned: whether nobody waits for the work any more; may be called on any thread.
     init(
         making view: LiveView, for session: SessionID, on snapshot: any ServerSnapshot, stepCountMax: Int,
         isAbandoned: @escaping () -> Bool
@@ -47,7 +49,9 @@ package final class QueryPreparation: @unchecked Sendable {
         self.isAbandoned = isAbandoned
     }
 
-    /// - Parameter cursor: where the roots begin that are wanted.
+    /// Prepares the listing of a query's roots.
+    ///
+    /// - Parameter cursor: the place after which the wanted roots begin; nil for all.
     init(
         listing query: Query, after cursor: RowCursor?, for session: SessionID, on snapshot: any ServerSnapshot,
         stepCountMax: Int, isAbandoned: @escaping () -> Bool
@@ -66,7 +70,7 @@ package final class QueryPreparation: @unchecked Sendable {
             isCancelled.load(ordering: .relaxed) || isAbandoned()
         }
         do {
-            // A short query is over before anybody looks.
+            // Checked first, because a short query ends before its work limit checks.
             guard !isCancelled.load(ordering: .relaxed), !isAbandoned() else {
                 throw StorageError(.cancelled, "a query was not begun: nobody waits for it any more")
             }
@@ -84,6 +88,6 @@ package final class QueryPreparation: @unchecked Sendable {
         }
     }
 
-    /// Has ``run()`` return soon. From any thread.
+    /// Makes ``run()`` return soon. Any thread may call it.
     func cancel() { isCancelled.store(true, ordering: .relaxed) }
 }

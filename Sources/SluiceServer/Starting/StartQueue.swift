@@ -2,18 +2,18 @@ internal import SluiceModel
 internal import SluiceQuery
 internal import SluiceWire
 
-/// A subscription that is asked for and not started yet.
+/// A subscription that was requested and has not started yet.
 struct SubscriptionStart {
     let request: ClientMessage.Subscribe
     var query: Query
     let session: ServerSession
 }
 
-/// What takes more than a turn: it is done beside the writer.
+/// Work that needs more than a turn, and is done beside the writer.
 enum CostlyWork {
-    /// Making the view of a subscription that is to be started.
+    /// Making the view of a subscription that is about to start.
     case view(SubscriptionStart)
-    /// Listing the roots of a subscription that is being sent.
+    /// Listing the roots of a subscription that is bootstrapping.
     case roots(ViewSubscription)
 
     var session: ServerSession {
@@ -31,16 +31,16 @@ enum CostlyWork {
     }
 }
 
-/// The subscriptions that wait to be started, and the work for them that takes more than a turn.
+/// The subscriptions that wait to be started, and the work for them that needs more than a turn.
 ///
-/// Of each kind, sessions have their turns one after the other, whatever number of subscriptions they ask for.
+/// For each of the two, sessions take turns, however many subscriptions each of them requests.
 struct StartQueue {
     private var starts = SessionQueue<SubscriptionStart>()
     private var costly = SessionQueue<CostlyWork>()
 
     var hasStarts: Bool { !starts.isEmpty }
 
-    /// Whether a subscription of a session waits, so that a later one has to wait as well.
+    /// Whether a subscription of a session is waiting, so that a later one has to wait too.
     func hasStarts(of session: SessionID) -> Bool { starts.count(of: session) > 0 }
 
     /// How many subscriptions of a session wait to be started.
@@ -53,7 +53,7 @@ struct StartQueue {
 
     mutating func append(_ work: CostlyWork) { costly.append(work, of: work.session.id) }
 
-    /// Takes the first subscription of the session whose turn it is.
+    /// Removes and returns the first subscription of the session whose turn it is.
     ///
     /// - Parameter isReady: whether a session can have its turn now.
     mutating func nextStart(where isReady: (SessionID) -> Bool) -> SubscriptionStart? { starts.next(where: isReady) }
@@ -62,7 +62,7 @@ struct StartQueue {
 
     func hasCostly(where isReady: (SessionID) -> Bool) -> Bool { costly.hasNext(where: isReady) }
 
-    /// Has the queries see a schema that has grown.
+    /// Binds the queries to a schema that has grown.
     mutating func rebind(to schema: Schema) throws {
         try starts.forEach { $0.query = try $0.query.rebound(to: schema) }
         try costly.forEach { work in
@@ -83,7 +83,7 @@ struct StartQueue {
     }
 }
 
-/// Elements in order of arrival for each session, taken from one session after the other.
+/// Elements in order of arrival for each session. They are taken from one session after the other.
 struct SessionQueue<Element> {
     private var elements: [SessionID: [Element]] = [:]
     /// The sessions that have elements, in the order of their turns.
@@ -102,7 +102,8 @@ struct SessionQueue<Element> {
 
     func hasNext(where isReady: (SessionID) -> Bool) -> Bool { order.contains(where: isReady) }
 
-    /// The first element of the first session that is ready, which has its next turn after all others.
+    /// Removes and returns the first element of the first session that is ready. That session's next turn comes after
+    /// those of all others.
     mutating func next(where isReady: (SessionID) -> Bool) -> Element? {
         guard let position = order.firstIndex(where: isReady) else { return nil }
         let session = order.remove(at: position)

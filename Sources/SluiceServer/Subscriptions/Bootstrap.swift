@@ -3,42 +3,44 @@ internal import SluiceStorage
 internal import SluiceViews
 internal import SluiceWire
 
-/// What a subscription has still to be sent, and what changed behind the pages that were.
+/// What remains to be sent to a subscription, and what changed behind the pages that were sent.
 struct Bootstrap {
-    /// Where the roots of the remaining pages come from.
+    /// The source of the roots of the remaining pages.
     enum Roots {
-        /// The class in the order of storage, judged row by row, from behind this place.
+        /// The class in storage order, evaluated row by row, after this place.
         case scan(after: RowCursor?)
-        /// The roots of the moment at which the bootstrap began, in result order, from this position.
+        /// The roots at the beginning of the bootstrap, in result order, from this position.
         case listed([ObjectRef], next: Int)
-        /// Those behind a place, which are being listed beside the writer, since finding a page takes more than a turn.
+        /// The roots after a place. They are being listed beside the writer, since finding a page takes more than a
+        /// turn.
         case unlisted(after: RowCursor?)
         case done
     }
 
-    /// Linked objects that are not sent yet, last first. They go before the roots, so that links lead somewhere at once.
+    /// Linked objects that are not sent yet, last first. They are sent before the roots, so that links have their
+    /// targets at once.
     var linked: [ObjectRef]
     var roots: Roots
-    /// Objects that commits touched since the first page: sent again, or taken back, at the end.
+    /// Objects that commits have changed since the first page. At the end they are sent again, or removed.
     var touched: Set<ObjectRef> = []
-    /// Those of them whose turn it is, last first. What commits touch meanwhile has its turn after them.
+    /// The changed objects of the present round, last first. What commits change meanwhile belongs to the next round.
     var settling: [ObjectRef] = []
-    /// How often what was touched has had its turn.
+    /// How many rounds there have been.
     var settlingRound = 0
-    /// How many objects there are about to be sent, and how many were.
+    /// The approximate number of objects to send, and the number of those sent.
     var expectedCount: Int
     var sentCount = 0
-    /// What the client has, where it listed that; it is told the differences only.
+    /// The client's members, if it has listed them; then only the differences are sent.
     var known: KnownMembers?
-    /// How many members the client announced to have.
+    /// The number of members that the client announced.
     var announcedCount = 0
-    /// The digest of what the client has in the end, while that can be told without a search.
+    /// The digest of the client's members at the end, as long as it can be computed without a search.
     var digest: ViewDigest?
-    /// What the client has and the view has not, as far as it is still to be sent, last first; nil before all members
-    /// were looked at.
+    /// The client's members that are not in the view and must still be removed, last first; nil until all members were
+    /// compared.
     var leaving: [(object: ObjectRef, isRoot: Bool)]?
 
-    /// Whether nothing is left but what commits touched.
+    /// Whether nothing remains except what commits have changed.
     var isSent: Bool {
         guard case .done = roots, let leaving else { return false }
         return leaving.isEmpty
@@ -47,15 +49,15 @@ struct Bootstrap {
     /// Whether the roots are being listed.
     var isUnlisted: Bool { if case .unlisted = roots { true } else { false } }
 
-    /// Where the roots begin that are to be listed.
+    /// The place after which the roots to be listed begin.
     var unlistedAfter: RowCursor? { if case .unlisted(let cursor) = roots { cursor } else { nil } }
 
-    /// Whether nothing is left at all.
+    /// Whether nothing remains to be sent.
     var isComplete: Bool { isSent && settling.isEmpty && touched.isEmpty }
 
-    /// Whether the pages change what the client has or build it anew.
+    /// Whether the pages change the client's members or build them from nothing.
     var kind: ServerMessage.Complete.Kind { announcedCount > 0 ? .resumed : .bootstrap }
 
-    /// The share of the pages that was sent, below 1.
+    /// The part of the pages that was sent, below 1.
     var progress: Double { min(0.99, Double(sentCount) / Double(max(1, expectedCount))) }
 }

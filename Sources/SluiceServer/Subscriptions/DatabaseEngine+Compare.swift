@@ -5,25 +5,25 @@ internal import SluiceWire
 
 /// A subscription whose members the client is listing.
 struct Comparison {
-    /// How many members the client announced.
+    /// The number of members that the client announced.
     let announcedCount: Int
     var known = KnownMembers()
 }
 
 extension DatabaseEngine {
-    /// Whether to have a client list its members rather than send everything.
+    /// Whether to ask a client to list its members, rather than to send everything.
     func canCompare(_ resume: ClientMessage.Resume, session: ServerSession) -> Bool {
         resume.version > 0 && resume.version <= storage.version && resume.memberCount > 0
             && resume.memberCount <= UInt64(limits.comparedMemberCountMax - session.comparedMemberCount)
     }
 
-    /// Takes a part of the list; after the last, what differs is sent in pages.
+    /// Handles a part of the client's list. After the last part, the differences are sent in pages.
     func compare(_ members: ClientMessage.Members, session: ServerSession) throws {
         guard let subscription = session.subscriptions[members.subscription] else { return }
         guard var comparison = subscription.comparison else {
             return end(session, .protocolViolation, "members that the server did not ask for", action: .retry)
         }
-        // The list is long: it must not be copied.
+        // Moved out, so that the long list is not copied.
         subscription.comparison = nil
         if let problem = problem(with: members.content) {
             return end(session, .protocolViolation, problem, action: .retry)

@@ -2,30 +2,30 @@ internal import SluiceModel
 internal import SluiceStorage
 internal import SluiceViews
 
-/// Whose digest is sent next to those who follow it, in running sessions.
+/// Decides which view's digest is sent next to its subscribers in running sessions.
 ///
-/// One view at a time, at most one a second, and each view once a round, which takes a minute at least: so the check costs
-/// a database about the reading of a few thousand rows a second and a client that of each of its subscriptions a minute,
-/// whatever happens, while a divergence is found within minutes of when it happened.
+/// One view at a time is checked, at most one each second, and each view once in a round of at least a minute. So the
+/// check costs a database about the reading of a few thousand rows a second, and a client the reading of one
+/// subscription a minute, while a divergence is found within minutes.
 struct DigestRounds {
     /// A digest that is being made over several turns.
     struct Scan {
         let view: ObjectID
-        /// The state of the view that the digest is of.
+        /// The state of the view to which the digest belongs.
         let changeCount: Int
-        /// Up to where the roots are in it; nil before the first.
+        /// The place up to which the roots are in the digest; nil before the first.
         var cursor: RowCursor?
         var digest: ViewDigest
     }
 
-    /// Rows that one turn adds to a digest.
+    /// The number of rows that one turn adds to a digest.
     static let pageRowCount = 500
 
-    /// In microseconds.
+    /// The time between two digests, and between two rounds, in microseconds.
     private let interval: Int64
     private let roundTime: Int64
     private var scan: Scan?
-    /// The views whose turn is in this round, the next one last.
+    /// The views that are still due in this round, the next one last.
     private var waiting: [ObjectID] = []
     private var nextAt: Int64 = .min
     private var nextRoundAt: Int64 = .min
@@ -46,9 +46,9 @@ struct DigestRounds {
 
     mutating func abandon() { scan = nil }
 
-    /// The view whose turn it is; nil if it is none's now.
+    /// The view that is due now; nil if there is none.
     ///
-    /// - Parameter views: the views that followers have all of.
+    /// - Parameter views: returns the views that are complete for some subscription.
     mutating func next(now: Timestamp, _ views: () -> [ObjectID]) -> ObjectID? {
         guard now.microseconds >= nextAt else { return nil }
         if waiting.isEmpty {

@@ -1,11 +1,11 @@
 internal import SluiceModel
 internal import SluiceWire
 
-/// The members that a returning client says it has, less those that were looked at.
+/// The members that a returning client has listed, without those that were compared already.
 struct KnownMembers {
     private struct Claim {
         var isRoot: Bool
-        /// Of every later version the client may lack something.
+        /// The version up to which the client has the object's changes.
         var version: UInt64
     }
 
@@ -14,7 +14,7 @@ struct KnownMembers {
 
     /// Adds a part of the client's list.
     ///
-    /// - Precondition: the classes and keys are those of the schema.
+    /// - Precondition: the classes exist in the schema, and the keys are of their types.
     mutating func add(_ block: ObjectBlock) {
         for group in block.groups {
             for (key, version) in zip(group.keys, group.versions) {
@@ -24,16 +24,16 @@ struct KnownMembers {
         }
     }
 
-    /// Removes a member of the view from what the client has.
+    /// Removes a member of the view from the client's list.
     ///
-    /// - Returns: whether the client has the object in this role as it was at `version`.
+    /// - Returns: whether the client has the object in this role with all changes up to `version`.
     mutating func remove(_ object: ObjectRef, isRoot: Bool, version: UInt64) -> Bool {
         guard let claim = claims[object.classIndex]?.removeValue(forKey: object.key) else { return false }
         count -= 1
         return claim.isRoot == isRoot && version <= claim.version
     }
 
-    /// What nobody looked at, ascending, with whether it was a root; nothing is left.
+    /// Removes and returns the members that were not compared, ascending, with their roles.
     mutating func takeRest() -> [(object: ObjectRef, isRoot: Bool)] {
         defer { self = KnownMembers() }
         return claims.keys.sorted().flatMap { classIndex in

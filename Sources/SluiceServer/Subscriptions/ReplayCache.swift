@@ -2,21 +2,21 @@ internal import SluiceModel
 internal import SluiceViews
 internal import SluiceWire
 
-/// What returning clients missed, kept for others who stood at the same version, until the next commit.
+/// Caches what returning clients missed, for other clients at the same version, until the next commit.
 struct ReplayCache {
     private struct Key: Hashable {
         var since: UInt64
         var queryHash: ObjectID
     }
 
-    /// The version that the answers lead to.
+    /// The version to which the cached changes lead.
     private var version: UInt64 = 0
     private var commits: [UInt64: CommitDelta] = [:]
     private var blocks: [Key: ViewBlock] = [:]
     private var objectCount = 0
     private let objectCountMax: Int
 
-    /// - Parameter objectCountMax: the most changed objects, and changes of views, that are kept.
+    /// - Parameter objectCountMax: the maximum number of changed objects, and of changes of views, that are kept.
     init(objectCountMax: Int) { self.objectCountMax = objectCountMax }
 
     mutating func removeAll() { self = ReplayCache(objectCountMax: objectCountMax) }
@@ -27,7 +27,7 @@ struct ReplayCache {
         objectCount += count
     }
 
-    /// What changed between two versions, found by `find` unless it is known.
+    /// The changes between two versions; `find` is called if they are not cached.
     mutating func commit(
         since: UInt64, to version: UInt64, _ find: () throws -> CommitDelta?
     ) rethrows -> CommitDelta? {
@@ -38,7 +38,7 @@ struct ReplayCache {
         return commit
     }
 
-    /// A view's part of what changed, made by `make` unless it is known.
+    /// The changes of a view between two versions; `make` is called if they are not cached.
     mutating func block(
         of queryHash: ObjectID, since: UInt64, to version: UInt64, _ make: () throws -> ViewBlock
     ) rethrows -> ViewBlock {

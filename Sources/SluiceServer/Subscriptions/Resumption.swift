@@ -1,11 +1,11 @@
 internal import SluiceWire
 
-/// What brings the subscriptions of a returning client up to date, all in one frame.
+/// Collects the messages that bring the subscriptions of a returning client up to date in one frame.
 struct Resumption {
     var messages: [ServerMessage] = []
-    /// What is asked of the client, after the messages.
+    /// Requests to the client, which are sent after the messages.
     var inquiries: [ServerMessage] = []
-    /// What there is still room for, in bytes before compression.
+    /// The room that is left, in bytes before compression.
     var byteCountLeft: Int
 
     init(byteCountLeft: Int) { self.byteCountLeft = byteCountLeft }

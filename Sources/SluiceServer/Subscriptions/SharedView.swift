@@ -2,22 +2,23 @@ internal import SluiceModel
 internal import SluiceQuery
 internal import SluiceViews
 
-/// A live view and everyone who subscribed to it: computed once, its changes encoded once.
+/// A live view with its subscriptions. It is computed once, and its changes are encoded once.
 final class SharedView {
     private(set) var live: LiveView
     private(set) var subscriptions: [ViewSubscription] = []
 
-    /// The digest of what the view holds, nil within where it has none; nil while nobody asked since the last change.
+    /// The digest of the view's content. An inner nil means that the view has none; an outer nil that it was not made
+    /// since the last change.
     var digest: ObjectID??
 
-    /// How often what the view holds has changed.
+    /// How many times the view's content has changed.
     private(set) var changeCount = 0
-    /// Whether it holds more than digests are made of for running sessions.
+    /// Whether the view has too many members for the digests of running sessions.
     var isTooLargeToCheck = false
 
     init(_ live: LiveView) { self.live = live }
 
-    /// Notes that what the view holds has changed.
+    /// Records that the view's content has changed.
     func noteChange() {
         digest = nil
         changeCount += 1
@@ -25,7 +26,7 @@ final class SharedView {
 
     var query: Query { live.query }
 
-    /// Puts a view of the same query, made for a grown schema, in the place of the old one.
+    /// Replaces the live view by one for the same query and a schema that has grown.
     func replace(by live: LiveView) {
         self.live = live
         noteChange()
