@@ -96,6 +96,19 @@ import Testing
         for marker in markers { #expect(rows.contains { $0.contains(marker) }, "docs/models.md lacks \(marker)") }
     }
 
+    @Test func thePageOnErrorsExplainsEveryCode() throws {
+        let page = try text("docs/errors.md").components(separatedBy: "\n## ").dropFirst()
+        let codes = try String(contentsOfFile: "\(Self.root)/docs/public-symbols.txt", encoding: .utf8)
+            .matches(of: #/: type.property (\w+)\.Code\.(\w+)/#)
+        try #require(codes.count > 50)
+        for code in codes {
+            let section = page.first { $0.hasPrefix("\(code.1)\n") } ?? ""
+            let rows = section.split(separator: "\n").filter { $0.hasPrefix("| `") }
+            let isExplained = rows.contains { $0.split(separator: "|")[0].contains("`\(code.2)`") }
+            #expect(isExplained, "docs/errors.md lacks \(code.1).\(code.2)")
+        }
+    }
+
     /// Words that the glossary has another term for.
     @Test(arguments: pages) func everyPageUsesTheTermsOfTheGlossary(page: String) throws {
         let retired = #/\b(interests?|refusals?|tak(?:e|es|en|ing) back|stands? at)\b/#.ignoresCase()

@@ -131,6 +131,17 @@
             #expect(titles.first?.price == nil && titles.first?.authors.isExcluded == true)
         }
 
+        @Test func errorsAreComparedByTheirCodes() async throws {
+            do {
+                let books = try await store.records("Book WHERE price < 20").synced(timeout: .seconds(30))
+                print(books.count)
+            } catch let error as SyncError where error.code == .timedOut {
+                print("try again later:", error.message)
+            } catch let error as QueryError {
+                print("the query is wrong:", error.message, error.position ?? 0)
+            }
+        }
+
         @Test func aStoreWithoutSwiftTypesDoesTheSameWithRecords() async throws {
             let book = try ClassSchema(
                 "Book", primaryKey: "isbn",
