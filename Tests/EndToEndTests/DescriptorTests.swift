@@ -11,7 +11,7 @@ struct DescriptorTests {
 
     @Test func moreDatabasesThanDescriptorsAllowAreServedInTurnAndTheRestIsToldWhy() async throws {
         try await withServer(descriptorCountMax: Self.limit) { server in
-            // Each database takes three descriptors, so two in three databases must be closed to make room.
+            // Each database takes five descriptors, so most databases must be closed to make room.
             for number in 0..<100 {
                 try await Fixture.withStore(server.url("db\(number)")) { try await $0.addPlane("N\(number)") }
             }

@@ -34,6 +34,8 @@ extension ClientEngine {
             abandonConnection("the server sent a frame that cannot be read: \(error.message)")
         } catch let error as SchemaError {
             fail(SyncError(.schema, error.message))
+        } catch let error as StorageError where error.isLasting {
+            fail(SyncError(.storage, error.message))
         } catch {
             abandonConnection("what the server sent could not be stored: \(error)")
         }

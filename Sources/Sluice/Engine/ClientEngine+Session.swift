@@ -105,6 +105,14 @@ extension ClientEngine {
         hub.publishStatus(engine: self)
     }
 
+    /// Looks whether the store's file is still where it was opened; if it is not, ends syncing.
+    package func checkFile() {
+        do { try storage.checkFile() } catch let error as StorageError {
+            if case .failed = session.phase { return }
+            fail(SyncError(.storage, error.message))
+        } catch {}
+    }
+
     /// The server broke the protocol, or the store failed: leave the connection and try again.
     func abandonConnection(_ reason: String) {
         log?(.warning, "leaving the connection", [("reason", reason)])

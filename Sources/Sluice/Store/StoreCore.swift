@@ -159,6 +159,19 @@ package final class StoreCore: Sendable {
 
     func start() {
         performLater { $0.handle(.start) }
+        if case .file = configuration.location { watchFile() }
+    }
+
+    /// How often it is looked whether the file of a store that nobody writes to is still there.
+    private static let fileCheckInterval: Duration = .seconds(5)
+
+    /// Looks after the file until the store is closed.
+    private func watchFile() {
+        configuration.environment.schedule(Self.fileCheckInterval) { [weak self] in
+            guard let self, !isClosed else { return }
+            performLater { $0.checkFile() }
+            watchFile()
+        }
     }
 
     private func carryOut(_ actions: [ClientAction]) {

@@ -17,6 +17,7 @@ extension StoreError.Code {
             case .notADatabase, .foreignFile: .foreignFile
             case .newerFormat: .newerFormat
             case .damaged: .damaged
+            case .vanished: .vanished
             case .full: .full
             default: .storage
             }

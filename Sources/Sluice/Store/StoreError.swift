@@ -30,6 +30,8 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let newerFormat = Code(description: "newerFormat")
         /// The file's content contradicts itself.
         public static let damaged = Code(description: "damaged")
+        /// The file, or one of those beside it, was removed, renamed, replaced or emptied.
+        public static let vanished = Code(description: "vanished")
         /// No space is left on the device.
         public static let full = Code(description: "full")
         /// The file could not be opened, read or written for another reason.

@@ -127,9 +127,7 @@ final class StoreRegistry: Sendable {
     ) throws -> any ClientStorage {
         let storage =
             switch location {
-            case .file(let path):
-                try SQLiteClientStorage.open(
-                    .file(path), durability: configuration.durability == .full ? .full : .process)
+            case .file(let path): try openFile(path, configuration)
             case .memory: try SQLiteClientStorage.open(.memory)
             }
         try storage.begin()
@@ -139,6 +137,17 @@ final class StoreRegistry: Sendable {
         } catch {
             storage.rollback()
             throw error
+        }
+        return storage
+    }
+
+    private static func openFile(
+        _ path: String, _ configuration: StoreConfiguration
+    ) throws -> any ClientStorage {
+        let storage = try SQLiteClientStorage.open(
+            .file(path), durability: configuration.durability == .full ? .full : .process)
+        if let notice = storage.openingNotice {
+            configuration.log?(.warning, "the store is not as it was left", [("notice", notice)])
         }
         return storage
     }

@@ -6,11 +6,13 @@ internal import SluiceStorage
 /// for as long as this lives.
 final class DataFolder: Sendable {
     private let lock: FileLock
+    private let path: String
 
     /// Nobody but its owner may look into a folder that is made here.
     ///
     /// - Throws: ``ServerError/Code/dataFolder`` when the folder cannot be made or written, or another server has it.
     init(_ path: String) throws(ServerError) {
+        self.path = path
         if let (folder, code) = Self.make(path) {
             throw Self.failure(path, "cannot be made", folder == path ? "" : " for '\(folder)'", code)
         }
@@ -21,6 +23,15 @@ final class DataFolder: Sendable {
         }
         let code = Self.probe(path + "/server.probe")
         guard code == 0 else { throw Self.failure(path, "cannot be used", "", code) }
+    }
+
+    /// - Throws: ``StorageError/Code/vanished`` if the folder is no longer where it was when the server started.
+    func check() throws(StorageError) {
+        guard !lock.isAt(path + "/server.lock") else { return }
+        throw StorageError(
+            .vanished,
+            "the data folder \(path) was removed, renamed or replaced while the server runs; put it back, or restart the "
+                + "server to use what is there now")
     }
 
     /// Makes a folder and those above it, as far as they are missing.

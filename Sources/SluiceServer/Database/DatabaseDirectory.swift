@@ -6,6 +6,8 @@ internal import Synchronization
 final class DatabaseDirectory: Sendable {
     /// How often unused databases are looked for.
     private static let sweepInterval = DispatchTimeInterval.seconds(15)
+    /// How often it is looked whether the files of databases that nobody writes to are still there.
+    private static let fileCheckInterval = DispatchTimeInterval.seconds(2)
 
     private let opener: DatabaseOpener
     private let now: @Sendable () -> Timestamp
@@ -33,8 +35,12 @@ final class DatabaseDirectory: Sendable {
     func worker(_ name: String, carryOut: @escaping @Sendable ([DatabaseAction]) -> Void) -> DatabaseWorker {
         workers.withLock { workers in
             if let worker = workers[name] { return worker }
+            let folder = folder.withLock { $0 }
             let worker = DatabaseWorker(
-                name, now: now, log: opener.log, makeEngine: { [opener] in try opener.open(name) },
+                name, now: now, log: opener.log,
+                makeEngine: { [opener, weak folder] in
+                    try opener.open(name) { [weak folder] in try folder?.check() }
+                },
                 makeRoom: { [weak self] in self?.closeIdle(besides: name, then: $0) }, carryOut: carryOut)
             workers[name] = worker
             return worker
@@ -47,6 +53,16 @@ final class DatabaseDirectory: Sendable {
             guard let self, !isStopped.load(ordering: .relaxed) else { return }
             sweep()
             startSweeping()
+        }
+    }
+
+    /// Begins to have every open database look, now and then, whether its file is still where it was opened.
+    func startWatchingFiles() {
+        guard opener.folder != nil else { return }
+        sweeping.asyncAfter(deadline: .now() + Self.fileCheckInterval) { [weak self] in
+            guard let self, !isStopped.load(ordering: .relaxed) else { return }
+            for worker in workers.withLock({ Array($0.values) }) { worker.checkFile() }
+            startWatchingFiles()
         }
     }
 

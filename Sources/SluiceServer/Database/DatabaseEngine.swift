@@ -142,6 +142,7 @@ package final class DatabaseEngine {
         }
         flush(now: now)
         forgetDeparted()
+        endAllIfVanished()
         return takeActions()
     }
 
@@ -151,6 +152,26 @@ package final class DatabaseEngine {
     /// Notes why something failed that its client will try again.
     func noteFailure(_ error: any Error) {
         if (error as? StorageError)?.code == .tooManyFiles { onTooManyFiles() }
+    }
+
+    /// Why the database can no longer be used: its file vanished. Every session was told; it is to be closed then, and
+    /// opened again for the next session.
+    package var failure: StorageError? { storage.failure }
+
+    /// Looks whether the database's file is still where it was opened; if it is not, ends every session.
+    package func checkFile() -> [DatabaseAction] {
+        try? storage.checkFile()
+        endAllIfVanished()
+        return takeActions()
+    }
+
+    private func endAllIfVanished() {
+        guard let failure, !sessions.isEmpty else { return }
+        log?(.error, "a database vanished", [("database", name), ("error", "\(failure)")])
+        let message = Self.unusable(because: failure)
+        for id in sessions.keys.sorted() {
+            if let session = sessions[id] { end(session, .internalError, message, action: .retry) }
+        }
     }
 
     /// Whether ``step(now:)`` has anything to do.
@@ -163,6 +184,7 @@ package final class DatabaseEngine {
         startWaiting(now: now)
         prepareNext(now: now)
         sendPages(now: now)
+        endAllIfVanished()
         return takeActions()
     }
 

@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 internal import SluiceModel
 internal import SluiceStorage
 
@@ -12,9 +11,12 @@ struct DatabaseOpener: Sendable {
     let log: LogSink?
 
     /// Opens a database, which blocks. Its file comes into being with the first thing to be kept.
-    func open(_ name: String) throws -> DatabaseEngine {
+    ///
+    /// - Parameter checkFolder: called before a file is opened or made; throws if the folder is no longer the server's.
+    func open(_ name: String, checkFolder: @escaping @Sendable () throws -> Void) throws -> DatabaseEngine {
+        try checkFolder()
         let path = folder.map { "\($0)/\(name).sluicedb" }
-        let isFile = path.map { FileManager.default.fileExists(atPath: $0) } ?? false
+        let isFile = path.map { SQLiteServerStorage.isTaken($0) } ?? false
         let databaseID = ObjectID(high: random(), low: random())
         let storage =
             if isFile, let path {
@@ -22,11 +24,15 @@ struct DatabaseOpener: Sendable {
             } else {
                 try SQLiteServerStorage.open(.memory, databaseID: databaseID)
             }
+        if let notice = storage.openingNotice {
+            log?(.warning, "a database is not as it was left", [("database", name), ("notice", notice)])
+        }
         let engine = DatabaseEngine(
             name: name, storage: storage, workerID: workerID, limits: limits, log: log, random: random)
         if isFile { try engine.beginEpoch() }
         if let path, !isFile {
             engine.materialize = {
+                try checkFolder()
                 try storage.copy(toFile: path)
                 return try SQLiteServerStorage.open(.file(path), databaseID: databaseID)
             }

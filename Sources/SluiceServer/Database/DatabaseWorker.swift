@@ -102,9 +102,11 @@ final class DatabaseWorker: Sendable {
             carryOut(engine.checkSessions(now: now()))
             engine.performMaintenance(now: now())
         }
+        dropVanished()
         let goesOn = waiting.withLock { waiting in
             guard !waiting.isStopping else { return false }
-            waiting.isScheduled = !waiting.mailbox.isEmpty || engine.map { $0.hasWork || $0.isMakingDigest } ?? false
+            waiting.isScheduled =
+                !waiting.mailbox.isEmpty || confined.engine.map { $0.hasWork || $0.isMakingDigest } ?? false
             return waiting.isScheduled
         }
         if goesOn { queue.async { self.drain() } }
@@ -116,6 +118,22 @@ final class DatabaseWorker: Sendable {
             preparation.run()
             self.post(.prepared(preparation))
         }
+    }
+
+    /// Looks, later, whether the database's file is still where it was opened. From any thread; returns at once.
+    func checkFile() {
+        queue.async { [self] in
+            guard let engine = confined.engine else { return }
+            carryOut(engine.checkFile())
+            dropVanished()
+        }
+    }
+
+    /// Closes a database whose file vanished; the next session opens what is there then.
+    private func dropVanished() {
+        guard let engine = confined.engine, engine.failure != nil else { return }
+        engine.close()
+        confined.engine = nil
     }
 
     /// Opens the database if a session asks for it. Where that fails the sessions are told.

@@ -17,6 +17,7 @@ extension StorageError {
     fileprivate var reason: String? {
         switch code {
         case .damaged: "it is damaged and has to be restored"
+        case .vanished: "its files were removed, renamed or replaced; they have to be put back"
         case .newerFormat: "it was written by a newer version"
         case .foreignFile, .notADatabase: "the file of that name is no database of a server"
         case .locked: "another server has it open"

@@ -55,6 +55,7 @@ public final class SyncServer: Sendable {
                 throw ServerError(.invalidConfiguration, "a server is started once; make another to listen again")
             }
             databases.startSweeping()
+            databases.startWatchingFiles()
             do {
                 if let network = configuration.loopback {
                     try network.listen(configuration.host, hooks: hub.hooks)

@@ -16,6 +16,10 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
     var isStateChanged = false
     /// The changesets of the outbox that were decoded last.
     var recentChangesets: [IndexedChangeset] = []
+    /// How many transactions this file has taken, the open one included.
+    private var commits: UInt64
+    /// ``commits`` without the open transaction.
+    private var committedCount: UInt64
     private let pool: ReaderPool
     private let gate: AccessGate?
 
@@ -28,9 +32,11 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
     ) throws -> SQLiteClientStorage {
         switch location {
         case .file(let path):
-            let (connection, lock) = try connect(
+            let (connection, file) = try connect(
                 location, kind: .client, durability: durability, prepare: makeTables)
-            return try SQLiteClientStorage(connection, lock: lock, location: path, gate: nil)
+            let storage = try SQLiteClientStorage(connection, file: file, location: path, gate: nil)
+            try storage.admit(databaseID: nil, isSynced: durability == .full)
+            return storage
         case .memory:
             let number = memoryCount.wrappingAdd(1, ordering: .relaxed).newValue
             // The gate is the only lock: SQLite's own would keep readers out from a transaction's first write on.
@@ -44,19 +50,21 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
                 try prepareObjects(on: connection)
                 try makeTables(on: connection)
             }
-            return try SQLiteClientStorage(connection, lock: nil, location: shared, gate: AccessGate())
+            return try SQLiteClientStorage(connection, file: nil, location: shared, gate: AccessGate())
         }
     }
 
-    private init(_ connection: SQLiteConnection, lock: FileLock?, location: String, gate: AccessGate?) throws {
+    private init(_ connection: SQLiteConnection, file: OpenFile?, location: String, gate: AccessGate?) throws {
         state = try ClientState(stored: connection)
         self.gate = gate
+        commits = UInt64(bitPattern: try MetaTable(connection).integer("commits") ?? 0)
+        committedCount = commits
         let schema = try MetaTable(connection).schema(file: connection.name)
         state.schema = schema
         committed = state
         pool = ReaderPool(location: location, name: connection.name, gate: gate, state: state)
         holders = HolderIndex(state.members)
-        try super.init(connection, lock: lock)
+        try super.init(connection, file: file)
     }
 
     private static func makeTables(on connection: SQLiteConnection) throws {
@@ -92,6 +100,8 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
 
     // MARK: Transactions
 
+    override var commitCount: UInt64 { commits }
+
     /// Whether this transaction holds the gate, and must leave it when it ends.
     private var isGateHeld = false
 
@@ -118,6 +128,10 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
     /// Stores the state that is kept in memory, and announces it to readers of the commit.
     private func storeState() throws {
         try storeMembers()
+        if file != nil {
+            commits += 1
+            try meta.set("commits", Int64(commits))
+        }
         isStateChanged = isStateChanged || state.schema != tables.schema
         state.schema = tables.schema
         guard isStateChanged else { return }
@@ -128,6 +142,7 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
 
     override func didCommit() {
         committed = state
+        committedCount = commits
         isStateChanged = false
         holders.commit(state.members)
         leaveGate()
@@ -136,6 +151,7 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
     override func didRollBack() {
         if state.generation != committed.generation { pool.withdraw(state.generation) }
         state = committed
+        commits = committedCount
         isStateChanged = false
         holders.rollBack()
         recentChangesets = []

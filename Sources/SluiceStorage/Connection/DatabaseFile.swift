@@ -6,29 +6,78 @@ enum DatabaseFile {
     /// Opens a store file for writing, or makes it.
     ///
     /// What is not a store of this kind is refused and left byte for byte as it was. A new file appears under its name
-    /// only when it is whole.
+    /// only when it is whole. None is made where a database was: its marker says so.
     /// - Parameters:
     ///   - kind: what the file must hold.
     ///   - prepare: fills a new database, in a transaction of its own.
-    /// - Returns: the connection, and the lock to hold as long as it is used.
+    /// - Returns: the connection, and the file to hold as long as it is used; ``OpenFile/admit(databaseID:commitCount:isSynced:)``
+    ///   comes next.
     static func open(
         _ path: String, kind: DatabaseHeader.Kind, prepare: (SQLiteConnection) throws -> Void
-    ) throws -> (SQLiteConnection, FileLock) {
-        try DatabaseHeader(path: path)?.check(kind, path: path)
+    ) throws -> (SQLiteConnection, OpenFile) {
+        let path = try DatabasePath.resolve(path)
+        try checkHeader(path, kind)
         let lock = try FileLock(besides: path)
-        if let header = try DatabaseHeader(path: path) {
-            try header.check(kind, path: path)
-            if access(path + "-wal", F_OK) != 0 { try checkReadable(path) }
+        let marker = MarkerFile.find(path)
+        let hadLog = access(path.writeAheadLog, F_OK) == 0
+        if try checkHeader(path, kind) {
+            if !hadLog { try checkReadable(path.file) }
         } else {
+            try checkNeverBorn(path, kind)
             try make(path, kind: kind, prepare: prepare)
         }
-        let connection = try SQLiteConnection(location: path, name: path)
+        let connection = try SQLiteConnection(location: path.file, name: path.file)
         try connection.execute("PRAGMA journal_mode = WAL")
-        return (connection, lock)
+        // Reading opens the write-ahead log, which is watched too.
+        _ = try connection.integer("SELECT count(*) FROM sqlite_master")
+        let file = OpenFile(path, found: marker, hadLog: hadLog, lock: lock)
+        guard !connection.hasMoved else { throw vanished(path, "was replaced while it was being opened") }
+        return (connection, file)
     }
 
     /// Whether there is a file that is not empty.
-    static func exists(_ path: String) throws -> Bool { try DatabaseHeader(path: path) != nil }
+    ///
+    /// - Throws: ``StorageError`` if it is not a store of the given kind.
+    @discardableResult
+    private static func checkHeader(
+        _ path: DatabasePath, _ kind: DatabaseHeader.Kind
+    ) throws(StorageError) -> Bool {
+        do {
+            guard let header = try DatabaseHeader(path: path.file) else { return false }
+            try header.check(kind, path: path.file)
+            return true
+        } catch {
+            // Where a database was made, what is there now is what became of it.
+            guard error.code == .notADatabase, case .marker = MarkerFile.find(path) else { throw error }
+            throw StorageError(
+                .damaged,
+                "\(path.file) is damaged: it no longer begins as a database. It was left as it is. Restore it from a "
+                    + "backup, or remove it and \(path.marker) to start afresh")
+        }
+    }
+
+    /// Throws if there was a database at a path that now leads to no file, or to an empty one.
+    private static func checkNeverBorn(_ path: DatabasePath, _ kind: DatabaseHeader.Kind) throws(StorageError) {
+        let isThere = access(path.file, F_OK) == 0
+        let what = isThere ? "is empty" : "is missing"
+        if case .none = MarkerFile.find(path) {
+        } else {
+            throw vanished(path, "\(what), and \(path.marker) says that it was made")
+        }
+        var status = stat()
+        if stat(path.writeAheadLog, &status) == 0, status.st_size > 0 {
+            throw vanished(path, "\(what), and its write-ahead log \(path.writeAheadLog) is there")
+        }
+        // Whole files get their names here, so an empty one was a server's database once, or never will be.
+        if isThere, kind == .server { throw vanished(path, "is empty, which no database is") }
+    }
+
+    private static func vanished(_ path: DatabasePath, _ what: String) -> StorageError {
+        StorageError(
+            .vanished,
+            "\(path.file) \(what). Restore it; or, to start afresh, remove what is left of it: the file, its -wal and "
+                + "\(path.marker)")
+    }
 
     /// Reads the tables' declarations without a journal or lock that could change anything.
     private static func checkReadable(_ path: String) throws {
@@ -39,11 +88,11 @@ enum DatabaseFile {
     }
 
     private static func make(
-        _ path: String, kind: DatabaseHeader.Kind, prepare: (SQLiteConnection) throws -> Void
+        _ path: DatabasePath, kind: DatabaseHeader.Kind, prepare: (SQLiteConnection) throws -> Void
     ) throws {
         let draft = try makeDraft(of: path)
         do {
-            let connection = try SQLiteConnection(location: draft, name: path)
+            let connection = try SQLiteConnection(location: draft, name: path.file)
             try fill(connection, kind: kind, prepare: prepare)
             try connection.execute("PRAGMA journal_mode = WAL")
         }
@@ -70,11 +119,13 @@ enum DatabaseFile {
 
     /// Copies a database to a new file.
     static func copy(_ connection: SQLiteConnection, to path: String) throws {
+        let path = try DatabasePath.resolve(path)
         let lock = try FileLock(besides: path)
         defer { withExtendedLifetime(lock) {} }
-        guard try !exists(path) else {
-            throw StorageError(.constraint, "\(path) exists already; name another file for the copy")
+        guard try DatabaseHeader(path: path.file) == nil else {
+            throw StorageError(.constraint, "\(path.file) exists already; name another file for the copy")
         }
+        try checkNeverBorn(path, .client)
         let draft = try makeDraft(of: path)
         try connection.withStatement("VACUUM INTO ?") { statement in
             statement.bind(1, draft)
@@ -85,8 +136,8 @@ enum DatabaseFile {
 
     /// Makes an empty file for what is to become a database. Nobody but its owner may read or write it; SQLite gives the
     /// files that it puts beside a database the same permissions.
-    private static func makeDraft(of path: String) throws(StorageError) -> String {
-        let draft = path + "-new"
+    private static func makeDraft(of path: DatabasePath) throws(StorageError) -> String {
+        let draft = path.draft
         unlink(draft)
         let descriptor = Glibc.open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .system(errno, doing: "creating", path: draft) }
@@ -95,18 +146,20 @@ enum DatabaseFile {
     }
 
     /// Gives a whole file its name, durably.
-    private static func publish(_ draft: String, as path: String) throws(StorageError) {
+    private static func publish(_ draft: String, as path: DatabasePath) throws(StorageError) {
         try synchronize(draft)
-        guard rename(draft, path) == 0 else { throw .system(errno, doing: "creating", path: path) }
-        try synchronize(folder(of: path))
+        guard rename(draft, path.file) == 0 else { throw .system(errno, doing: "creating", path: path.file) }
+        try synchronize(folder(of: path.file))
     }
 
-    private static func folder(of path: String) -> String {
+    /// The folder that a path is in.
+    static func folder(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    private static func synchronize(_ path: String) throws(StorageError) {
+    /// Syncs a file or folder to disk.
+    static func synchronize(_ path: String) throws(StorageError) {
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .system(errno, doing: "opening", path: path) }
         defer { close(descriptor) }

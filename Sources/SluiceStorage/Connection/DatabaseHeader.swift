@@ -25,7 +25,7 @@ struct DatabaseHeader {
 
     /// Reads the header; nil if the file does not exist or is empty.
     init?(path: String) throws(StorageError) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         if descriptor < 0 {
             if errno == ENOENT { return nil }
             throw .system(errno, doing: "opening", path: path)

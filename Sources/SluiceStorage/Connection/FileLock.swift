@@ -25,17 +25,20 @@ package final class FileLock: Sendable {
 
     /// Takes the lock that keeps a store file to one handle of one process.
     ///
-    /// - Parameter path: the store's file; the lock is `<path>-lock`.
     /// - Throws: ``StorageError/Code/locked`` if another handle has it.
-    convenience init(besides path: String) throws(StorageError) {
-        let lockPath = path + "-lock"
+    convenience init(besides path: DatabasePath) throws(StorageError) {
         do {
-            try self.init(at: lockPath)
+            try self.init(at: path.lock)
         } catch {
-            guard error.code == EWOULDBLOCK else { throw .system(error.code, doing: error.step, path: lockPath) }
+            guard error.code == EWOULDBLOCK else { throw .system(error.code, doing: error.step, path: path.lock) }
             throw StorageError(
-                .locked, "\(path) is open already, here or in another process; close it there or use another file")
+                .locked, "\(path.file) is open already, here or in another process; close it there or use another file")
         }
+    }
+
+    /// Whether the lock's file is still the one at a path, so that others who lock that path are kept out.
+    package func isAt(_ path: String) -> Bool {
+        FileIdentity(descriptor: descriptor).map { $0 == FileIdentity(path: path) } ?? false
     }
 
     deinit {

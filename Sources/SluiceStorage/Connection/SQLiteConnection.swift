@@ -102,6 +102,20 @@ final class SQLiteConnection {
     /// How many rows the last statement changed.
     var changeCount: Int { Int(sqlite3_changes64(handle)) }
 
+    /// Whether the path that was opened leads to another file by now, or to none.
+    var hasMoved: Bool {
+        var result: Int32 = 0
+        sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &result)
+        return result != 0
+    }
+
+    /// Has ``close()`` leave the files beside the database where they are. SQLite removes them by their names, and the
+    /// names may have been given to other files since.
+    func keepLogOnClose() {
+        var isKept: Int32 = 1
+        sqlite3_file_control(handle, "main", SQLITE_FCNTL_PERSIST_WAL, &isKept)
+    }
+
     // MARK: Transactions
 
     /// Whether a transaction is open. SQLite itself ends one after some errors.

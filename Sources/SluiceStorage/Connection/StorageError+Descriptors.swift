@@ -15,7 +15,7 @@ extension StorageError {
         return StorageError(
             .tooManyFiles,
             "\(path): this process has used up its \(limit.rlim_cur) file descriptors; raise the limit (ulimit -n): a "
-                + "database that is open takes 3, a connection 1")
+                + "database that is open takes 5, a connection 1")
     }
 
     /// Why no file can be opened now; 0 if one can. SQLite does not say.

@@ -12,6 +12,8 @@ public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let newerFormat = Code(description: "newerFormat")
         /// The file's content contradicts itself.
         public static let damaged = Code(description: "damaged")
+        /// The file, or one of those beside it, was removed, renamed, replaced or emptied.
+        public static let vanished = Code(description: "vanished")
         /// Another process, or another handle of this one, has the store open.
         public static let locked = Code(description: "locked")
         /// A lock inside the database was not released in time.
@@ -53,6 +55,9 @@ public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
         self.message = message
         self.sqliteCode = sqliteCode
     }
+
+    /// Whether trying again does not help before somebody has put the files right.
+    package var isLasting: Bool { [.vanished, .damaged, .notADatabase].contains(code) }
 
     public var description: String { "storage: \(message)" }
 }

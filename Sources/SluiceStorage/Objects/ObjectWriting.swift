@@ -9,6 +9,9 @@ package protocol ObjectWriting: ObjectReading {
     func begin() throws
 
     /// Makes everything since ``begin()`` durable and visible. After an error the transaction is rolled back.
+    ///
+    /// - Throws: ``StorageError/Code/vanished`` if the store's file is no longer where it was opened: what was committed
+    ///   would be lost with it.
     func commit() throws
 
     /// Undoes everything since ``begin()``; does nothing outside a transaction.
@@ -61,6 +64,14 @@ package protocol ObjectWriting: ObjectReading {
     ///
     /// - Parameter version: the version of the tombstone.
     func delete(_ object: ObjectRef, version: UInt64) throws
+
+    /// Why the store can no longer be used, since its file vanished; nil while it can.
+    var failure: StorageError? { get }
+
+    /// Looks whether the store's file is still where it was opened.
+    ///
+    /// - Throws: ``StorageError/Code/vanished`` if it is not; every transaction fails from then on.
+    func checkFile() throws
 
     /// Rolls back an open transaction and closes the file, even if others still hold the store. Later calls throw
     /// ``StorageError/Code/misuse`` or ``StorageError/Code/notFound``.

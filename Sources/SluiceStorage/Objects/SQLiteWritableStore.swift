@@ -8,12 +8,12 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
     let connection: SQLiteConnection
     let meta: MetaTable
     /// Held while the store is open; nil in memory.
-    private var lock: FileLock?
+    let file: OpenFile?
     private var committedSchema: Schema
 
-    init(_ connection: SQLiteConnection, lock: FileLock?) throws {
+    init(_ connection: SQLiteConnection, file: OpenFile?) throws {
         self.connection = connection
-        self.lock = lock
+        self.file = file
         meta = MetaTable(connection)
         committedSchema = try meta.schema(file: connection.name)
         super.init(try ObjectTables(connection, schema: committedSchema), isReadOnly: false)
@@ -25,16 +25,16 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
     static func connect(
         _ location: StorageLocation, kind: DatabaseHeader.Kind, durability: StorageDurability,
         prepare: (SQLiteConnection) throws -> Void
-    ) throws -> (SQLiteConnection, FileLock?) {
+    ) throws -> (SQLiteConnection, OpenFile?) {
         func fill(_ connection: SQLiteConnection) throws {
             try prepareObjects(on: connection)
             try prepare(connection)
         }
         switch location {
         case .file(let path):
-            let (connection, lock) = try DatabaseFile.open(path, kind: kind, prepare: fill)
+            let (connection, file) = try DatabaseFile.open(path, kind: kind, prepare: fill)
             try connection.configure(durability: durability, cacheSize: 64 << 20)
-            return (connection, lock)
+            return (connection, file)
         case .memory:
             let connection = try SQLiteConnection(location: ":memory:", name: "the store in memory")
             try connection.configure(durability: durability, cacheSize: 64 << 20)
@@ -54,9 +54,26 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
         guard connection.handle != nil else { return }
         rollback()
         tables.close()
+        try? checkFile()
+        if failure != nil { connection.keepLogOnClose() }
         connection.close()
-        lock = nil
+        file?.close(commitCount: commitCount)
     }
+
+    /// How much was committed, for the marker of the file: a later commit of importance has a higher number.
+    var commitCount: UInt64 { 0 }
+
+    /// What was noticed as the file was opened, and is fine; nil in general.
+    package private(set) var openingNotice: String?
+
+    /// Compares what the file holds with its marker; to be called once, when ``commitCount`` is known.
+    func admit(databaseID: ObjectID?, isSynced: Bool) throws {
+        openingNotice = try file?.admit(databaseID: databaseID, commitCount: commitCount, isSynced: isSynced)
+    }
+
+    package var failure: StorageError? { file?.failure }
+
+    package func checkFile() throws { try file?.check() }
 
     /// Called before a commit, to write what else belongs to the transaction.
     func willCommit() throws {}
@@ -78,6 +95,7 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
         guard !connection.isInTransaction else {
             throw StorageError(.misuse, "\(connection.name): a transaction is open already; commit or roll back first")
         }
+        if let failure { throw failure }
         try connection.begin()
     }
 
@@ -86,6 +104,7 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
         do {
             try willCommit()
             try connection.commit()
+            try file?.confirm(commitCount: commitCount)
         } catch {
             undo()
             throw error

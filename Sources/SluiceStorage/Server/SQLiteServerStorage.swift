@@ -32,13 +32,18 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
     package static func open(
         _ location: StorageLocation, databaseID: ObjectID, durability: StorageDurability = .full
     ) throws -> SQLiteServerStorage {
-        let (connection, lock) = try connect(location, kind: .server, durability: durability) { connection in
+        let (connection, file) = try connect(location, kind: .server, durability: durability) { connection in
             try makeTables(on: connection, databaseID: databaseID)
         }
-        return try SQLiteServerStorage(connection, lock: lock)
+        let storage = try SQLiteServerStorage(connection, file: file)
+        try storage.admit(databaseID: storage.databaseID, isSynced: durability == .full)
+        return storage
     }
 
-    private override init(_ connection: SQLiteConnection, lock: FileLock?) throws {
+    /// Whether a path leads to anything, or to what is left of a database. Then opening it makes no new one.
+    package static func isTaken(_ path: String) -> Bool { DatabasePath.isTaken(path) }
+
+    private override init(_ connection: SQLiteConnection, file: OpenFile?) throws {
         let meta = MetaTable(connection)
         guard let bytes = try meta.blob("databaseID"), let id = ObjectID(Hexadecimal.encode(bytes)) else {
             throw StorageError(.damaged, "\(connection.name): the database id is missing; restore it from a backup")
@@ -56,7 +61,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         versionClock = VersionClock(
             version: log.version,
             latest: try connection.integer("SELECT max(timestamp) FROM _log").map { HybridTimestamp(microseconds: $0) })
-        try super.init(connection, lock: lock)
+        try super.init(connection, file: file)
         // Databases of earlier versions have no table of epochs.
         if try connection.integer("SELECT 1 FROM sqlite_master WHERE name = '_epochs'") == nil {
             try Self.makeEpochs(on: connection)
@@ -93,6 +98,8 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         try connection.execute("ALTER TABLE _rejections RENAME COLUMN refusal TO rejection")
     }
 
+    override var commitCount: UInt64 { version }
+
     override func didCommit() {
         committedLog = log
         if let writeIndex, writeIndex.isTooLarge { self.writeIndex = nil }
@@ -114,7 +121,13 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
 
     package func snapshot() throws -> (any ServerSnapshot)? {
         guard let path = connection.path else { return nil }
-        return try SQLiteServerSnapshot(path: path, schema: schema, version: version)
+        let snapshot = try SQLiteServerSnapshot(path: path, schema: schema, version: version)
+        do { try checkFile() } catch {
+            // The path led to another file.
+            snapshot.close()
+            throw error
+        }
+        return snapshot
     }
 
     package func roots(matching query: Query, after cursor: RowCursor?) throws -> [ObjectRef] {

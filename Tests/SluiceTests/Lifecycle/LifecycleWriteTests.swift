@@ -120,7 +120,7 @@ import Testing
         @Test func storesOnOnePathShareEverything() async throws {
             let path = FileManager.default.temporaryDirectory.path + "/sluice-shared-\(UUID().uuidString).sluice"
             defer {
-                for suffix in ["", "-wal", "-shm", "-lock"] {
+                for suffix in ["", "-wal", "-shm", "-lock", "-marker"] {
                     try? FileManager.default.removeItem(atPath: path + suffix)
                 }
             }
@@ -136,7 +136,7 @@ import Testing
         @Test func writesSurviveClosingAndAreUploadedLater() async throws {
             let path = FileManager.default.temporaryDirectory.path + "/sluice-later-\(UUID().uuidString).sluice"
             defer {
-                for suffix in ["", "-wal", "-shm", "-lock"] {
+                for suffix in ["", "-wal", "-shm", "-lock", "-marker"] {
                     try? FileManager.default.removeItem(atPath: path + suffix)
                 }
             }

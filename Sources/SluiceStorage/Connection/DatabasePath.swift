@@ -1,0 +1,68 @@
+internal import Glibc
+
+/// The path of a database's file, and of the files beside it.
+///
+/// Symbolic links are followed once, at the beginning: SQLite puts its write-ahead log beside the file that a link leads
+/// to, so the lock and the marker must be there too.
+struct DatabasePath: Hashable {
+    let file: String
+    var writeAheadLog: String { file + "-wal" }
+    var sharedMemory: String { file + "-shm" }
+    var lock: String { file + "-lock" }
+    var marker: String { file + "-marker" }
+    /// Where a new database is made before it gets its name.
+    var draft: String { file + "-new" }
+
+    /// Finds the file that a path leads to, which need not exist.
+    ///
+    /// - Throws: ``StorageError/Code/vanished`` if the path is a symbolic link that leads nowhere,
+    ///   ``StorageError/Code/notADatabase`` if a folder, a pipe or a device is where a file should be. None of them is
+    ///   opened.
+    static func resolve(_ original: String) throws(StorageError) -> DatabasePath {
+        let result = DatabasePath(file: try target(of: original))
+        for path in [result.file, result.writeAheadLog, result.sharedMemory, result.lock, result.marker] {
+            try checkRegular(path, beside: original)
+        }
+        return result
+    }
+
+    /// The path that a symbolic link leads to; any other path itself.
+    private static func target(of path: String) throws(StorageError) -> String {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return path }
+        guard let target = realpath(path, nil) else {
+            throw StorageError(
+                .vanished,
+                "\(path) is a symbolic link that leads to no file; mount or restore what it leads to, or remove the link "
+                    + "to start afresh")
+        }
+        let result = String(cString: target)
+        free(target)
+        return result
+    }
+
+    /// Whether a path leads to anything, or to a database that vanished.
+    static func isTaken(_ path: String) -> Bool {
+        for name in [path, path + "-marker", path + "-wal"] {
+            var status = stat()
+            if lstat(name, &status) == 0 { return true }
+        }
+        return false
+    }
+
+    private static func checkRegular(_ path: String, beside original: String) throws(StorageError) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return }
+        let kind: String
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return
+        case S_IFDIR: kind = "a folder"
+        case S_IFIFO: kind = "a pipe"
+        case S_IFSOCK: kind = "a socket"
+        case S_IFCHR, S_IFBLK: kind = "a device"
+        default: kind = "no regular file"
+        }
+        let name = path.hasPrefix(original) ? path : "\(original) leads to \(path), which"
+        throw StorageError(.notADatabase, "\(name) is \(kind), not a file; move it away or name another file")
+    }
+}
