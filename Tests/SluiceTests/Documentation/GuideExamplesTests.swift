@@ -1,6 +1,7 @@
 #if SLUICE_MACROS
     import Foundation
     import Sluice
+    import SluiceServer
     import SluiceTesting
     import Testing
 
@@ -75,6 +76,20 @@
                 .synced(timeout: .seconds(30))
             for item in dear { print(item) }
             #expect(dear.count == 20)
+        }
+
+        @Test func aServerRunsInAProgramAsTheGuideSays() async throws {
+            let folder = FileManager.default.temporaryDirectory.path + "/sluice-guide-\(UUID().uuidString)"
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            var configuration = ServerConfiguration(dataFolder: folder, port: 0, isDevelopment: true)
+            configuration.log = LogSink(level: .warning) { line in print(line.message, line.metadata) }
+            let server = try SyncServer(configuration)
+            let port = try server.start()
+            let store = try await Store.open(
+                StoreConfiguration(models: [Item.self], sync: SyncConfiguration(url: "ws://127.0.0.1:\(port)/shop")))
+            try await store.connected(timeout: .seconds(30))
+            await store.close()
+            await server.stop()
         }
 
         /// Compiled only: it needs a server with sockets.
