@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The files of a running server go: nothing is acknowledged from then on, and it says what happened.
+/// Removes the files of a running server: from then on it acknowledges nothing, and it says what has happened.
 @Suite(.serialized)
 struct VanishedFilesTests {
     private func insert(_ number: Int64, into store: Store) async throws {
@@ -13,9 +13,9 @@ struct VanishedFilesTests {
         try await store.write { try $0.insert(entry) }
     }
 
-    /// Writes until the server does not acknowledge any more.
+    /// Writes until the server no longer acknowledges.
     ///
-    /// - Returns: how many entries were acknowledged, and how many written.
+    /// - Returns: how many entries were acknowledged, and how many were written.
     private func writeUntilRefused(
         _ store: Store, from start: Int64 = 0, _ progress: @escaping @Sendable (Int64) -> Void
     ) async throws -> (acknowledged: Int64, written: Int64) {
@@ -42,7 +42,7 @@ struct VanishedFilesTests {
                     try await wait(for: "fifty acknowledged entries") { count.value >= 50 }
                     #expect(rename(folder, elsewhere) == 0)
                     let (acknowledged, written) = try await writing.value
-                    // What is written after that is not acknowledged either, on any connection.
+                    // Later writes are not acknowledged either, on any connection.
                     let line = #"{"op":"insert","class":"Plane","key":"N1"}"#
                     let refused = try await Tool.run("write", server.url(), "--timeout=1", input: line)
                     #expect(refused.code == 1)
@@ -51,7 +51,7 @@ struct VanishedFilesTests {
                     #expect(new.code == 1)
                     #expect(server.process.diagnostics.contains("was removed, renamed or replaced"))
                     try await server.kill()
-                    // The right files are put back: all that was acknowledged is there, and the rest comes.
+                    // After the files are put back, everything acknowledged is there, and the rest arrives.
                     #expect(rename(elsewhere, folder) == 0)
                     try await withServer(folder: folder, port: port) { again in
                         let found = try await Tool.run("query", again.url(), "Entry")
@@ -65,7 +65,7 @@ struct VanishedFilesTests {
         }
     }
 
-    /// What is removed under a running server.
+    /// What is removed while the server is running.
     enum Removal: CaseIterable {
         case file, folder
 
@@ -93,7 +93,7 @@ struct VanishedFilesTests {
                 }
             }
             guard removal == .file else { return }
-            // What is left of the database is not taken for a new one.
+            // The rest of the database is not mistaken for a new one.
             try await withServer(folder: folder, port: port) { server in
                 let found = try await Tool.run("query", server.url(), "Entry", "--timeout=1")
                 #expect(found.code == 1 && found.lines.isEmpty)
@@ -158,7 +158,7 @@ struct VanishedFilesTests {
                     try await server.expectService("other")
                 }
             }
-            // After a restart it is refused too, until the marker goes as well.
+            // A restarted server rejects it too, until the marker is removed as well.
             try await withServer(folder: folder) { server in
                 let query = try await Tool.run("query", server.url(), "Plane", "--timeout=1")
                 #expect(query.code == 1)
@@ -187,7 +187,7 @@ struct VanishedFilesTests {
     }
 }
 
-/// A number that several tasks look at.
+/// A number that several tasks read.
 private final class Counter: Sendable {
     private let number = Mutex<Int64>(0)
 

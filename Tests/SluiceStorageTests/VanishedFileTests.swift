@@ -4,7 +4,7 @@ import SluiceModel
 import SluiceStorage
 import Testing
 
-/// Files that are removed, renamed, replaced or emptied, while a store is open and while none is.
+/// Files that are removed, renamed, replaced or emptied, while a store has them open and while none does.
 struct VanishedFileTests {
     /// What happens to the files of an open store.
     struct Loss: Sendable, CustomTestStringConvertible {
@@ -38,7 +38,7 @@ struct VanishedFileTests {
         close(to)
     }
 
-    /// A folder whose content a test may move to where the folder's own name ends in `-elsewhere`.
+    /// A folder whose content a test may move to a folder of the same name with the ending `-elsewhere`.
     private func withFolder(_ body: (String) throws -> Void) throws {
         let outer = try TemporaryFolder()
         let folder = outer.file("data")
@@ -120,11 +120,12 @@ struct VanishedFileTests {
 
     // MARK: While none is open
 
-    /// What is left of a database that had committed version 1, closed or killed, when it is opened again.
+    /// The files that remain of a database with version 1, whose process closed it or was killed, when it is opened
+    /// again.
     struct Remains: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var isKilled = false
-        /// The error's code; nil if it opens.
+        /// The code of the error; nil if the database opens.
         var code: StorageError.Code?
         var happen: @Sendable (_ file: String) -> Void
     }
@@ -181,7 +182,7 @@ struct VanishedFileTests {
         },
     ]
 
-    /// Makes a database with one version, and leaves its files as a process that was closed or killed does.
+    /// Makes a database with one version, and leaves its files as a process does that closes it or is killed.
     private func make(_ location: StorageLocation, in folder: TemporaryFolder, isKilled: Bool) throws {
         let storage = try Garage.server(location)
         try storage.checkpoint(truncating: true)
@@ -293,7 +294,7 @@ struct VanishedFileTests {
         let error = #expect(throws: StorageError.self) { try SQLiteClientStorage.open(location) }
         #expect(error?.code == .vanished)
         #expect(error?.message.contains("store-wal is missing") == true)
-        // A power cut may take what was not synced.
+        // A power cut may lose what was not synced.
         let text = String(decoding: try folder.bytes(of: "store-marker"), as: UTF8.self)
         let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("boot ") })
         let other = "boot 00000000-0000-0000-0000-000000000000"

@@ -1,15 +1,15 @@
 internal import SluiceModel
 internal import SluiceViews
 
-/// Edits that wait for a busy consumer, in stretches of one origin: each becomes one event.
+/// Collects edits for a busy observer, in stretches of one origin. Each stretch becomes one event.
 ///
-/// Where the origins alternate for long, what waits is gathered: then one event tells what was last changed here, and
-/// one what was last changed by the server. So no event mixes origins, and what waits is bounded by the objects
-/// concerned and not by how often they change.
+/// If the origins alternate for long, the stretches are gathered into two: one with the objects last changed locally,
+/// and one with those last changed by the server. So no event mixes origins, and the memory is bounded by the number of
+/// objects concerned, however often they change.
 struct Backlog {
     struct Stretch {
         fileprivate(set) var edits = EditSet()
-        /// The commits of the server that the edits came with; nil when they were made here.
+        /// The server's commits that the edits came from; nil for local edits.
         fileprivate(set) var authors: AuthorList?
 
         fileprivate var isRemote: Bool { authors != nil }
@@ -17,7 +17,7 @@ struct Backlog {
         var origin: ChangeOrigin { authors.map { .remote($0.all) } ?? .local }
     }
 
-    /// The most events that wait.
+    /// The maximum number of stretches, and so of waiting events.
     static let stretchCountMax = 8
 
     private var stretches: [Stretch] = []
@@ -27,7 +27,7 @@ struct Backlog {
     /// The objects with waiting edits.
     var objects: [ObjectRef] { stretches.flatMap(\.edits.objects) }
 
-    /// Adds what a transaction changed. Without edits it only sees to it that an event will tell the state.
+    /// Adds the edits of a transaction. Without edits it only makes sure that an event will report the state.
     mutating func append(_ edits: [ResultEdit], origin: ChangeOrigin) {
         if edits.isEmpty, !stretches.isEmpty { return }
         if stretches.last?.isRemote != origin.isRemote {
@@ -41,10 +41,10 @@ struct Backlog {
         if case .remote(let authors) = origin { stretches[last].authors?.add(authors) }
     }
 
-    /// Takes the oldest stretch.
+    /// Removes and returns the oldest stretch.
     mutating func removeFirst() -> Stretch? { stretches.isEmpty ? nil : stretches.removeFirst() }
 
-    /// Makes two stretches of all: an object's last edit counts, in the stretch of that edit's origin.
+    /// Gathers all stretches into two. The last edit of each object counts, in the stretch of that edit's origin.
     private mutating func gather(lastIsRemote: Bool) {
         var isRemote: [ObjectRef: Bool] = [:]
         for stretch in stretches {
@@ -68,12 +68,12 @@ struct Backlog {
     }
 }
 
-/// Edits, one of each object: the last, but touching never hides an earlier one.
+/// A set of edits, one for each object: the last, except that a touch does not replace an earlier edit.
 struct EditSet {
     private(set) var objects: [ObjectRef] = []
     private var edits: [ObjectRef: ResultEdit] = [:]
 
-    /// In the order in which their objects were first met.
+    /// The edits, in the order in which their objects were first added.
     var all: [ResultEdit] { objects.compactMap { edits[$0] } }
 
     mutating func add(_ more: [ResultEdit]) {
@@ -88,7 +88,7 @@ struct EditSet {
     }
 }
 
-/// Commits of the server in their order, each once.
+/// The server's commits in their order, each once.
 struct AuthorList {
     private(set) var all: [Remote.Author] = []
     private var known: Set<Remote.Author> = []

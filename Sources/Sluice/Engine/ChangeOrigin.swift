@@ -1,11 +1,11 @@
 internal import SluiceModel
 internal import SluiceWire
 
-/// Why results change.
+/// The origin of a change of results.
 enum ChangeOrigin {
-    /// A write, or a purge, made here.
+    /// A local write or purge.
     case local
-    /// The server: what its commits did, by author.
+    /// The server, with the authors of its commits.
     case remote([Remote.Author])
 
     var isRemote: Bool {
@@ -20,7 +20,7 @@ extension Remote.Author {
             workerID: author.workerID)
     }
 
-    /// The author of rows that come without one: a bootstrap or a catch-up.
+    /// The author of rows that have none, in a bootstrap or catch-up.
     static func snapshot(acceptedAt: Timestamp) -> Remote.Author {
         Remote.Author(userID: nil, operations: [.create], acceptedAt: acceptedAt.date, workerID: nil)
     }

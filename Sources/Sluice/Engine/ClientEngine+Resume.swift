@@ -3,7 +3,7 @@ internal import SluiceStorage
 internal import SluiceWire
 
 extension ClientEngine {
-    /// A complete subscription is so no longer: its membership stays right as of the version that the store stands at.
+    /// Makes a complete subscription incomplete. Its members stay right at the store's present version.
     func demote(_ subscription: Subscription, to state: SubscriptionRecord.State) throws {
         try transaction(.local) { transaction in
             if subscription.isComplete { subscription.record.version = storage.syncState?.version ?? 0 }
@@ -13,9 +13,10 @@ extension ClientEngine {
         }
     }
 
-    /// Tells the server what a subscription has, so that it sends what differs. The differences are staged on a copy.
+    /// Lists a subscription's members to the server, which then sends the differences. They are staged on a copy of the
+    /// membership.
     func listMembers(of wireID: UInt64) throws {
-        // It may have ended while the question was under way.
+        // The subscription may have ended while the request was in transit.
         guard let subscription = session.subscribed[wireID] else { return }
         let id = subscription.record.id
         try demote(subscription, to: .bootstrapping)
@@ -28,14 +29,14 @@ extension ClientEngine {
         try retireOutboxIfCaughtUp()
     }
 
-    /// What the server is told of a subscription that it may go on with.
+    /// The state of a subscription, from which the server may resume it.
     func resume(_ subscription: Subscription, at version: UInt64) -> ClientMessage.Resume {
         let counts = MemberRole.allCases.map { storage.memberCount(of: subscription.record.id, role: $0) }
         let count = counts.reduce(0, +)
         var resume = ClientMessage.Resume(
             version: version, queryHash: subscription.query.hash, memberCount: UInt64(count),
             isWhole: !subscription.record.hasHoles)
-        // Of a query without a limit the server makes no digest.
+        // For a query without a limit, the server makes no digest when a subscription resumes.
         if subscription.query.isPartial || subscription.query.object != nil, count <= session.digestObjectCountLeft {
             session.digestObjectCountLeft -= count
             recording("a digest could not be made") { resume.digest = try digest(of: subscription) }
@@ -61,7 +62,8 @@ extension ClientEngine {
             try storage.forEachMember(of: subscription.record.id, role: role) { object in
                 guard let object = session.map?.toServer(object) else { return true }
                 if count == countMax { sendPart(isContinued: true) }
-                // Rows may carry later versions without all that this subscription includes.
+                // The subscription's version is sent, since a row may have a later version without all properties of
+                // this subscription.
                 content.append(object, version: subscription.record.version, role: role == .root ? .root : .linked)
                 count += 1
                 return true

@@ -1,24 +1,24 @@
-/// What happens to a client's sync from outside.
+/// An event for a client's session.
 package enum ClientEvent: Sendable {
-    /// Sync begins: connect.
+    /// Syncing begins: the engine connects.
     case start
-    /// Sync ends: disconnect and stay so.
+    /// Syncing ends: the engine disconnects and does not reconnect.
     case stop
-    /// The connection that was asked for stands.
+    /// The requested connection is open.
     case opened
-    /// The connection is gone, or could not be made.
+    /// The connection has ended or could not be opened.
     case closed(reason: String, isTransient: Bool)
     /// A whole frame arrived.
     case received([UInt8])
-    /// The time set by ``ClientAction/reconnect(after:)`` has passed, or somebody wants no longer to wait.
+    /// The delay of ``ClientAction/reconnect(after:)`` has passed, or is cut short.
     case reconnect
 }
 
-/// What a client's sync wants done.
+/// What a client's session wants done.
 package enum ClientAction: Sendable, Equatable {
     case connect
     case disconnect
     case send([UInt8])
-    /// Raise ``ClientEvent/reconnect`` after this long.
+    /// Sends ``ClientEvent/reconnect`` after this delay.
     case reconnect(after: Duration)
 }

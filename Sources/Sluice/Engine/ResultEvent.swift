@@ -2,12 +2,12 @@ package import SluiceModel
 internal import SluiceQuery
 package import SluiceViews
 
-/// One change of observed results, before it meets a Swift type.
+/// A change of observed results, before the objects are decoded as a Swift type.
 package struct ResultEvent: Sendable {
     /// The results at the commit.
     package let list: ResultList
     package let change: ResultChange
-    /// The objects that the change's deletions took away, in their order.
+    /// The objects of the change's deletions, in the same order.
     package let removed: [ObjectRef]
     package let status: SubscriptionStatus
     package let remote: Remote?
@@ -15,7 +15,7 @@ package struct ResultEvent: Sendable {
 }
 
 extension ResultEvent {
-    /// The only event of an observation that could not begin.
+    /// Makes the only event of an observation that could not begin.
     init(failure: SyncError) {
         self.init(
             list: ResultList(order: SortOrder([]), limit: nil), change: ResultChange(), removed: [],

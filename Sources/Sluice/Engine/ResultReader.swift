@@ -3,23 +3,23 @@ package import SluiceQuery
 package import SluiceStorage
 package import SluiceViews
 
-/// What a query's results are in one state of the store.
+/// Computes a query's results in one state of the store.
 ///
-/// A complete subscription shows the members that the server named, except those that a pending write here deletes or
-/// makes unmatching, plus objects with pending writes that match. Anything else shows what matches on disk. Where a
-/// path reads something that is not here, nothing is judged locally: the server's word stands.
+/// A complete subscription shows the members that the server named, except those that a pending write deletes or makes
+/// unmatching, plus objects with pending writes that match. In any other case the results are what matches on disk. If
+/// a path needs an object that is not here, the query is not evaluated locally, and the server's membership counts.
 struct ResultReader {
     let query: Query
     private let evaluator: Evaluator
     private let reader: any ClientReading
     private let subscription: SubscriptionRecord?
-    /// Whether everything there is is here: nothing links to an object from elsewhere.
+    /// Whether the store has no server, so that all objects that link to an object are here.
     private let isAlone: Bool
 
     /// - Parameters:
-    ///   - reader: the state.
+    ///   - reader: the state to read.
     ///   - subscription: the query's subscription in that state, if there is one.
-    ///   - isAlone: whether the store syncs with nothing.
+    ///   - isAlone: whether the store has no server.
     init(
         _ query: Query, evaluator: Evaluator, in reader: any ClientReading, subscription: SubscriptionRecord?,
         isAlone: Bool
@@ -33,7 +33,7 @@ struct ResultReader {
 
     private var isComplete: Bool { subscription.map { !$0.isDormant && $0.state == .complete } ?? false }
 
-    /// Whether an object that is here is among the results, limit aside.
+    /// Whether an object that is here is among the results, regardless of the limit.
     func includes(_ row: Row, _ object: ObjectRef) throws -> Bool {
         if let id = query.object {
             guard Identity(className: className(of: object), key: object.key).objectID == id else { return false }
@@ -46,7 +46,7 @@ struct ResultReader {
     }
 
     private func isJudgeable(_ row: Row) throws -> Bool {
-        // Without a subscription the query is over everything on disk, whatever links to it elsewhere.
+        // Without a subscription, the query is over everything on disk, so backlinks are complete.
         try evaluator.isJudgeable(row, in: reader, trustsBacklinks: subscription == nil || isAlone)
     }
 
@@ -55,7 +55,7 @@ struct ResultReader {
         return try reader.isMember(object, of: subscription.id, role: .root)
     }
 
-    /// Calls `body` with every result, limit aside, in no particular order.
+    /// Calls `body` with every result, regardless of the limit, in no particular order.
     func forEachResult(_ body: (ObjectRef, Row) throws -> Void) throws {
         if let id = query.object {
             guard let object = try reader.findObject(id), let row = try reader.row(object),
@@ -69,7 +69,7 @@ struct ResultReader {
         }
         if isComplete, let subscription {
             try reader.forEachMemberRow(of: subscription.id, role: .root) { object, row in
-                // What the server named, and nobody has touched here since, needs no judging.
+                // Members without pending writes need no evaluation.
                 if try !reader.hasPending(object) || includes(row, object) { try body(object, row) }
                 return true
             }
@@ -81,7 +81,7 @@ struct ResultReader {
         var seen: Set<ObjectRef> = []
         try reader.forEachRow(matching: query) { row in
             let object = ObjectRef(query.classIndex, row.key)
-            // That it matches, the statement says.
+            // The SQL statement has evaluated the condition already.
             guard try isJudgeable(row) || isNamed(object) else { return true }
             if subscription != nil { seen.insert(object) }
             try body(object, row)
@@ -94,19 +94,19 @@ struct ResultReader {
         }
     }
 
-    /// All results in order, cut at the limit.
+    /// All results in order, within the limit.
     func results() throws -> ResultList {
         let order = SortOrder(query.sort)
         guard query.stages.isEmpty else { return ResultList(order: order, limit: nil, entries: try staged()) }
         return ResultList(order: order, limit: query.limit, entries: try entries())
     }
 
-    /// What the stages of the query leave, in order.
+    /// The results that the query's stages leave, in order.
     private func staged() throws -> [ResultEntry] {
         query.results(among: try entries(), values: \.position.values, id: \.position.id)
     }
 
-    /// All results in order, cut at the limit, without what keeping them current would need.
+    /// All results in order, within the limit, without the list that observing would need.
     func sortedEntries() throws -> ArraySlice<ResultEntry> {
         guard query.stages.isEmpty else { return try staged()[...] }
         var entries = try entries()
@@ -122,14 +122,14 @@ struct ResultReader {
         return min(count, query.limit ?? .max)
     }
 
-    /// All results, limit and stages aside.
+    /// All matches, regardless of limit and stages.
     func entries() throws -> [ResultEntry] {
         var entries: [ResultEntry] = []
         try forEachResult { object, row in entries.append(try entry(object, row)) }
         return entries
     }
 
-    /// All results of a query that neither sorts nor cuts, as values, by object id.
+    /// All results of a query without sort, limit and stages, decoded and ordered by object id.
     func elements<Element: ResultElement>(_ type: Element.Type, _ binding: ElementBinding) throws -> [Element] {
         var elements: [Element] = []
         var ids: [ObjectID] = []
@@ -160,12 +160,12 @@ struct ResultReader {
 }
 
 extension ClientReading {
-    /// A query's results in this state, in order, cut at the limit.
+    /// The results of a query in this state, in order and within the limit.
     package func results(of query: Query) throws -> ResultList { try resultReader(query).results() }
 
-    /// How a query's results in this state are read.
+    /// Makes the reader of a query's results in this state.
     ///
-    /// - Parameter isAlone: whether the store syncs with nothing.
+    /// - Parameter isAlone: whether the store has no server.
     func resultReader(_ query: Query, isAlone: Bool = false) -> ResultReader {
         let subscription = subscription(toQuery: query.hash)
         let evaluator = Evaluator(query, schema: schema)

@@ -3,23 +3,23 @@ internal import SluiceQuery
 internal import SluiceStorage
 internal import SluiceViews
 
-/// One transaction on the store: writes through to the storage, and remembers what every object was before.
+/// A transaction on the store. It writes through to the storage, and remembers the previous state of every object.
 final class StoreTransaction {
     private let storage: any ClientStorage
-    /// Whether anybody asks for what changed.
+    /// Whether anybody needs the changes.
     private let isObserved: Bool
     private var olds: [ObjectRef: Row?] = [:]
     private var order: [ObjectRef] = []
     private var settled: [ObjectRef] = []
-    /// Why objects went, where more is known than that they did.
+    /// Why objects left the store, if more is known than that they left.
     private(set) var reasons: [ObjectRef: RemovalReason] = [:]
     /// Objects whose membership changed, by subscription.
     private(set) var membershipChanges: [UInt64: Set<ObjectRef>] = [:]
-    /// Why members left, by subscription.
+    /// Why members left their subscriptions, by subscription.
     private(set) var departureReasons: [UInt64: [ObjectRef: RemovalReason]] = [:]
-    /// Objects of which the server said in this transaction what they are.
+    /// Objects for which the server sent a new state in this transaction.
     private(set) var serverImages: Set<ObjectRef> = []
-    /// Subscriptions whose results must be made anew, since they became complete or ceased to be.
+    /// Subscriptions whose results must be computed again, because they became complete or stopped being so.
     private(set) var rebuilt: Set<UInt64> = []
 
     init(_ storage: any ClientStorage, isObserved: Bool) {
@@ -27,10 +27,10 @@ final class StoreTransaction {
         self.isObserved = isObserved
     }
 
-    /// The object as the transaction sees it.
+    /// Reads the object as the transaction sees it.
     func row(_ object: ObjectRef) throws -> Row? { try storage.row(object) }
 
-    /// Stores an object's new visible state, or its absence.
+    /// Stores an object's new visible state; nil deletes it.
     func show(_ row: Row?, of object: ObjectRef) throws {
         let current = try remember(object)
         switch (current, row) {
@@ -46,9 +46,9 @@ final class StoreTransaction {
         try storage.update(row, ofClass: object.classIndex, changed: changed)
     }
 
-    /// Stores an object unless it is here, without a look first.
+    /// Stores an object unless it is here, without reading it first.
     ///
-    /// - Returns: whether it was stored.
+    /// - Returns: whether the object was stored.
     @discardableResult
     func insert(_ row: Row, of object: ObjectRef) throws -> Bool {
         guard try storage.insertIfAbsent(row, ofClass: object.classIndex) else { return false }
@@ -74,29 +74,29 @@ final class StoreTransaction {
 
     func noteServerImage(_ object: ObjectRef) { serverImages.insert(object) }
 
-    /// Has observers judge an object anew although its row may stay as it is.
+    /// Makes observers evaluate an object again, even if its row does not change.
     func touch(_ object: ObjectRef) {
         if isObserved { settled.append(object) }
     }
 
     func noteRebuild(_ subscription: UInt64) { rebuilt.insert(subscription) }
 
-    /// What a committed transaction means to observers.
+    /// The result of a committed transaction, for observers.
     struct Outcome {
-        /// What changed, object by object.
+        /// The changes of objects.
         let delta: CommitDelta
-        /// Every object that observers should look at, changed or not; some more than once.
+        /// Every object that observers must evaluate, changed or not; an object may occur several times.
         let touched: [ObjectRef]
         fileprivate let olds: [ObjectRef: Row?]
 
-        /// The object after the transaction, read from the store only where the transaction has not done so.
+        /// Reads the object after the transaction, from the store only if the transaction has not read it.
         func row(_ object: ObjectRef, in source: any ObjectSource) throws -> Row? {
             if let change = delta.change(of: object) { return change.new }
             if let unchanged = olds[object] { return unchanged }
             return try source.row(object)
         }
 
-        /// What happened to an object, or its state twice where nothing did.
+        /// The change of an object; if it did not change, its state as both images.
         func change(of object: ObjectRef, in source: any ObjectSource) throws -> ObjectDelta {
             if let change = delta.change(of: object) { return change }
             let row = try row(object, in: source)
@@ -104,7 +104,7 @@ final class StoreTransaction {
         }
     }
 
-    /// What the transaction means to observers; to be asked after the commit.
+    /// Computes the result for observers. Call it after the commit.
     func outcome() throws -> Outcome {
         let deltas = try order.compactMap { object -> ObjectDelta? in
             let old = olds[object] ?? nil

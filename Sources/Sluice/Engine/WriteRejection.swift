@@ -1,10 +1,10 @@
 public import SluiceModel
 
-/// A local write that the server rejected. By the time it is reported the objects show the server's state again.
+/// A local write that the server rejected. By the time that it is reported, the objects show the server's state again.
 public struct WriteRejection: Sendable {
-    /// The object concerned; nil when the transaction as a whole was rejected.
+    /// The object concerned; nil if the transaction was rejected as a whole.
     public let object: Identity?
-    /// Why, in words.
+    /// Why the server rejected the write.
     public let reason: SyncError
     /// The values that were rejected, by property name.
     public let rejectedValues: [String: Value]

@@ -2,15 +2,16 @@ internal import Glibc
 internal import SluiceModel
 internal import SluiceStorage
 
-/// The folder of a server's databases: made where it is missing, found to be writable, and locked against other servers
-/// for as long as this lives.
+/// The folder of a server's databases. It is created if it is missing, checked to be writable, and locked against other
+/// servers as long as this object exists.
 final class DataFolder: Sendable {
     private let lock: FileLock
     private let path: String
 
-    /// Nobody but its owner may look into a folder that is made here.
+    /// Opens the folder. Only its owner may read a folder that is created here.
     ///
-    /// - Throws: ``ServerError/Code/dataFolder`` when the folder cannot be made or written, or another server has it.
+    /// - Throws: ``ServerError/Code/dataFolder`` when the folder cannot be created or written, or when another server
+    ///   uses it.
     init(_ path: String) throws(ServerError) {
         self.path = path
         if let (folder, code) = Self.make(path) {
@@ -25,6 +26,8 @@ final class DataFolder: Sendable {
         guard code == 0 else { throw Self.failure(path, "cannot be used", "", code) }
     }
 
+    /// Checks that the folder is still the one that was locked.
+    ///
     /// - Throws: ``StorageError/Code/vanished`` if the folder is no longer where it was when the server started.
     func check() throws(StorageError) {
         guard !lock.isAt(path + "/server.lock") else { return }
@@ -34,9 +37,9 @@ final class DataFolder: Sendable {
                 + "server to use what is there now")
     }
 
-    /// Makes a folder and those above it, as far as they are missing.
+    /// Creates a folder and the missing folders above it.
     ///
-    /// - Returns: nil, or the folder that could not be made and the error code.
+    /// - Returns: nil, or the folder that could not be created and the error code.
     private static func make(_ path: String) -> (folder: String, code: Int32)? {
         var status = stat()
         if stat(path, &status) == 0 { return status.st_mode & S_IFMT == S_IFDIR ? nil : (path, ENOTDIR) }
@@ -48,7 +51,7 @@ final class DataFolder: Sendable {
         return mkdir(path, 0o700) == 0 || errno == EEXIST ? nil : (path, errno)
     }
 
-    /// The path of the folder that holds another; empty for one in the root or in the working folder.
+    /// The path of the folder that contains `path`; empty for a folder in the root or in the working folder.
     private static func parent(of path: String) -> String {
         var rest = path[...]
         while rest.last == "/" { rest.removeLast() }
@@ -57,7 +60,7 @@ final class DataFolder: Sendable {
         return String(rest)
     }
 
-    /// Writes a file and removes it.
+    /// Writes a file and removes it, to check that the folder is writable.
     ///
     /// - Returns: 0, or the error code.
     private static func probe(_ path: String) -> Int32 {

@@ -2,25 +2,26 @@ internal import Dispatch
 internal import SluiceModel
 internal import Synchronization
 
-/// The databases of a server, by name. Opened when first asked for, and closed when nobody has used them for a while.
+/// The databases of a server, by name. A database is opened when a session first asks for it, and closed when it has
+/// been unused for a while.
 final class DatabaseDirectory: Sendable {
     /// How often unused databases are looked for.
     private static let sweepInterval = DispatchTimeInterval.seconds(15)
-    /// How often it is looked whether the files of databases that nobody writes to are still there.
+    /// How often databases to which nobody writes check that their files are still there.
     private static let fileCheckInterval = DispatchTimeInterval.seconds(2)
 
     private let opener: DatabaseOpener
     private let now: @Sendable () -> Timestamp
     private let workers = Mutex<[String: DatabaseWorker]>([:])
-    /// In microseconds.
+    /// How long a database stays open without sessions, in microseconds.
     private let idleTime: Int64
     private let sweeping = DispatchQueue(label: "sluice.databases")
     private let isStopped = Atomic<Bool>(false)
-    /// Held until the databases are closed; nil for a server in memory.
+    /// The data folder, locked until the databases are closed; nil for a server in memory.
     private let folder: Mutex<DataFolder?>
 
     /// - Parameter idleTime: how long a database stays open without sessions, in microseconds.
-    /// - Throws: ``ServerError`` when the opener's folder cannot be made or used.
+    /// - Throws: ``ServerError`` when the opener's folder cannot be created or used.
     init(_ opener: DatabaseOpener, idleTime: Int64, now: @escaping @Sendable () -> Timestamp) throws {
         self.idleTime = idleTime
         self.opener = opener
@@ -28,10 +29,10 @@ final class DatabaseDirectory: Sendable {
         folder = Mutex(try opener.folder.map { try DataFolder($0) })
     }
 
-    /// The database of a name, if a session has asked for it.
+    /// The database with a name, if a session has asked for it; else nil.
     func known(_ name: String) -> DatabaseWorker? { workers.withLock { $0[name] } }
 
-    /// The database of a name. Returns at once: it is opened on its own queue, with its first session.
+    /// The database with a name. This returns at once: the database is opened on its own queue, with its first session.
     func worker(_ name: String, carryOut: @escaping @Sendable ([DatabaseAction]) -> Void) -> DatabaseWorker {
         workers.withLock { workers in
             if let worker = workers[name] { return worker }
@@ -47,7 +48,7 @@ final class DatabaseDirectory: Sendable {
         }
     }
 
-    /// Begins to close databases that nobody uses, and to wake the others.
+    /// Begins to close unused databases periodically, and to wake the others.
     func startSweeping() {
         sweeping.asyncAfter(deadline: .now() + Self.sweepInterval) { [weak self] in
             guard let self, !isStopped.load(ordering: .relaxed) else { return }
@@ -56,7 +57,7 @@ final class DatabaseDirectory: Sendable {
         }
     }
 
-    /// Begins to have every open database look, now and then, whether its file is still where it was opened.
+    /// Begins to make every open database check periodically that its file is still where it was opened.
     func startWatchingFiles() {
         guard opener.folder != nil else { return }
         sweeping.asyncAfter(deadline: .now() + Self.fileCheckInterval) { [weak self] in
@@ -68,17 +69,17 @@ final class DatabaseDirectory: Sendable {
 
     /// Closes the databases that have been unused for the idle time.
     ///
-    /// - Parameter completion: called when that is done, on any thread.
+    /// - Parameter completion: called on any thread when the databases are closed.
     func sweep(then completion: @escaping @Sendable () -> Void = {}) {
         let workers = workers.withLock { Array($0.values) }
         for worker in workers { worker.wake() }
-        // A server in memory keeps its databases, since that is where they are.
+        // A server in memory keeps its databases open, since closing one would lose its data.
         guard opener.folder != nil else { return completion() }
         let time = Timestamp(microseconds: now().microseconds - idleTime)
         close(workers, unusedSince: time, then: completion)
     }
 
-    /// Closes every database but one that has no sessions: file descriptors have run out.
+    /// Closes all databases without sessions except one, because file descriptors have run out.
     private func closeIdle(besides name: String, then completion: @escaping @Sendable () -> Void) {
         guard opener.folder != nil else { return completion() }
         close(
@@ -97,10 +98,10 @@ final class DatabaseDirectory: Sendable {
         group.notify(queue: .global(), execute: completion)
     }
 
-    /// How many databases are open, for tests. Waits for what their queues are doing.
+    /// The number of open databases, for tests. It waits for the work that their queues have.
     var openCount: Int { workers.withLock { Array($0.values) }.count { $0.isOpen } }
 
-    /// Closes every database, after what has been asked of it is done, and lets other servers have the folder.
+    /// Closes every database after the work that it has begun, and releases the folder to other servers.
     func stop() {
         isStopped.store(true, ordering: .relaxed)
         for worker in workers.withLock({ Array($0.values) }) { worker.stop() }

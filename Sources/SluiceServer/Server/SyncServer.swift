@@ -2,7 +2,7 @@ internal import SluiceModel
 internal import SluiceTransport
 internal import Synchronization
 
-/// A sync server: databases, connections, and everything between.
+/// A sync server, which serves databases to the stores that connect to it.
 public final class SyncServer: Sendable {
     private enum Listening {
         case no
@@ -18,8 +18,8 @@ public final class SyncServer: Sendable {
 
     /// Prepares a server; ``start()`` makes it listen.
     ///
-    /// - Throws: ``ServerError`` when the configuration cannot be used, the data folder cannot be made or written, or
-    ///   another server has it.
+    /// - Throws: ``ServerError`` when the configuration is invalid, when the data folder cannot be created or written,
+    ///   or when another server uses the folder.
     public init(_ configuration: ServerConfiguration) throws {
         guard configuration.isDevelopment else {
             throw ServerError(
@@ -46,8 +46,9 @@ public final class SyncServer: Sendable {
 
     /// Begins to listen.
     ///
-    /// - Returns: the port; 0 on a network in memory.
-    /// - Throws: ``ServerError`` when the address is in use or not ours, or a certificate file cannot be used.
+    /// - Returns: the port; 0 for a network in memory.
+    /// - Throws: ``ServerError`` when the address is in use or does not belong to this machine, when a certificate file
+    ///   cannot be used, or when the server was started before.
     @discardableResult
     public func start() throws -> UInt16 {
         try listening.withLock { listening in
@@ -85,8 +86,11 @@ public final class SyncServer: Sendable {
         }
     }
 
-    /// Ends every connection, finishes what is being stored, and closes the databases. What waits to be stored is dropped:
-    /// none of it is acknowledged, so clients upload it to the next server. A server stops once.
+    /// Ends every connection, finishes the transaction that is being stored, and closes the databases. A server cannot
+    /// be started again.
+    ///
+    /// Uploads that wait to be stored are dropped. None of them is acknowledged, so the clients upload them again to
+    /// the next server.
     public func stop() async {
         let was = listening.withLock { listening in
             defer { listening = .stopped }
@@ -103,14 +107,14 @@ public final class SyncServer: Sendable {
         databases.stop()
     }
 
-    /// Closes the databases that nobody has used for a while, which otherwise happens every 15 seconds.
+    /// Closes the databases that have been unused for a while. This otherwise happens every 15 seconds.
     package func closeIdleDatabases() async {
         await withCheckedContinuation { continuation in databases.sweep { continuation.resume() } }
     }
 
-    /// How many databases are open. Waits for what they are doing.
+    /// The number of open databases. It waits for the work that they have.
     package var openDatabaseCount: Int { databases.openCount }
 
-    /// How many clients are connected.
+    /// The number of open connections.
     public var connectionCount: Int { hub.connectionCount }
 }

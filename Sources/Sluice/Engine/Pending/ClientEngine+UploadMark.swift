@@ -2,14 +2,14 @@ internal import SluiceModel
 internal import SluiceStorage
 internal import SluiceWire
 
-/// How far this store may have uploaded its outbox, kept on disk.
+/// How much of its outbox this store may have uploaded. The mark is kept on disk.
 ///
-/// A server that knows the client knows what it has accepted. One that has forgotten it does not, and would apply again
-/// what it accepted without this store having heard of it. So what may have been sent is not sent to it again.
+/// A server that has a record of the client knows what it has accepted from it. A server that has forgotten the client
+/// would accept the same upload twice. So what may have been sent already is not sent to such a server again.
 enum UploadMark: Equatable {
     /// No changeset after this one was sent.
     case through(UInt64)
-    /// A session is open: whatever is in the outbox may have been sent.
+    /// A session is open, so everything in the outbox may have been sent.
     case open
 }
 
@@ -24,16 +24,17 @@ extension ClientEngine {
         }
     }
 
-    /// Keeps the mark, inside a transaction.
+    /// Stores the mark, inside a transaction.
     func markUploads(_ mark: UploadMark) throws {
-        // Neither has a record at a server that lasts.
+        // Readers and short-lived clients have no lasting record on a server.
         guard !options.isReadOnly, !options.isShortLived, try uploadMark != mark else { return }
         let number: UInt64 = if case .through(let sequence) = mark { sequence } else { .max }
         try storage.setMetadata(Self.name, withUnsafeBytes(of: number.bigEndian) { Array($0) })
     }
 
-    /// Takes back what the server may have accepted in an earlier session, since it has forgotten this client and could not
-    /// tell: applying it twice would be wrong silently. Each write is reported as rejected.
+    /// Rejects the writes that may have been sent in an earlier session, because the server has forgotten this client
+    /// and cannot tell whether it accepted them. Applying one twice would be a silent error, so each is reported as
+    /// rejected.
     func rejectUncertainUploads() throws {
         guard case .through(let sequence) = try uploadMark, storage.outboxCount > 0 else { return }
         try transaction(.local) { _ in
