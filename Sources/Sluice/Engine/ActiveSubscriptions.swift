@@ -1,12 +1,12 @@
 internal import SluiceModel
 internal import SluiceStorage
 
-/// The subscriptions of a store that somebody holds: found by query or by record, with a note of those whose status
-/// changed.
+/// The subscriptions of a store that have a holder, or that stay in sync without one. It finds them by query and by
+/// record, and collects those whose status changed.
 final class ActiveSubscriptions {
     private var byQuery: [ObjectID: Subscription] = [:]
     private var byID: [UInt64: Subscription] = [:]
-    /// How many are complete.
+    /// The number of complete subscriptions.
     private(set) var completeCount = 0
     private var changed: [UInt64: Subscription] = [:]
 
@@ -14,10 +14,10 @@ final class ActiveSubscriptions {
     var count: Int { byQuery.count }
     var values: some Sequence<Subscription> { byQuery.values }
 
-    /// The subscription to the query with a hash.
+    /// The subscription to the query with this hash.
     subscript(query hash: ObjectID) -> Subscription? { byQuery[hash] }
 
-    /// The subscription with a record's id.
+    /// The subscription whose record has this id.
     subscript(id id: UInt64) -> Subscription? { byID[id] }
 
     func add(_ subscription: Subscription) {

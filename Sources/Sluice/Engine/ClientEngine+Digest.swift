@@ -4,9 +4,9 @@ internal import SluiceViews
 internal import SluiceWire
 
 extension ClientEngine {
-    /// The digest of what a subscription holds as the server should have it: without what is pending here.
+    /// The digest of a subscription's objects as the server should have them, which is without pending writes.
     ///
-    /// - Returns: nil where there is none, or where not all of it is here.
+    /// - Returns: nil if the subscription has no digest, or if some of its data is not here.
     func digest(of subscription: Subscription) throws -> ObjectID? {
         guard let map = session.map, let query = try? subscription.query.rebound(to: session.serverSchema),
             var digest = ViewDigest(query, schema: session.serverSchema)
@@ -34,7 +34,7 @@ extension ClientEngine {
         return if case .row(let row)? = try storage.baseImage(of: object) { row } else { nil }
     }
 
-    /// The given properties of a row, in the server's places; nil if one is not here.
+    /// The given properties of a row at the server's positions; nil if one of them is not here.
     private func translate(
         _ row: Row, to reference: ObjectRef, _ properties: PropertySet, _ map: SchemaMap
     ) -> Row? {
@@ -48,7 +48,8 @@ extension ClientEngine {
         return translated
     }
 
-    /// Compares what has just been completed with the server's digests of it. What differs is fetched anew.
+    /// Compares subscriptions that have just become complete with the server's digests. If one differs, it is fetched
+    /// anew.
     func check(_ messages: [ServerMessage]) throws {
         for case .complete(let complete) in messages where storage.syncState?.version == complete.version {
             guard let expected = complete.digest else { continue }
@@ -56,9 +57,10 @@ extension ClientEngine {
         }
     }
 
-    /// Compares a subscription of the running session with the server's digest of it. What differs is fetched anew.
+    /// Compares a subscription of the running session with the server's digest. If it differs, it is fetched anew.
     ///
-    /// The server sent everything that changed the subscription before, so the versions need not be equal.
+    /// The versions need not be equal, since the server has already sent all changes of the subscription up to the
+    /// digest.
     func check(_ check: ServerMessage.DigestCheck) throws {
         guard !session.awaitsCatchUp, session.parts.isEmpty else { return }
         try compare(check.subscription, with: check.digest, at: check.version)

@@ -2,11 +2,11 @@ internal import SluiceModel
 internal import SluiceStorage
 internal import SluiceWire
 
-/// How a session begins, and what it keeps to because of that.
+/// The greeting of a session, and the limits and features that it agrees on.
 extension ClientEngine {
     private static let features: Features = [.resume, .reports, .removal]
 
-    /// Greets the server and asks it to open the session.
+    /// Sends the hello, and asks the server to open the session.
     func greet() {
         guard session.phase == .connecting, let name = options.databaseName else { return }
         session.phase = .opening
@@ -29,14 +29,14 @@ extension ClientEngine {
         return options.isShortLived ? .shortLived : []
     }
 
-    /// Says goodbye to the server, if all that was written here is acknowledged: a store that lives on nowhere leaves no
-    /// record. The store must be closed after.
+    /// Tells the server that this store ends, if everything written here is acknowledged, so that the server removes
+    /// the record of a short-lived store. The store must be closed afterwards.
     func sayGoodbye() {
         guard options.isShortLived, session.isActive, storage.outboxCount == 0 else { return }
         send([.close(session: SyncSession.number)])
     }
 
-    /// Takes in what the server speaks and how much it takes.
+    /// Records the server's protocol version, features and limits.
     func greeted(_ reply: ServerMessage.HelloReply) {
         guard !session.isGreeted else { return abandonConnection("the server said hello twice") }
         let versions = ProtocolVersion.minimum...ProtocolVersion.maximum
@@ -77,7 +77,7 @@ extension ClientEngine {
         actions.append(.send(bytes))
     }
 
-    /// The most bytes, about, that transactions share a frame with.
+    /// The approximate maximum of bytes in a frame that several transactions share.
     var uploadByteCountMax: Int { min(options.uploadByteCountMax, frameLengthMax / 2) }
 
     /// The most bytes, about, that a transaction may take: what the server takes that this store knows of, or any does.

@@ -4,9 +4,11 @@ internal import SluiceViews
 package import SluiceWire
 
 extension ClientEngine {
-    /// Sends what the outbox holds beyond what was sent, as far as the limits of what may travel unacknowledged allow.
+    /// Uploads the changesets in the outbox that were not sent yet, as far as the limits for unacknowledged uploads
+    /// allow.
     ///
-    /// - Parameter written: what was put into the outbox last; it need not be read again if it is what comes next.
+    /// - Parameter written: the changeset that was just added to the outbox. If it is next, the outbox need not be
+    ///   read.
     func pumpUploads(with written: Changeset? = nil) {
         guard session.isActive, !options.isReadOnly, let map = session.map, !session.awaitsSchema,
             schemaIsAgreed
@@ -40,7 +42,7 @@ extension ClientEngine {
         sendUploads(of: &batch)
     }
 
-    /// Tells the server of classes and properties that it lacks and needs for a changeset.
+    /// Declares to the server the classes and properties that it lacks and that a changeset needs.
     ///
     /// - Returns: whether there are any, so that the changeset has to wait for the server's answer.
     private func declareNeeded(for changeset: Changeset, areComplete: Bool) -> Bool {
@@ -67,7 +69,7 @@ extension ClientEngine {
         session.underWay.remove(through: sequence)
     }
 
-    /// Notes the server version that this store now stands at, inside a transaction or on its own.
+    /// Records the server version that this store has reached, in the open transaction or in one of its own.
     func advance(to version: UInt64) throws {
         guard var state = storage.syncState, state.version < version else { return }
         state.version = version
@@ -78,7 +80,7 @@ extension ClientEngine {
         }
     }
 
-    /// Drops acknowledged changesets, once complete subscriptions have what they led to.
+    /// Removes acknowledged changesets from the outbox, once complete subscriptions have the server's state after them.
     func retireOutbox() throws {
         guard canRetire else { return }
         try transaction(.remote([.snapshot(acceptedAt: now())])) { try retireOutbox(in: $0) }
@@ -90,7 +92,7 @@ extension ClientEngine {
         !session.awaitsCatchUp && session.acknowledged > 0 && storage.outboxCount > 0
     }
 
-    /// Drops acknowledged changesets; what the server refused of them is taken back.
+    /// Removes acknowledged changesets from the outbox, and reverts those that the server rejected.
     func retireOutbox(in transaction: StoreTransaction) throws {
         guard canRetire else { return }
         let rejections = session.rejections
@@ -112,7 +114,7 @@ extension ClientEngine {
         }
     }
 
-    /// Drops acknowledged changesets while nothing was ever asked of the server: what was written stays.
+    /// Removes acknowledged changesets from the outbox of a store without subscriptions. What was written stays.
     private func retireUnasked() throws {
         let changesets = try storage.removeFromOutbox(through: session.acknowledged)
         let hasImages = try storage.hasBaseImages
@@ -121,7 +123,7 @@ extension ClientEngine {
         for object in changesets.objects {
             var base: BaseImage?
             if try storage.hasPending(object) {
-                // What comes back if the server refuses the rest.
+                // The image to show if the server rejects the pending rest.
                 let operations = accepted ?? Dictionary(grouping: changesets.flatMap(\.operations), by: \.object)
                 accepted = operations
                 let image = self.image(try storage.baseImage(of: object), after: operations[object] ?? [])
@@ -131,22 +133,22 @@ extension ClientEngine {
         }
     }
 
-    /// The server's image of an object once it has taken operations; nil if it has none then.
+    /// The server's image of an object after it has accepted operations; nil if the object then does not exist.
     private func image(_ base: BaseImage?, after operations: [ObjectOperation]) -> Row? {
         var image: Row? = if case .row(let row)? = base { row } else { nil }
         for operation in operations {
             image = OperationEffect(operation).applied(to: image, of: operation.object, schema: schema)
         }
-        // Any image from the server is newer.
+        // Below the version of any image from the server.
         if image?.version == 0 { image?.version = 1 }
         return image
     }
 
-    /// Shows what an object is, now that the server has taken operations on it.
+    /// Shows the state of an object after the server has accepted operations on it.
     ///
-    /// What the server made of them is known if its image came just now, or if a complete subscription has the object:
-    /// then it is as the last image says. Else what was written stays. The last image is kept beside it where a
-    /// subscription may yet turn out to have it unchanged.
+    /// If the server's image arrived just now, or if a complete subscription has the object, the last image already
+    /// includes the result of the operations and is shown. Otherwise what was written stays. The last image is then
+    /// kept, if a subscription that resumes may turn out to have the object unchanged.
     private func reconcile(
         _ object: ObjectRef, accepted: [ObjectOperation], isRejected: Bool, _ transaction: StoreTransaction
     ) throws {
@@ -172,14 +174,15 @@ extension ClientEngine {
         }
     }
 
-    /// Whether a complete subscription follows a link to the object without having it: then the server has it not.
+    /// Whether a complete subscription follows a link to the object without having it, which means that the server does
+    /// not have it.
     private func isMissedByMembers(_ object: ObjectRef) throws -> Bool {
         guard subscriptions.completeCount > 0, try !storage.isHeld(object, excluding: nil) else { return false }
         for (classIndex, property) in schema.backlinks(to: object.classIndex) {
             var isMissed = false
             try storage.backlinks(to: object, fromClass: classIndex, property: property) { key in
                 let owner = ObjectRef(classIndex, key)
-                // A link that was made here says nothing.
+                // A link that was written here and is not acknowledged does not count.
                 guard try !storage.hasPending(owner) else { return true }
                 for id in try storage.subscriptions(having: owner) {
                     guard let subscription = subscriptions[id: id], subscription.isComplete else { continue }
@@ -195,7 +198,7 @@ extension ClientEngine {
         return false
     }
 
-    /// Shows the server's last image with what is unacknowledged on it, and keeps the image only for that.
+    /// Shows the server's last image with the pending operations applied, and keeps the image only if there are any.
     func showServerImage(of object: ObjectRef, _ transaction: StoreTransaction) throws {
         let image: Row? = if case .row(let row)? = try storage.baseImage(of: object) { row } else { nil }
         try transaction.show(replayed(image, of: object), of: object)
@@ -203,31 +206,32 @@ extension ClientEngine {
         if try !storage.hasPending(object) { try storage.setBaseImage(nil, of: object) }
     }
 
-    /// Removes an object from this store, and the server's image of it.
+    /// Removes an object and its server image from this store.
     func evict(_ object: ObjectRef, reason: RemovalReason, _ transaction: StoreTransaction) throws {
         if try storage.isPresent(object) { try transaction.evict(object, reason: reason) }
         if unconfirmed.remove(object) != nil { try storage.setBaseImage(nil, of: object) }
     }
 
-    /// Whether a subscription, complete or not, observed or dormant, has the object or is being told of it.
+    /// Whether any subscription, complete or not, observed or dormant, has the object or is receiving it.
     private func isMemberOfAny(_ object: ObjectRef) throws -> Bool {
         try storage.isHeld(object, excluding: nil) || !storage.subscriptions(having: object).isEmpty
     }
 
-    /// Whether a complete subscription has the object, so that its image here is the server's at the store's version.
+    /// Whether a complete subscription has the object, so that its image here is the server's image at the store's
+    /// version.
     func isCompletelySynced(_ object: ObjectRef) throws -> Bool {
         guard subscriptions.completeCount > 0 else { return false }
         return try storage.subscriptions(having: object).contains { subscriptions[id: $0]?.isComplete ?? false }
     }
 
-    /// The server's image of an object with the unacknowledged operations on it applied again; nil if they delete it.
+    /// Applies the unacknowledged operations on an object to its server image again; nil if they delete the object.
     ///
-    /// The image has the acknowledged ones in it.
+    /// The image already includes the acknowledged operations.
     func replayed(_ image: Row?, of object: ObjectRef) throws -> Row? {
         try pendingEffects.applied(to: image, of: object, after: session.acknowledged)
     }
 
-    /// Tells of the rejected writes that a transaction has taken back, once that is stored.
+    /// Reports the rejected writes that a transaction has reverted, after the transaction is stored.
     func reportRejections() {
         if !session.awaitsCatchUp { session.forgetRejections(through: session.acknowledged) }
         let reports = unreportedRejections
@@ -235,7 +239,7 @@ extension ClientEngine {
         for report in reports { onRejection?(report) }
     }
 
-    /// What to report of a transaction that the server refused.
+    /// The reports of a transaction that the server rejected.
     private func reports(of rejection: ServerMessage.Rejection, _ changeset: Changeset) -> [WriteRejection] {
         rejection.reasons.map { reason in
             let object = reason.object.flatMap { session.map?.fromServer($0) }
@@ -254,7 +258,10 @@ extension ClientEngine {
 
     // MARK: Waiting
 
-    /// Calls back once nothing local is unacknowledged, or with why that cannot be known. Return true to be done.
+    /// Calls `waiter` with whether everything written here is acknowledged, now and after each acknowledgement, or with
+    /// the error that ended syncing, until it returns true.
+    ///
+    /// - Returns: the number for ``cancelWaiter(_:)``; nil if `waiter` returned true at once.
     package func whenUploaded(_ waiter: @escaping (Result<Bool, SyncError>) -> Bool) -> UInt64? {
         if case .failed(let error) = session.phase, waiter(.failure(error)) { return nil }
         if waiter(.success(storage.outboxCount == 0)) { return nil }
@@ -263,7 +270,10 @@ extension ClientEngine {
         return number
     }
 
-    /// Calls back when the session is open, or with why it cannot be. Return true to be done.
+    /// Calls `waiter` with whether the session is open, now and when it opens, or with the error that ended syncing,
+    /// until it returns true.
+    ///
+    /// - Returns: the number for ``cancelWaiter(_:)``; nil if `waiter` returned true at once.
     package func whenConnected(_ waiter: @escaping (Result<Bool, SyncError>) -> Bool) -> UInt64? {
         if case .failed(let error) = session.phase, waiter(.failure(error)) { return nil }
         if waiter(.success(session.isActive)) { return nil }
@@ -314,7 +324,7 @@ extension ClientEngine {
 }
 
 extension [Changeset] {
-    /// The objects that they touch, each once, in order of first touch.
+    /// The objects that the changesets change, each once, in the order of their first change.
     fileprivate var objects: [ObjectRef] {
         var seen: Set<ObjectRef> = []
         return flatMap { $0.operations.map(\.object).filter { seen.insert($0).inserted } }

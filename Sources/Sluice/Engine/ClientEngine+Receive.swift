@@ -3,13 +3,13 @@ internal import SluiceStorage
 internal import SluiceWire
 
 extension ClientEngine {
-    /// The most messages of several frames that share a transaction: fewer pages than may travel, so that the server
-    /// makes the next ones meanwhile.
+    /// The maximum number of pages, or of commits, from several frames that share a transaction. The number of pages is
+    /// below the credit, so that the server can make the next ones meanwhile.
     private static let sharedPageCountMax = 4
     private static let sharedCommitCountMax = 64
 
-    /// Takes frames from the server, in order of arrival. What one says of objects is applied in one transaction, which
-    /// frames with nothing but pages share, and frames with nothing but commits.
+    /// Handles frames from the server, in order of arrival. The content of a frame is applied in one transaction.
+    /// Consecutive frames that have only pages, or only commits, share one.
     package func receive(_ frames: [[UInt8]]) {
         do {
             var content: [ServerMessage] = []
@@ -18,7 +18,7 @@ extension ClientEngine {
                 let messages = try Frame.decode(frame, as: ServerMessage.self)
                 if !canShare(content, messages) { try apply(&content) }
                 for message in messages {
-                    // An error may have ended the session.
+                    // A previous message may have ended the session.
                     guard session.phase == .opening || session.isActive else { return }
                     switch message {
                     case .page, .complete, .commit, .rejected:
@@ -41,7 +41,7 @@ extension ClientEngine {
         }
     }
 
-    /// Whether the content of earlier frames can be applied together with that of the next.
+    /// Whether the content of earlier frames can share a transaction with that of the next.
     private func canShare(_ content: [ServerMessage], _ next: [ServerMessage]) -> Bool {
         guard !session.awaitsCatchUp else { return false }
         let all = content + next
@@ -94,7 +94,7 @@ extension ClientEngine {
             leaveForRetry(
                 atLeast: .milliseconds(Int64(clamping: failure.retryAfter)), because: failure.message)
             guard failure.action == .reset else { return }
-            // The next session begins without identity, with what is not acknowledged.
+            // The next session begins without an identity, and uploads what is not acknowledged.
             try forgetServer()
             try transaction(.local) { _ in try storage.setSyncState(nil) }
         case .stop:
@@ -114,7 +114,7 @@ extension ClientEngine {
         try retireOutboxIfCaughtUp()
     }
 
-    /// Applies what a frame said of objects, in one transaction; a commit whose parts go on waits for the rest.
+    /// Applies the content of a frame in one transaction. A commit that continues in the next frame waits for the rest.
     private func apply(_ content: inout [ServerMessage]) throws {
         defer { content = [] }
         guard !content.isEmpty else { return }
@@ -136,7 +136,7 @@ extension ClientEngine {
         try transaction(origin) { transaction in
             let applier = FrameApplier(self, map: map, transaction)
             try applier.catchUp(messages)
-            // Images in these messages have in them whatever is acknowledged here.
+            // The images in these messages already include everything that they acknowledge.
             for case .commit(let commit) in messages {
                 if let acknowledged = commit.header.acknowledged { noteAcknowledged(acknowledged) }
             }
@@ -167,7 +167,7 @@ extension ClientEngine {
 }
 
 extension ChangeOrigin {
-    /// The authors of everything in a frame; rows without one count as a snapshot.
+    /// The authors of all changes in a frame; rows without an author count as a snapshot.
     init(_ messages: [ServerMessage], now: Timestamp) {
         var authors: [Remote.Author] = []
         var seen: Set<UInt64> = []

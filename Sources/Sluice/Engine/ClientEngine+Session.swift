@@ -5,7 +5,7 @@ internal import SluiceViews
 internal import SluiceWire
 
 extension ClientEngine {
-    /// Handles what happened outside. Errors of the store end the connection; it is tried again later.
+    /// Handles an event. An error of the store ends the connection, which is tried again later.
     package func handle(_ event: ClientEvent) {
         switch event {
         case .start: start()
@@ -17,7 +17,7 @@ extension ClientEngine {
         }
     }
 
-    /// Begins to sync, also after the server refused: what it did not like may have changed.
+    /// Begins to sync. After an error of the server it tries again, since the cause may be gone.
     private func start() {
         switch session.phase {
         case .stopped: connect()
@@ -72,7 +72,7 @@ extension ClientEngine {
         reportWaiters = [:]
     }
 
-    /// A bootstrap that was cut off starts anew with the next session.
+    /// Ends a bootstrap that was interrupted. It starts anew in the next session.
     private func pause(_ subscription: Subscription) {
         subscription.record.state = .pending
         subscription.progress = 0
@@ -105,7 +105,7 @@ extension ClientEngine {
         hub.publishStatus(engine: self)
     }
 
-    /// Looks whether the store's file is still where it was opened; if it is not, ends syncing.
+    /// Checks that the store's file is still where it was opened, and ends syncing if it is not.
     package func checkFile() {
         do { try storage.checkFile() } catch let error as StorageError {
             if case .failed = session.phase { return }
@@ -113,7 +113,7 @@ extension ClientEngine {
         } catch {}
     }
 
-    /// The server broke the protocol, or the store failed: leave the connection and try again.
+    /// Leaves the connection after a violation of the protocol or an error of the store, and tries again later.
     func abandonConnection(_ reason: String) {
         log?(.warning, "leaving the connection", [("reason", reason)])
         actions.append(.disconnect)
@@ -121,7 +121,7 @@ extension ClientEngine {
         retryLater(atLeast: .seconds(1), because: reason)
     }
 
-    /// Leaves the session, to come back no sooner than the server asked.
+    /// Leaves the session, and returns no earlier than the server asked.
     func leaveForRetry(atLeast minimum: Duration, because reason: String) {
         leaveSession()
         retryLater(atLeast: minimum, because: reason)
@@ -145,7 +145,8 @@ extension ClientEngine {
             try adopt(opened.schema)
             let version = beginsAnew ? 0 : storage.syncState?.version ?? 0
             try markUploads(.open)
-            // What this file was to the server before it only read, it may be again.
+            // A session that only reads leaves the stored identity of this file unchanged, for later sessions that
+            // write.
             if options.isReadOnly, opened.outcome == .resumed { return }
             try storage.setSyncState(
                 SyncState(
@@ -253,7 +254,7 @@ extension ClientEngine {
     }
 }
 
-/// The injected randomness as a generator.
+/// A generator that uses the injected source of random numbers.
 private struct RandomSource: RandomNumberGenerator {
     private let random: () -> UInt64
 

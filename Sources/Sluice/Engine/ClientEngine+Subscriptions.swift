@@ -5,7 +5,8 @@ internal import SluiceViews
 internal import SluiceWire
 
 extension ClientEngine {
-    /// Adds a holder to the subscription to a query. The first makes the subscription and asks the server for it.
+    /// Adds a holder to the subscription to a query. The first holder creates the subscription and requests it from the
+    /// server.
     func addSubscription(_ query: Query) throws -> Subscription {
         try checkOutsideTransaction()
         if let subscription = subscriptions[query: query.hash] {
@@ -17,7 +18,7 @@ extension ClientEngine {
         try transaction(.local) { _ in
             if var dormant = record {
                 dormant.isDormant = false
-                // What it named is judged anew by the server before it counts as complete again.
+                // The server must confirm the members before the subscription counts as complete again.
                 dormant.state = .pending
                 try storage.updateSubscription(dormant)
                 record = dormant
@@ -38,11 +39,11 @@ extension ClientEngine {
         return subscription
     }
 
-    /// Takes one holder from a subscription. Without holders, unless it is kept, it ends.
+    /// Removes one holder of a subscription. A subscription without holders ends, unless it is kept.
     ///
     /// - Parameters:
-    ///   - keeping: whether syncing goes on without holders.
-    ///   - purging: whether the query's objects leave this store when syncing ends.
+    ///   - keeping: whether the query stays in sync without holders.
+    ///   - purging: whether the query's objects are removed from this store when syncing ends.
     func releaseSubscription(_ subscription: Subscription, keeping: Bool, purging: Bool) throws {
         subscription.holderCount -= 1
         if keeping { subscription.isKept = true } else if subscription.holderCount == 0 { subscription.isKept = false }
@@ -50,9 +51,9 @@ extension ClientEngine {
         try endSubscription(subscription, purging: purging)
     }
 
-    /// Ends syncing of a query that was kept without holders; does nothing while somebody observes it.
+    /// Ends the syncing of a query that is kept without holders. It does nothing while somebody observes the query.
     ///
-    /// Within a write, it happens after it.
+    /// Within a write, it happens after the write has ended.
     package func stopSyncing(_ query: Query, purging: Bool) throws {
         try outsideTransaction { engine in
             guard let subscription = engine.subscriptions[query: query.hash] else { return }
@@ -79,7 +80,7 @@ extension ClientEngine {
             guard subscription.isRemembered else { return try storage.removeSubscription(id) }
             if subscription.record.state == .bootstrapping { try storage.discardStaging(id) }
             subscription.record.isDormant = true
-            // The membership stays right as of the version that the store stands at now.
+            // The members stay right at the store's present version.
             if subscription.record.state == .complete {
                 subscription.record.version = storage.syncState?.version ?? subscription.record.version
             } else {
@@ -92,9 +93,9 @@ extension ClientEngine {
         try retireOutboxIfCaughtUp()
     }
 
-    /// Drops the records of those that have been dormant longest, beyond the number that is kept. Objects stay.
+    /// Removes the records that have been dormant longest, beyond the number that is kept. Objects stay.
     private func forgetOldestDormant() throws {
-        // Whatever is not observed is dormant.
+        // A subscription that is not active is dormant.
         let excess = storage.subscriptionCount - subscriptions.count - options.dormantSubscriptionCountMax
         guard excess > 0 else { return }
         let dormant = storage.dormantSubscriptions
@@ -103,13 +104,14 @@ extension ClientEngine {
         }
     }
 
-    /// Nobody waits any more for what became of a complete subscription while this client was away.
+    /// Retires acknowledged changesets. Without complete subscriptions there is no catch-up to wait for.
     func retireOutboxIfCaughtUp() throws {
         if subscriptions.completeCount == 0 { session.awaitsCatchUp = false }
         try retireOutbox()
     }
 
-    /// The message that starts or resumes a subscription. When it starts, staging begins for its bootstrap.
+    /// Makes the message that starts or resumes a subscription. For a start it also begins the staging of the
+    /// bootstrap.
     func subscribeMessage(_ subscription: Subscription) throws -> ClientMessage {
         let wireID = session.nextSubscription
         session.nextSubscription += 1
@@ -117,7 +119,7 @@ extension ClientEngine {
         subscription.wireID = wireID
         session.subscribed[wireID] = subscription
         subscription.error = nil
-        // The store may have moved on while the subscription was complete; then all of it stands where the store does.
+        // A complete subscription is at the store's version.
         let version = subscription.isComplete ? storage.syncState?.version ?? 0 : subscription.record.version
         let canResume = version > 0 && session.features.contains(.resume)
         if canResume, subscription.isComplete, subscription.record.hasHoles { try demote(subscription, to: .pending) }
@@ -136,9 +138,9 @@ extension ClientEngine {
                 resume: canResume ? resume(subscription, at: version) : nil))
     }
 
-    /// Removes every object that no subscription holds, once the server has what was written to it.
+    /// Removes every object that no subscription holds and that has no pending writes.
     ///
-    /// - Returns: how many objects went.
+    /// - Returns: how many objects were removed.
     @discardableResult
     package func purgeUnsubscribed() throws -> Int {
         try transaction(.local) { transaction in

@@ -1,10 +1,10 @@
 internal import SluiceQuery
 
 extension ClientEngine {
-    /// Holds a subscription without observing, and calls back with how current its results are until the callback returns
-    /// true: at once, and whenever that changes.
+    /// Holds a subscription without an observer, and calls `waiter` with its status, at once and whenever it changes,
+    /// until `waiter` returns true.
     ///
-    /// - Returns: the wait's number, for ``releaseStatus(_:waiter:)``.
+    /// - Returns: the number of the wait, for ``releaseStatus(_:waiter:)``.
     package func awaitStatus(
         _ query: Query, _ waiter: @escaping (SubscriptionStatus) -> Bool
     ) throws -> UInt64 {
@@ -21,10 +21,10 @@ extension ClientEngine {
         try releaseSubscription(subscription, keeping: subscription.isKept, purging: false)
     }
 
-    /// Tells those who wait for a subscription; those that return true have what they waited for.
+    /// Calls the waiters of a subscription with its status, and removes those that return true.
     func notifyWaiters(of subscription: Subscription) { tellWaiters(of: subscription, currency(of: subscription)) }
 
-    /// Tells those who wait for a subscription that nothing will come.
+    /// Calls the waiters of a subscription with an error, because no answer will come.
     func failWaiters(of subscription: Subscription, _ error: SyncError) {
         tellWaiters(of: subscription, SubscriptionStatus(state: .error, error: error))
     }
@@ -33,8 +33,9 @@ extension ClientEngine {
         for (id, waiter) in subscription.waiters where waiter(status) { subscription.waiters[id] = nil }
     }
 
-    /// The status of a subscription for those who wait for the server's word: what is complete as of an earlier session is
-    /// pending until this one has caught up, and what ended the session for good is an error.
+    /// The status of a subscription for those who wait for the server's answer. A subscription that was complete in an
+    /// earlier session is pending until this session has caught up. An error that ended syncing counts as the
+    /// subscription's.
     private func currency(of subscription: Subscription) -> SubscriptionStatus {
         let status = subscription.status
         if status.state != .error, case .failed(let error) = session.phase {

@@ -3,7 +3,7 @@ internal import SluiceStorage
 internal import SluiceWire
 
 extension ClientEngine {
-    /// Runs a local write transaction: all of it is stored and queued for upload, or nothing.
+    /// Runs a local write transaction: either all of it is stored and queued for upload, or nothing.
     package func write<Result>(_ body: (LocalWriter) throws -> Result) throws -> Result {
         guard !options.isReadOnly else {
             throw StoreError(.readOnly, "the store was opened to read only; sync with access .readWrite to write")
@@ -17,10 +17,11 @@ extension ClientEngine {
         return result
     }
 
-    /// Whether writes are queued for a server: for the one there is, or the one that there was and may be again.
+    /// Whether writes are queued for upload: to the present server, or to an earlier one that the store may connect to
+    /// again.
     private var records: Bool { syncs || storage.syncState != nil || storage.outboxCount > 0 }
 
-    /// Queues what was written while this store had no server, as if it were written now: creations of everything here.
+    /// Queues everything that was written while this store had no server, as creations at the present time.
     func queueUnsyncedObjects() throws {
         guard !options.isReadOnly, storage.syncState == nil, storage.lastSequence == 0 else { return }
         guard try schema.classes.indices.contains(where: { try storage.count(ofClass: $0) > 0 }) else { return }
@@ -46,9 +47,10 @@ extension ClientEngine {
         }
     }
 
-    /// Puts what the writer did into the outbox, and keeps the server's image of every object it touched first.
+    /// Adds the writer's operations to the outbox, and keeps the server image of each object on which they are the
+    /// first.
     ///
-    /// - Returns: what was put there, if anything.
+    /// - Returns: the changeset; nil if there is none.
     private func enqueue(_ writer: LocalWriter, _ transaction: StoreTransaction) throws -> Changeset? {
         guard records, !writer.operations.isEmpty else { return nil }
         try TransactionLimit.check(writer.operations, byteCountMax: transactionByteCountMax)
@@ -57,7 +59,7 @@ extension ClientEngine {
         let written = known.isEmpty ? [] : Set(writer.operations.map(\.object))
         for (object, old) in known where try written.contains(object) && !storage.hasPending(object) {
             if unconfirmed.remove(object) != nil { continue }
-            // Nothing of it is under way, so the server has it as it was.
+            // Nothing of the object is pending, so its present row is the server's image.
             if let old { try storage.setBaseImage(.row(old), of: object) }
         }
         return try enqueue(writer.operations)

@@ -5,37 +5,41 @@ internal import SluiceTransport
 internal import SluiceViews
 package import SluiceWire
 
-/// A store's logic without threads, sockets or clocks: local writes, the session with the server, subscriptions, observers.
+/// The logic of a store without threads, sockets or clocks: local writes, the session with the server, subscriptions,
+/// observers.
 ///
-/// One thread at a time. The shell carries out the actions, and the simulator drives this very type.
+/// Only one thread at a time may use it. `StoreCore` carries out its actions; the simulator drives this same type.
 package final class ClientEngine {
     package struct Options: Sendable {
-        /// The database's name on the server; nil when the store syncs with nothing.
+        /// The name of the database on the server; nil if the store has no server.
         package var databaseName: String?
         package var credentials: [SluiceWire.Credentials] = []
         package var agent = "sluice-swift"
-        /// Whether this store only reads: it uploads nothing, and the server keeps no record of it.
+        /// Whether the store only reads: it uploads nothing, and the server keeps no record of it.
         package var isReadOnly = false
-        /// Whether the store ends with the process, so that the server need not know it any longer than that.
+        /// Whether the store ends with the process, so that the server can then remove its record.
         package var isShortLived = false
-        /// How often an idle connection is probed.
+        /// How long a connection may be idle before it is probed.
         package var heartbeat: Duration = .seconds(60)
         package var reconnectDelay: Duration = .seconds(1)
         package var reconnectDelayMax: Duration = .seconds(300)
-        /// The most operations that may travel unacknowledged.
+        /// The maximum number of unacknowledged operations in transit.
         package var inFlightOperationCountMax = 50_000
-        /// The most bytes that may travel unacknowledged, about; a transaction is begun below it and sent whole.
+        /// The approximate maximum of unacknowledged bytes in transit. A transaction that begins below it is sent
+        /// whole.
         package var inFlightByteCountMax = 32 << 20
-        /// The most operations, and bytes about, that transactions share a frame with.
+        /// The maximum number of operations, and the approximate maximum of bytes, in a frame that several transactions
+        /// share.
         package var uploadOperationCountMax = 2_000
         package var uploadByteCountMax = 2 << 20
-        /// How many changesets of one object make a backlog whose effect is kept while it is uploaded.
+        /// The number of changesets on one object from which they count as a backlog, whose combined effect is kept
+        /// during the upload.
         package var backlogChangesetCountMin = 64
         /// The most members in one message of a list.
         package var listedMemberCountMax = 10_000
         /// The most dormant subscriptions that are remembered, so that observing them again resumes.
         package var dormantSubscriptionCountMax = 256
-        /// The most members of subscriptions that digests are made of when a session is opened.
+        /// The maximum number of members, over all subscriptions, for which digests are made when a session opens.
         package var digestObjectCountMax = 1_000
 
         package init() {}
@@ -50,17 +54,18 @@ package final class ClientEngine {
     var backoff: ReconnectBackoff
 
     var session = SyncSession()
-    /// What the server is asked to take into its schema.
+    /// The classes to declare to the server.
     var declarations: Declarations
     /// Why the last session or attempt ended, until the server says something of objects again.
     package internal(set) var lastProblem: String?
     let subscriptions = ActiveSubscriptions()
-    /// Objects whose acknowledged writes show although no image with them has come back, since no subscription that is
-    /// complete has them. The store keeps the server's last image of each, for a subscription that resumes from there.
+    /// Objects that show acknowledged writes although no image that includes them has arrived, since no complete
+    /// subscription has the objects. The store keeps the server's last image of each, for a subscription that resumes
+    /// from it.
     var unconfirmed: Set<ObjectRef> = []
-    /// How often a subscription was compared with the server's digest of it.
+    /// How many times a subscription was compared with the server's digest.
     package internal(set) var checkCount = 0
-    /// How often a subscription turned out to differ from the server's digest of it, and was fetched anew.
+    /// How many times a subscription differed from the server's digest and was fetched anew.
     package internal(set) var mismatchCount = 0
     let hub = ObserverHub()
     let pendingEffects: PendingEffects
@@ -68,24 +73,25 @@ package final class ClientEngine {
     var uploadWaiters: [UInt64: (Result<Bool, SyncError>) -> Bool] = [:]
     var connectionWaiters: [UInt64: (Result<Bool, SyncError>) -> Bool] = [:]
     var reportWaiters: [UInt64: (Result<[UInt8], SyncError>) -> Void] = [:]
-    /// Tells, before anybody else is told of the same commit, that the schema has grown.
+    /// Called when the schema has grown, before anybody else learns of the same commit.
     package var onSchemaGrowth: ((Schema) -> Void)?
-    /// Tells that a session is open, by nil, or why one ended or did not come about and is tried for again.
+    /// Called with nil when a session has opened, and with a reason when a session or an attempt has ended and will be
+    /// tried again.
     package var onSession: ((_ problem: String?) -> Void)?
-    /// Tells about writes that the server refused.
+    /// Called for each write that the server rejected.
     package var onRejection: ((WriteRejection) -> Void)?
-    /// Refused writes that were taken back in the open transaction.
+    /// The rejected writes that the open transaction has reverted.
     var unreportedRejections: [WriteRejection] = []
-    /// What was asked for within a transaction and cannot be part of it.
+    /// Work that was requested within a transaction and must happen after it.
     private var afterTransaction: [(ClientEngine) throws -> Void] = []
     private var lastNumber: UInt64 = 0
     private var hasGrownSchema = false
 
     /// - Parameters:
-    ///   - storage: opened, with the application's schema merged in.
-    ///   - declared: the application's schema, which the server is to have too; nil for all that the store has.
+    ///   - storage: an open storage that contains the application's schema.
+    ///   - declared: the application's schema, to be declared to the server; nil for the store's whole schema.
     ///   - now: the wall clock.
-    ///   - random: for the jitter of reconnecting.
+    ///   - random: makes the random numbers for the jitter of reconnecting.
     package init(
         storage: any ClientStorage, declared: Schema? = nil, options: Options = Options(),
         now: @escaping () -> Timestamp,
@@ -102,7 +108,7 @@ package final class ClientEngine {
         backoff = ReconnectBackoff(initial: options.reconnectDelay, maximum: options.reconnectDelayMax)
         try makeSubscriptionsDormant()
         try findUnconfirmed()
-        // The process ended with a session open: all that is here may have been sent.
+        // The process ended with an open session, so everything in the outbox may have been sent.
         if try uploadMark == .open { try transaction(.local) { _ in try markUploads(.through(storage.lastSequence)) } }
     }
 
@@ -112,16 +118,16 @@ package final class ClientEngine {
 
     package var schema: Schema { storage.schema }
 
-    /// How many pending operations were read to show objects as they are with them, for tests of how the work grows.
+    /// How many pending operations were read to compute visible rows. Tests use it to see how this work grows.
     package var pendingReadCount: Int { pendingEffects.readCount }
 
-    /// Whether an attempt to connect is under way.
+    /// Whether an attempt to connect is running.
     package var isConnecting: Bool { session.phase == .connecting }
 
     /// Whether this store has a server.
     package var syncs: Bool { options.databaseName != nil }
 
-    /// A number that this engine has not given before.
+    /// Returns a number that this engine has not returned before.
     func nextNumber() -> UInt64 {
         lastNumber += 1
         return lastNumber
@@ -140,7 +146,7 @@ package final class ClientEngine {
         try transaction(.local) { _ in
             for var record in awake {
                 record.isDormant = true
-                // All that is complete stands where the store does.
+                // Complete subscriptions are at the store's version.
                 if record.state == .complete { record.version = storage.syncState?.version ?? record.version }
                 if record.state == .bootstrapping {
                     record.state = .pending
@@ -174,9 +180,9 @@ package final class ClientEngine {
         for body in bodies { recording("what a write asked for could not be done after it") { try body(self) } }
     }
 
-    /// Runs `body` in one storage transaction, then tells observers what it changed.
+    /// Runs `body` in one storage transaction, and then notifies the observers of its changes.
     ///
-    /// - Throws: ``StoreError/Code/insideWrite`` when a transaction is open.
+    /// - Throws: ``StoreError/Code/insideWrite`` when a transaction is already open.
     @discardableResult
     func transaction<Result>(_ origin: ChangeOrigin, _ body: (StoreTransaction) throws -> Result) throws -> Result {
         try checkOutsideTransaction()

@@ -1,12 +1,13 @@
 internal import SluiceModel
 
-/// What this store asks the server to take into its schema, and when.
+/// Says which classes this store declares to the server, and when.
 ///
-/// A store knows more classes than it declares: those that it learnt from the server, which may have removed them since.
+/// A store knows more classes than it declares: those that it received from the server, which may have removed them
+/// since.
 struct Declarations {
-    /// Declared whenever a session opens: the application's own classes.
+    /// The application's own classes, declared whenever a session opens.
     private(set) var standing: Schema
-    /// Declared with the first upload of their objects, so that nothing is declared for what never comes about.
+    /// Classes that are declared with the first upload of their objects, so that nothing is declared if there is none.
     private(set) var deferred = Schema()
 
     init(_ standing: Schema) { self.standing = standing }
@@ -20,18 +21,18 @@ struct Declarations {
         }
     }
 
-    /// Forgets what the server has.
+    /// Drops deferred classes that the server already has.
     mutating func note(server: Schema) {
         var merged = server
         if let additions = try? merged.merge(deferred), additions.isEmpty { deferred = Schema() }
     }
 
-    /// What the server must know before it can take operations; nil if it knows all of it.
+    /// The classes and properties that the server needs before it can accept operations; nil if it has all of them.
     ///
     /// - Parameters:
-    ///   - isComplete: whether the operations can be put in the server's terms.
-    ///   - store: the schema that they are made under.
-    ///   - server: the server's.
+    ///   - isComplete: whether the operations could be translated to the server's positions.
+    ///   - store: the store's schema, to which the operations belong.
+    ///   - server: the server's schema.
     func needed(
         for operations: [ObjectOperation], areComplete isComplete: Bool, store: Schema, server: Schema
     ) throws(SchemaError) -> Schema? {
@@ -62,7 +63,7 @@ struct Declarations {
 }
 
 extension Schema {
-    /// A schema of the given classes and of those of this one that they lead to.
+    /// A schema of the given classes and of all classes of this schema that they link to, directly or indirectly.
     func closure(of classes: [ClassSchema]) throws(SchemaError) -> Schema {
         var closed = classes
         var names = Set(classes.map(\.name))

@@ -9,12 +9,13 @@ final class FrameApplier {
     private let storage: any ClientStorage
     private let map: SchemaMap
     private let transaction: StoreTransaction
-    /// Subscriptions whose state or progress the frame changed, by the id of its record.
+    /// The subscriptions whose state or progress the frame changed, by the ids of their records.
     private(set) var concerned: [UInt64: Subscription] = [:]
     private var departed: [(object: ObjectRef, reason: RemovalReason)] = []
     private var bootstrapped: [Subscription] = []
     private var completed: [Subscription] = []
-    /// What objects of commits, and of what is caught up like one, link to: the server has sent it, or has it not.
+    /// The targets of links in commits, and in pages that are applied like commits. The server has sent each target
+    /// that it has.
     private var linkTargets: Set<ObjectRef> = []
 
     init(_ engine: ClientEngine, map: SchemaMap, _ transaction: StoreTransaction) {
@@ -26,8 +27,9 @@ final class FrameApplier {
 
     // MARK: Catching up
 
-    /// The server's first word on objects since the session was opened brings, in one frame, everything that it could
-    /// resume. What else was complete stays behind the version that the store now steps to, and is so no longer.
+    /// Ends the wait for the catch-up. The server's first content in a session brings, in one frame, everything that it
+    /// could resume. Any other complete subscription stays behind the version that the store now moves to, and is no
+    /// longer complete.
     func catchUp(_ messages: [ServerMessage]) throws {
         guard engine.session.awaitsCatchUp else { return }
         engine.session.awaitsCatchUp = false
@@ -43,11 +45,11 @@ final class FrameApplier {
         }
     }
 
-    /// Removes what the messages have left without anybody who asks for it.
+    /// Removes the objects that no subscription holds any more after these messages.
     func finish() throws {
         for (object, reason) in departed {
             if reason == .deleted, try !storage.hasPending(object) {
-                // Whoever else holds it has not been told yet.
+                // A deletion applies at once, even if other subscriptions that hold the object learn of it later.
                 try engine.evict(object, reason: reason, transaction)
             } else {
                 try dropIfUnheld(object, reason: reason)
@@ -60,12 +62,12 @@ final class FrameApplier {
             subscription.endStaging()
             try dropStale(subscription)
         }
-        // What was linked and neither came nor belongs to a complete subscription, the server does not have.
+        // The server does not have link targets that neither arrived nor belong to a complete subscription.
         for target in linkTargets where try !storage.hasPending(target) && !engine.isCompletelySynced(target) {
             try engine.evict(target, reason: .unknown, transaction)
         }
         guard !completed.isEmpty else { return }
-        // Of what no image came, the last one is right.
+        // For members without a new image, the last image is right.
         for object in try storage.objectsWithBaseImage {
             for subscription in completed where try storage.isMember(object, of: subscription.record.id, role: nil) {
                 transaction.touch(object)
@@ -81,7 +83,7 @@ final class FrameApplier {
         for subscription in subscriptions {
             concerned[subscription.record.id] = subscription
             if page.kind == .bootstrap { try bootstrap(subscription) }
-            // What is caught up in one frame is like a commit.
+            // Outside of a bootstrap, a page is applied like a commit.
             guard storage.isStaging(subscription.record.id) else {
                 try forEachLinkTarget(page.content) { linkTargets.insert($0) }
                 continue
@@ -92,7 +94,8 @@ final class FrameApplier {
         try apply(page.content, to: subscriptions)
     }
 
-    /// The server names the members from the start, whether that was asked for or it could not resume.
+    /// Begins the staging of a bootstrap, which the store asked for or which the server sends because it could not
+    /// resume.
     private func bootstrap(_ subscription: Subscription) throws {
         guard subscription.record.state != .bootstrapping || subscription.isCompared else { return }
         if subscription.isCompared || !storage.isStaging(subscription.record.id) {
@@ -114,7 +117,7 @@ final class FrameApplier {
             }
             bootstrapped.append(subscription)
         } else if subscription.record.hasHoles {
-            // What was lost here is no member any more.
+            // Objects that this store has lost are members no longer.
             try storage.beginStagingCopy(id)
             _ = try storage.finishStaging(id)
         }
@@ -130,17 +133,17 @@ final class FrameApplier {
         try engine.advance(to: complete.version)
     }
 
-    /// Rows on disk that match the query, which the server did not name, and that nothing else protects: they are stale.
+    /// Removes stale rows: they match the query on disk, the server did not name them, and no subscription holds them.
     private func dropStale(_ subscription: Subscription) throws {
         let id = subscription.record.id
         let query = subscription.query
-        // Without the objects that link to a row it is not known whether it matches.
+        // Whether a row matches is not known without the objects that link to it.
         guard !query.readsBacklinks else { return }
         let stale: [ObjectRef]
         if query.object == nil, !query.isPartial {
             stale = try storage.nonmembers(of: id, matching: query)
         } else {
-            // What lies beyond a limit may be as it is on the server.
+            // Rows beyond the limit may be right, so only those within it are examined.
             let matching =
                 try query.object.map { try storage.findObject($0).map { [$0] } ?? [] } ?? storage.refs(matching: query)
             stale = try matching.filter { try !storage.isMember($0, of: id, role: nil) }
@@ -148,7 +151,8 @@ final class FrameApplier {
         for object in stale { try dropIfUnheld(object, reason: .unknown) }
     }
 
-    /// Whether a row is here that members of a complete subscription still link to and that did not come with them.
+    /// Whether an object is here that members of a complete subscription still link to, although it did not arrive with
+    /// them.
     private func isMissing(_ target: ObjectRef, from subscription: Subscription) throws -> Bool {
         guard try storage.isPresent(target) && !engine.isCompletelySynced(target) else { return false }
         var isMissing = false
@@ -171,7 +175,7 @@ final class FrameApplier {
         if !commit.header.isContinued { try engine.advance(to: commit.header.version) }
     }
 
-    /// What the rows of a block link to, as far as the query follows it.
+    /// Calls `body` with the targets of the links in a block's rows, as far as the query follows them.
     private func forEachLinkTarget(_ block: ViewBlock, _ body: (ObjectRef) -> Void) throws {
         for group in block.objects.groups {
             guard let classIndex = map.classIndex(fromServer: group.classIndex),
@@ -225,7 +229,7 @@ final class FrameApplier {
 
     private func join(_ object: ObjectRef, _ role: MemberRole, _ subscription: Subscription) throws {
         let id = subscription.record.id
-        // One role at a time: a root that is linked too counts as a root.
+        // An object has one role: a root that is also linked counts as a root.
         let other: MemberRole = role == .root ? .linked : .root
         if storage.isStaging(id) {
             try storage.unstageMember(object, role: other, in: id)
@@ -258,13 +262,13 @@ final class FrameApplier {
         }
     }
 
-    /// Removes an object that nobody asks for any more, unless the server does not yet know what was done to it here.
+    /// Removes an object that no subscription holds any more, unless it has pending writes.
     private func dropIfUnheld(_ object: ObjectRef, reason: RemovalReason) throws {
         guard try !storage.hasPending(object), try !storage.isHeld(object, excluding: nil) else { return }
         try engine.evict(object, reason: reason, transaction)
     }
 
-    /// - Parameter isLikelyNew: whether the object is probably not here, so that storing it is worth a try.
+    /// - Parameter isLikelyNew: whether the object is probably not here, so that an insertion is worth trying first.
     private func apply(
         _ images: ServerImages, _ object: ObjectRef, version: UInt64, values: ArraySlice<Value>, isLikelyNew: Bool
     ) throws {
@@ -275,7 +279,7 @@ final class FrameApplier {
             let image = images.overlay(base, key: object.key, version: version, values: values)
             try storage.setBaseImage(.row(image), of: object)
             let shown = try engine.replayed(image, of: object)
-            // A member must be known here, if only as deleted.
+            // Shown first as it is on the server, because a member must have a row here, even if only a deleted one.
             if shown == nil { try transaction.show(image, of: object) }
             try transaction.show(shown, of: object)
             if engine.unconfirmed.remove(object) != nil { try storage.setBaseImage(nil, of: object) }
@@ -296,7 +300,7 @@ final class FrameApplier {
     }
 }
 
-/// How rows of one group become rows of this store.
+/// Converts the rows of one group to rows of this store.
 private struct ServerImages {
     let classSchema: ClassSchema
     let classIndex: Int
@@ -315,7 +319,7 @@ private struct ServerImages {
         self.others = others
     }
 
-    /// `row`, or an object that was not here, with the carried values.
+    /// A copy of `row`, or of a new object with defaults, with the values that the server sent.
     func overlay(_ row: Row?, key: ObjectKey, version: UInt64, values: ArraySlice<Value>) -> Row {
         var result = row ?? Row(key: key, values: classSchema.defaultValues(for: key), absent: others)
         result.version = version

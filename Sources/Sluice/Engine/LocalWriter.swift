@@ -1,15 +1,15 @@
 package import SluiceModel
 
-/// The operations of one local transaction, applied as they are made.
+/// Applies the operations of one local transaction as they are made, and records them.
 package final class LocalWriter {
     private let transaction: StoreTransaction
     package let schema: Schema
     /// Whether the operations are asked for.
     private let isRecording: Bool
-    /// What was done, object by object, in order; changes of one object are folded together.
+    /// The operations in order; changes of one object are combined.
     private(set) var operations: [ObjectOperation] = []
     private var positions: [ObjectRef: Int] = [:]
-    /// Every object touched, with what it was before.
+    /// Every object that was changed, with its state before the transaction.
     private(set) var firstImages: [(object: ObjectRef, old: Row?)] = []
     private var touched: Set<ObjectRef> = []
 
@@ -19,12 +19,12 @@ package final class LocalWriter {
         self.isRecording = isRecording
     }
 
-    /// The object as this transaction sees it; nil if it is not here.
+    /// Reads the object as this transaction sees it; nil if it is not here.
     package func row(_ object: ObjectRef) throws -> Row? { try transaction.row(object) }
 
-    /// Makes an object.
+    /// Creates an object.
     ///
-    /// - Throws: ``StoreError/Code/objectExists`` if it is here already.
+    /// - Throws: ``StoreError/Code/objectExists`` if the object is already here.
     package func insert(_ row: Row, ofClass classIndex: Int) throws {
         let object = ObjectRef(classIndex, row.key)
         guard try create(row, object, named: PropertySet(all: row.values.count)) else {
@@ -35,9 +35,9 @@ package final class LocalWriter {
         if isRecording, touched.insert(object).inserted { firstImages.append((object, nil)) }
     }
 
-    /// Makes an object, or sets the properties of one that is here.
+    /// Creates an object, or sets those properties of an existing one whose values differ.
     ///
-    /// - Parameter present: the properties to write.
+    /// - Parameter present: the properties of `row` to consider.
     package func upsert(_ row: Row, ofClass classIndex: Int, present: PropertySet) throws {
         let object = ObjectRef(classIndex, row.key)
         guard let current = try note(object) else {
@@ -47,7 +47,7 @@ package final class LocalWriter {
         let fields = present.filter {
             $0 != schema[classIndex].primaryKeyIndex && !row.values[$0].isIdentical(to: current.values[$0])
         }
-        // Others may have this object although it differs nowhere here; naming the values makes the writer's word count.
+        // Only values that differ here are recorded; an object that differs nowhere adds nothing to the outbox.
         try update(object, fields.map { FieldOperation($0, .set(row.values[$0])) })
     }
 
@@ -70,14 +70,16 @@ package final class LocalWriter {
         record(object, fields)
     }
 
-    /// Deletes an object, here and on the server. One that is not here is deleted on the server all the same.
+    /// Deletes an object, here and on the server. An object that is not here is deleted on the server too.
     package func delete(_ object: ObjectRef) throws {
         try note(object)
         try transaction.show(nil, of: object)
         append(ObjectOperation(object, .delete))
     }
 
-    /// - Returns: false, and nothing is done, if the object is here.
+    /// Creates an object.
+    ///
+    /// - Returns: false, without an effect, if the object is here.
     @discardableResult
     private func create(_ row: Row, _ object: ObjectRef, named: PropertySet) throws -> Bool {
         var row = row
@@ -85,7 +87,7 @@ package final class LocalWriter {
         row.absent = []
         guard try transaction.insert(row, of: object) else { return false }
         guard isRecording else { return true }
-        // Defaults are named too: the server may have been told others first.
+        // Defaults are sent too, since the server's schema may have other defaults.
         let fields = named.filter { $0 != schema[object.classIndex].primaryKeyIndex }
         append(ObjectOperation(object, .create(fields.map { FieldOperation($0, .set(row.values[$0])) })))
         return true

@@ -2,18 +2,18 @@ internal import SluiceModel
 internal import SluiceQuery
 internal import SluiceViews
 
-/// One observation of a query's results: keeps them current in memory and reports how they change.
+/// One observation of a query's results. It keeps the results in memory, current, and reports their changes.
 ///
-/// The consumer has one event at a time. While it is busy, edits of one origin gather and become one event; edits of
-/// another origin never join them.
+/// The consumer handles one event at a time. While it is busy, edits of one origin gather into one event; edits of
+/// different origins never share an event.
 final class Observer {
     let id: UInt64
     let subscription: Subscription
     private var list: ResultList
-    /// Of a query with stages, everything that matches.
+    /// For a query with stages, everything that matches; else nil.
     private var pool: ResultPool?
     private let deliver: (ResultEvent) -> Void
-    /// Tells the consumer that no event will come any more.
+    /// Tells the consumer that no more events will come.
     let end: () -> Void
     private var isBusy = false
     private var backlog = Backlog()
@@ -30,17 +30,17 @@ final class Observer {
         pool = ResultPool(subscription.query)
     }
 
-    /// Whether the object may be among the results held here.
+    /// Whether the object may be among the results in memory.
     func mayContain(_ object: ObjectRef) -> Bool {
         pool?.contains(object) ?? list.contains(object) || !backlog.isEmpty
     }
 
-    /// Every object held, beyond the limit too.
+    /// Every object in memory, including those beyond the limit.
     var objects: [ObjectRef] {
         (pool.map { Array($0.objects) } ?? list.entries.map(\.object)) + backlog.objects
     }
 
-    /// Reports the results as they are, as the first event.
+    /// Reports the present results as the first event.
     func start(with entries: [ResultEntry]) {
         let change = list.replace(with: pool?.replace(with: entries) ?? entries, reason: .unknown)
         report(change, removed: [], remote: nil, isInitial: true)
@@ -52,19 +52,19 @@ final class Observer {
         if isBusy { backlog.append(edits, origin: origin) } else { apply(edits, origin: origin, now: now) }
     }
 
-    /// The consumer has taken the last event.
+    /// Records that the consumer has handled the last event.
     func consumerIsReady(now: Timestamp) {
         isBusy = false
         while !isBusy, let next = backlog.removeFirst() { apply(next.edits.all, origin: next.origin, now: now) }
     }
 
-    /// Reports what edits change, if anything.
+    /// Applies edits, and reports the change if there is one.
     private func apply(_ edits: [ResultEdit], origin: ChangeOrigin, now: Timestamp) {
         let before = list
         let change = list.apply(pool?.apply(edits, to: list) ?? edits)
         guard !change.isEmpty || subscription.status != reportedStatus else { return }
         var remote: Remote?
-        // An event that only changes the state has no author.
+        // An event that only reports a new state has no author.
         if !change.isEmpty, case .remote(let authors) = origin {
             remote = Remote(authors: authors, receivedAt: now.date)
         }

@@ -3,7 +3,7 @@ internal import SluiceQuery
 internal import SluiceStorage
 internal import SluiceViews
 
-/// Everybody who observes results of a store: works out what a transaction means to each whom it concerns.
+/// The observers of a store. For each committed transaction, it computes the edits of every observer concerned.
 final class ObserverHub {
     private var index = ObserverIndex()
 
@@ -16,7 +16,7 @@ final class ObserverHub {
 
     func remove(_ id: UInt64) -> Observer? { index.remove(id) }
 
-    /// Ends every observation, since the store is closed.
+    /// Ends every observation, because the store is closed.
     func removeAll() {
         let ended = index.all
         index = ObserverIndex()
@@ -25,7 +25,7 @@ final class ObserverHub {
 
     func consumerIsReady(_ id: UInt64, now: Timestamp) { index[id]?.consumerIsReady(now: now) }
 
-    /// Adjusts to a schema that has grown.
+    /// Files all observers again, after the schema has grown.
     func rebind(engine: ClientEngine) {
         let observers = index.all
         index = ObserverIndex()
@@ -39,7 +39,7 @@ final class ObserverHub {
             isAlone: engine.options.databaseName == nil)
     }
 
-    /// Tells observers a state that came about without a transaction.
+    /// Reports new states of subscriptions that did not come from a transaction.
     func publishStatus(engine: ClientEngine) {
         let concerned = engine.subscriptions.takeChanged().flatMap { index.observers(of: $0.record.id) }
         for id in concerned.sorted() { index[id]?.receive([], origin: .local, now: engine.now()) }
@@ -50,7 +50,8 @@ final class ObserverHub {
         let changed = engine.subscriptions.takeChanged()
         guard !index.isEmpty else { return }
         let outcome = try transaction.outcome()
-        // What each observer that is concerned has to judge, and which of its results lead to a changed object.
+        // For each observer concerned: the objects to evaluate. Below: its results whose links lead to a changed
+        // object.
         var concerned: [UInt64: [ObjectRef]] = [:]
         for object in outcome.touched {
             let change = try outcome.change(of: object, in: engine.storage)
@@ -123,12 +124,13 @@ final class ObserverHub {
 }
 
 extension ClientEngine {
-    /// Starts to observe a query: a subscription to it, and events until ``endObservation(_:keeping:purging:)``.
+    /// Starts to observe a query. This adds a holder to its subscription, and delivers events until
+    /// ``endObservation(_:keeping:purging:)``.
     ///
     /// - Parameters:
     ///   - end: called when the store is closed.
-    ///   - deliver: called with each event; ``observerIsReady(_:)`` says that it has been consumed.
-    /// - Returns: the observation's number.
+    ///   - deliver: called with each event. ``observerIsReady(_:)`` says that the consumer has handled it.
+    /// - Returns: the number of the observation.
     package func observe(
         _ query: Query, end: @escaping () -> Void = {}, deliver: @escaping (ResultEvent) -> Void
     ) throws -> UInt64 {
@@ -139,21 +141,21 @@ extension ClientEngine {
         return observer.id
     }
 
-    /// Ends syncing and every observation, for good.
+    /// Ends syncing and every observation. The engine cannot be used after that.
     package func close() {
         sayGoodbye()
         handle(.stop)
         hub.removeAll()
     }
 
-    /// Says that the consumer of an observation has taken its last event.
+    /// Says that the consumer of an observation has handled its last event.
     package func observerIsReady(_ id: UInt64) { hub.consumerIsReady(id, now: now()) }
 
-    /// Ends an observation. Within a write its events end at once, and the rest happens after the write.
+    /// Ends an observation. Within a write its events end at once, and the rest happens after the write has ended.
     ///
     /// - Parameters:
-    ///   - keeping: whether the query keeps syncing without observers.
-    ///   - purging: whether the query's objects leave this store, if syncing ends.
+    ///   - keeping: whether the query stays in sync without observers.
+    ///   - purging: whether to remove the query's objects from this store, if syncing ends.
     package func endObservation(_ id: UInt64, keeping: Bool, purging: Bool) throws {
         guard let observer = hub.remove(id) else { return }
         try outsideTransaction { engine in

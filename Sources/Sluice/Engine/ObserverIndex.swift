@@ -3,7 +3,8 @@ internal import SluiceQuery
 internal import SluiceStorage
 internal import SluiceViews
 
-/// The observers of a store, found by what a transaction changed, at a cost that grows with those found.
+/// Finds the observers that a transaction concerns. The cost grows with the number found and not with the number of
+/// observers.
 struct ObserverIndex {
     private struct Filed {
         let observer: Observer
@@ -11,7 +12,7 @@ struct ObserverIndex {
         let links: LinkKey?
     }
 
-    /// What observers have in common that follow links from the same class in the same way.
+    /// The common key of observers that follow links from the same class in the same way.
     struct LinkKey: Hashable {
         let classIndex: Int
         let exclusions: ExclusionTree
@@ -31,7 +32,7 @@ struct ObserverIndex {
 
     subscript(id: UInt64) -> Observer? { filed[id]?.observer }
 
-    /// Every observer, in the order in which they began.
+    /// All observers, in the order in which they began.
     var all: [Observer] { filed.values.map(\.observer).sorted { $0.id < $1.id } }
 
     mutating func insert(_ observer: Observer, schema: Schema) {
@@ -60,18 +61,18 @@ struct ObserverIndex {
         return former.observer
     }
 
-    /// The observers of a stored subscription.
+    /// The observers of a subscription, by the id of its record.
     func observers(of subscription: UInt64) -> Set<UInt64> { bySubscription[subscription] ?? [] }
 
-    /// Calls `body` with the number of each observer that a change could concern; more than once with some.
+    /// Calls `body` with the number of each observer that a change could concern; a number may occur several times.
     func forEachCandidate(of change: ObjectDelta, schema: Schema, _ body: (UInt64) -> Void) {
         table.forEachCandidate(of: change, schema: schema, body)
     }
 
-    /// Results that lead to changed objects, for each group of observers that follow links alike.
+    /// Finds the results that lead to changed objects, for each group of observers that follow links in the same way.
     ///
-    /// - Parameter body: gets the observers of a group and the results, which each may or may not have; nil where any
-    ///   result may have changed.
+    /// - Parameter body: called with the observers of a group and the results, of which each observer may or may not
+    ///   have some; nil if any result may have changed.
     func forEachTouch(
         by commit: CommitDelta, in source: any ObjectSource, _ body: (Set<UInt64>, Set<ObjectRef>?) throws -> Void
     ) throws {

@@ -1,6 +1,7 @@
 internal import SluiceModel
 
-/// Translates positions between the server's schema, which messages use, and this store's, which grew in another order.
+/// Translates positions between the server's schema, which messages use, and the store's schema, which may have another
+/// order.
 struct SchemaMap {
     private struct ClassMap {
         var index: Int
@@ -12,8 +13,8 @@ struct SchemaMap {
     private let fromServer: [ClassMap]
     private let toServer: [ClassMap?]
 
-    /// - Precondition: the store has merged the server's schema, so that nothing of it is unknown here but the places of
-    ///   what the server has removed.
+    /// - Precondition: the store has merged the server's schema, so that it lacks nothing except the positions of
+    ///   removed classes and properties.
     init(server: Schema, store: Schema) {
         self.store = store
         fromServer = server.classes.map {
@@ -30,13 +31,13 @@ struct SchemaMap {
             isIdentity: properties == Array(0..<properties.count).map(Optional.some))
     }
 
-    /// The store's position of a class of the server; nil for one that the server never announced.
+    /// The store's position of a server's class; nil for a position that the server never announced.
     func classIndex(fromServer classIndex: Int) -> Int? {
         guard fromServer.indices.contains(classIndex), fromServer[classIndex].index >= 0 else { return nil }
         return fromServer[classIndex].index
     }
 
-    /// The store's positions of a set of the server's, in the set's order; nil if one was never announced.
+    /// The store's positions of a set of the server's properties, in the set's order; nil if one was never announced.
     func properties(fromServer properties: PropertySet, ofClass classIndex: Int) -> [Int]? {
         guard fromServer.indices.contains(classIndex) else { return nil }
         var mapped: [Int] = []
@@ -49,7 +50,7 @@ struct SchemaMap {
         return mapped
     }
 
-    /// An object as the server numbers its class; nil if the server does not have the class.
+    /// The object with the server's position of its class; nil if the server does not have the class.
     func toServer(_ object: ObjectRef) -> ObjectRef? {
         toServer[object.classIndex].map { ObjectRef($0.index, object.key) }
     }
@@ -58,8 +59,8 @@ struct SchemaMap {
         classIndex(fromServer: object.classIndex).map { ObjectRef($0, object.key) }
     }
 
-    /// An operation as the server numbers it; nil if the server lacks the class or a property. A new object's default
-    /// for a property that the server lacks says nothing, and is left out.
+    /// The operation with the server's positions; nil if the server lacks the class or a property. If the server lacks
+    /// a property that a new object sets to its default, the property is left out.
     func toServer(_ operation: ObjectOperation) -> ObjectOperation? {
         guard let map = toServer[operation.object.classIndex] else { return nil }
         let object = ObjectRef(map.index, operation.object.key)

@@ -3,34 +3,35 @@ internal import SluiceQuery
 internal import SluiceStorage
 internal import SluiceViews
 
-/// A store's subscription to one canonical query: everybody who observes or awaits the query holds it, and it stays in
-/// sync while it has holders.
+/// A store's subscription to one canonical query. Everybody who observes the query or waits for it holds the
+/// subscription, and it stays in sync while it has holders.
 final class Subscription {
     private(set) var query: Query
     private(set) var evaluator: Evaluator
     /// Which links the query follows.
     private(set) var plan: ClosurePlan
-    /// The subscription as stored.
+    /// The subscription's stored record.
     var record: SubscriptionRecord {
         didSet { if record.state != oldValue.state { onStatusChange?(self, oldValue.state == .complete) } }
     }
     /// Called when the status may have changed, with whether the subscription was complete before.
     var onStatusChange: ((Subscription, _ wasComplete: Bool) -> Void)?
-    /// Observers and waiters.
+    /// The number of observers and waiters.
     var holderCount = 0
-    /// Whether syncing goes on without holders, until it is stopped explicitly.
+    /// Whether the query stays in sync without holders, until it is stopped explicitly.
     var isKept = false
-    /// Whether its membership stays behind dormant when it ends. An object that was only waited for leaves none.
+    /// Whether its membership is kept dormant when it ends. The subscription to an object that was only waited for
+    /// leaves none.
     var isRemembered = true
     /// The subscription's number in the open session; nil while there is none.
     var wireID: UInt64?
-    /// What the server said about how far the bootstrap is.
+    /// The progress of the bootstrap, as the server reports it.
     var progress = 0.0 { didSet { if progress != oldValue { onStatusChange?(self, isComplete) } } }
     /// What the objects of a bootstrap link to, each to be sent before it is complete or not there.
     var linkTargets: Set<ObjectRef> = []
-    /// Whether the staged membership began as a copy of the kept one, to be told the differences.
+    /// Whether the staged membership began as a copy of the stored one, to which the server sends the differences.
     var isCompared = false
-    /// Why members leave while their departure is only staged.
+    /// Why members leave, while their departure is only staged.
     var departureReasons: [ObjectRef: RemovalReason] = [:]
     var error: SyncError? { didSet { onStatusChange?(self, isComplete) } }
     var waiters: [UInt64: (SubscriptionStatus) -> Bool] = [:]
@@ -60,7 +61,7 @@ final class Subscription {
         }
     }
 
-    /// Forgets what was only known while a membership was being staged.
+    /// Drops the state that belongs to the staging of a membership.
     func endStaging() {
         isCompared = false
         linkTargets = []

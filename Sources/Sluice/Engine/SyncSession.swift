@@ -1,20 +1,20 @@
 internal import SluiceModel
 internal import SluiceWire
 
-/// Where the session with the server stands, and what is under way in it.
+/// The state of the session with the server, and what is in transit in it.
 struct SyncSession {
     enum Phase: Sendable, Equatable {
-        /// Not wanted.
+        /// Syncing is not wanted.
         case stopped
-        /// Between attempts.
+        /// The store waits before the next attempt.
         case waiting
-        /// The shell is connecting.
+        /// The store is connecting.
         case connecting
-        /// Hello and open are sent.
+        /// Hello and open were sent.
         case opening
-        /// Open: subscriptions and uploads flow.
+        /// The session is open: subscriptions and uploads flow.
         case active
-        /// The server refused in a way that trying again would not change.
+        /// Syncing ended with an error, and trying again would not help.
         case failed(SyncError)
     }
 
@@ -24,30 +24,31 @@ struct SyncSession {
     var phase = Phase.stopped
     var map: SchemaMap?
     var serverSchema = Schema()
-    /// Whether the server has said hello.
+    /// Whether the server has sent its hello.
     var isGreeted = false
-    /// Whether the server was told of classes that waiting uploads need, and has not answered.
+    /// Whether classes that waiting uploads need were declared, and the server has not answered.
     var awaitsSchema = false
-    /// What both sides can.
+    /// The features that both sides have.
     var features: Features = []
-    /// What the server takes; what every server takes before it has said so.
+    /// The server's limits; before its hello, those that every server accepts.
     var limits = ServerLimits()
     var nextSubscription: UInt64 = 1
-    /// The subscriptions that the server was told of, by their numbers in this session.
+    /// The subscriptions that were requested in this session, by their numbers in it.
     var subscribed: [UInt64: Subscription] = [:]
-    /// Whether complete subscriptions stand where the last session left them, since the server has not yet said what
-    /// became of any.
+    /// Whether complete subscriptions are still at the state of the last session, since the server has not yet sent
+    /// what changed meanwhile.
     var awaitsCatchUp = false
     /// The highest sequence that was sent in this session.
     var sentSequence: UInt64 = 0
     var underWay = UploadsUnderWay()
-    /// The highest sequence that the server has taken; the outbox keeps it until the server's state is here too.
+    /// The highest acknowledged sequence. The outbox keeps the changesets until the server's state of their objects is
+    /// here too.
     var acknowledged: UInt64 = 0
-    /// How many members digests may still be made of, so that opening a session costs little.
+    /// For how many more members digests may be made, so that opening a session costs little.
     var digestObjectCountLeft = 0
-    /// What the server refused of the outbox's transactions, by sequence.
+    /// The rejections of transactions in the outbox, by sequence.
     private(set) var rejections: [UInt64: ServerMessage.Rejection] = [:]
-    /// Parts of a commit that goes on in the next frame.
+    /// The parts of a commit that continues in the next frame.
     var parts: [ServerMessage] = []
 
     var isActive: Bool { phase == .active }
@@ -56,13 +57,13 @@ struct SyncSession {
         for rejection in rejections { self.rejections[rejection.sequence] = rejection }
     }
 
-    /// Forgets the rejections of transactions that have left the outbox.
+    /// Drops the rejections of transactions that have left the outbox.
     mutating func forgetRejections(through sequence: UInt64) {
         guard !rejections.isEmpty else { return }
         rejections = rejections.filter { $0.key > sequence }
     }
 
-    /// Forgets what belonged to the last connection.
+    /// Drops everything that belonged to the last connection.
     mutating func reset(to phase: Phase) {
         self = SyncSession()
         self.phase = phase

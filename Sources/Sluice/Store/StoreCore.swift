@@ -162,10 +162,10 @@ package final class StoreCore: Sendable {
         if case .file = configuration.location { watchFile() }
     }
 
-    /// How often it is looked whether the file of a store that nobody writes to is still there.
+    /// How often a store to which nobody writes checks that its file is still there.
     private static let fileCheckInterval: Duration = .seconds(5)
 
-    /// Looks after the file until the store is closed.
+    /// Checks periodically that the file is still there, until the store is closed.
     private func watchFile() {
         configuration.environment.schedule(Self.fileCheckInterval) { [weak self] in
             guard let self, !isClosed else { return }

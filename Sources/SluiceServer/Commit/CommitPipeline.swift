@@ -1,7 +1,8 @@
 package import SluiceModel
 package import SluiceStorage
 
-/// Turns uploads into versions: check, merge, one transaction for the whole group, fsync.
+/// Turns a group of uploads into versions: it checks and merges them, and stores them in one transaction with one
+/// fsync.
 package struct CommitPipeline {
     private let storage: any ServerStorage
     private let workerID: String?
@@ -14,12 +15,14 @@ package struct CommitPipeline {
         self.operationCountMax = operationCountMax
     }
 
-    /// Commits a group. Returns once it is durable; after an error nothing of it is stored.
+    /// Commits a group, and returns once it is durable. After an error nothing of the group is stored.
     ///
-    /// O(operations · log n) in the writes that an operation is merged with, however many concern one object.
+    /// O(operations · log n), where n is the number of writes that an operation is merged with, even if all of them
+    /// concern one object.
     ///
     /// - Parameters:
-    ///   - uploads: in order of arrival; sequences of one client ascend. Those accepted before are acknowledged again.
+    ///   - uploads: the uploads in order of arrival; the sequences of one client ascend. Uploads that were accepted
+    ///     earlier are acknowledged again.
     ///   - now: the server's wall clock.
     /// - Throws: ``StorageError`` when the group could not be stored.
     package func commit(_ uploads: [Upload], now: Timestamp) throws -> CommittedGroup {

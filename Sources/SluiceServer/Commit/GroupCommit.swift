@@ -4,7 +4,7 @@ internal import SluiceStorage
 internal import SluiceViews
 internal import SluiceWire
 
-/// A group while its transaction is open.
+/// A group of uploads while its transaction is open.
 struct GroupCommit {
     private let storage: any ServerStorage
     private let check: OperationCheck
@@ -21,10 +21,10 @@ struct GroupCommit {
     /// An object of one upload.
     private struct TouchedObject {
         var object: ObjectRef
-        /// What it was before the upload.
+        /// The object before the upload.
         var old: Row?
         var merger: Merger
-        /// What is stored of it already, if the upload began by making it.
+        /// The row that is already stored, if the upload began by creating the object.
         var created: Row?
     }
 
@@ -68,7 +68,7 @@ struct GroupCommit {
 
     private mutating func apply(_ upload: Upload) throws {
         let version = storage.version + 1
-        // A clock far ahead must not win for ever.
+        // Limited, so that a clock far ahead cannot win every merge.
         let limit = now.microseconds + HybridClock.driftMax
         let timestamp = HybridTimestamp(microseconds: min(upload.changeset.timestamp.microseconds, limit))
         let stamp = WriteStamp(timestamp: timestamp, clientID: upload.clientID, version: version)
@@ -117,7 +117,8 @@ struct GroupCommit {
 
     /// What others did to an object and the author did not know of, as far as it may beat the author's write.
     ///
-    /// The log is asked only where the object was written since, and not everything since was written earlier.
+    /// It reads the log only if the object was changed since the author's version, and only from the first change that
+    /// is not earlier than the author's write.
     private func history(
         of object: ObjectRef, row: Row?, since version: UInt64, for author: WriteStamp
     ) throws -> ObjectHistory {
@@ -127,7 +128,8 @@ struct GroupCommit {
         return try storage.history(of: object, since: max(version, storage.logStart))
     }
 
-    /// Stores the object of a creation at once if nothing is known of it: then there is nothing to merge with.
+    /// Stores a new object at once if storage knows nothing of it, so that there is nothing to merge with. Nil
+    /// otherwise.
     private func create(_ operation: ObjectOperation, _ stamp: WriteStamp) throws -> TouchedObject? {
         guard case .create = operation.action else { return nil }
         let object = operation.object
@@ -140,9 +142,9 @@ struct GroupCommit {
         return TouchedObject(object: object, old: nil, merger: merger, created: row)
     }
 
-    /// Stores what an upload left of an object.
+    /// Stores an object as an upload leaves it.
     ///
-    /// - Returns: what the log says of it; nil if nothing was done.
+    /// - Returns: the change for the log; nil if the upload changed nothing.
     private mutating func store(_ touched: TouchedObject, version: UInt64, author: Int) throws -> LogChange? {
         let object = touched.object
         let merger = touched.merger
@@ -172,13 +174,13 @@ struct GroupCommit {
         return change
     }
 
-    /// Stores what has waited for the end of the group.
+    /// Stores everything that is written only at the end of the group.
     mutating func finish() throws {
         try rows.write()
         for (client, sequence) in progress { try storage.setClientProgress(client, sequence: sequence) }
     }
 
-    /// What the group came to; to be asked once, when it is durable.
+    /// The result of the group. Read it once, after the group is durable.
     var committed: CommittedGroup {
         CommittedGroup(
             delta: CommitDelta(changes: rows.deltas, version: storage.version), authors: authors, acceptedAt: now,
@@ -187,7 +189,7 @@ struct GroupCommit {
 }
 
 extension Row {
-    /// The properties in which this differs from another state of the object.
+    /// The properties in which two states of an object differ.
     fileprivate func differences(from other: Row) -> PropertySet {
         PropertySet(values.indices.filter { !values[$0].isIdentical(to: other.values[$0]) })
     }

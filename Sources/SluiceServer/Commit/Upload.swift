@@ -1,6 +1,6 @@
 package import SluiceModel
 
-/// One uploaded transaction on its way into the database.
+/// One uploaded transaction that the database has not committed yet.
 package struct Upload: Sendable {
     package var session: SessionID
     package var clientID: UInt64

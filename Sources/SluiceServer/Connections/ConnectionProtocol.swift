@@ -1,17 +1,17 @@
 package import SluiceModel
 package import SluiceWire
 
-/// The part of the protocol that belongs to a connection and not to a database: greeting, login, and which session is
-/// on which database. A state machine without input or output.
+/// The part of the protocol that concerns a connection and not a database: greeting, login, and the database of each
+/// session. It is a state machine without input or output.
 package struct ConnectionProtocol: Sendable {
     package enum Action: Sendable {
         /// Sends a frame.
         case send([UInt8])
-        /// Hands an authenticated opening to a database. The byte count is its share of the frame's memory.
+        /// Passes an authenticated open message to a database. The byte count is its share of the frame's memory.
         case open(session: UInt64, database: String, ClientMessage.Open, User, byteCount: Int)
-        /// Hands messages to the database of a session. The byte count is their share of the frame's memory.
+        /// Passes messages to the database of a session. The byte count is their share of the frame's memory.
         case deliver(session: UInt64, database: String, [ClientMessage], byteCount: Int)
-        /// Closes the connection after what was sent: the peer broke the protocol.
+        /// Closes the connection after the frames so far, because the peer broke the protocol.
         case close(reason: String)
     }
 
@@ -29,7 +29,7 @@ package struct ConnectionProtocol: Sendable {
     /// The open sessions and their databases.
     package var sessions: [UInt64: String] { databases }
 
-    /// Takes a frame from the peer.
+    /// Handles a frame from the peer.
     package mutating func receive(_ frame: [UInt8], now: Timestamp) -> [Action] {
         let messages: [ClientMessage]
         let byteCount: Int
@@ -62,7 +62,7 @@ package struct ConnectionProtocol: Sendable {
                 actions += renew(session, credentials)
             default:
                 let session = message.session
-                // What was still under way when the server ended a session is dropped with it.
+                // Messages that were in flight when the server ended their session are dropped.
                 guard isGreeted else { return violation("the first message of a connection is hello") }
                 guard databases[session] != nil else { continue }
                 if pending?.session != session {
@@ -81,7 +81,7 @@ package struct ConnectionProtocol: Sendable {
         return actions
     }
 
-    /// The database ended a session.
+    /// Records that the database has ended a session.
     package mutating func ended(session: UInt64) { databases[session] = nil }
 
     private mutating func greet(_ hello: ClientMessage.Hello, now: Timestamp) -> [Action] {
@@ -124,7 +124,7 @@ package struct ConnectionProtocol: Sendable {
         }
     }
 
-    /// New credentials for an open session: they must prove the same right to be here.
+    /// Checks new credentials for an open session. If they are rejected, the session ends.
     private mutating func renew(_ session: UInt64, _ credentials: [Credentials]) -> [Action] {
         guard databases[session] != nil, case .failure(let error) = login.user(for: credentials) else { return [] }
         let database = databases.removeValue(forKey: session) ?? ""

@@ -4,15 +4,16 @@ package import SluiceStorage
 internal import SluiceViews
 package import SluiceWire
 
-/// One database's session logic, without threads, sockets or clocks: events in, actions out.
+/// The session logic of one database, without threads, sockets or clocks: events in, actions out.
 ///
-/// Uploads of one batch of events share a transaction; views are matched against what the whole group changed; what a
-/// view's subscribers are sent is encoded once. Pages of bootstraps are sent between batches, a step at a time.
+/// The uploads in one batch of events share a transaction. Views are updated with the changes of the whole group, and
+/// the change of a view is encoded once for all its subscribers. Pages of bootstraps are sent between batches, step by
+/// step.
 package final class DatabaseEngine {
     package struct Limits: Sendable {
-        /// The most operations that share a transaction.
+        /// The maximum number of operations that share a transaction.
         package var groupOperationCountMax = 20_000
-        /// Rows in a page, and objects in one part of a commit.
+        /// The number of rows in a page, and of objects in one part of a commit.
         package var pageRowCount = 2_000
         /// Bytes before compression, about, after which a page or a part of a commit takes no more objects.
         package var pageByteCount = 2 << 20
@@ -21,43 +22,49 @@ package final class DatabaseEngine {
         package var frameByteCount = 3 << 20
         /// The most changed objects that a returning client is told one by one; beyond that it starts anew.
         package var replayObjectCountMax = 20_000
-        /// The most members that a client lists in one session at a time; with more it starts anew.
+        /// The maximum number of members that a client lists in one session at a time; with more, the subscription
+        /// starts anew.
         package var comparedMemberCountMax = 500_000
-        /// The most objects that commits touch behind the pages of one session's subscriptions; a client that takes its
-        /// pages more slowly than that starts anew.
+        /// The maximum number of objects that commits change while one session's subscriptions are still bootstrapping.
+        /// A client that takes its pages more slowly starts anew.
         package var touchedObjectCountMax = 500_000
-        /// How often what commits touched is sent in pages that wait for credit; what they touched meanwhile then goes
-        /// out at once.
+        /// The last round of sending what commits have changed behind the pages of a bootstrap. Earlier rounds are
+        /// pages that wait for credit; the last round is sent at once, whatever its size.
         package var settlingRoundMax = 4
-        /// The most members of a view whose digest is made, for clients that come back to check themselves by.
+        /// The maximum number of members of a view whose digest the server makes for returning clients to compare.
         package var digestObjectCountMax = 1_000
-        /// How many steps a query may take to make a view, or to list its roots. A query that takes more than a share of a
-        /// turn does so beside the writer, and nobody but other such queries waits for it.
+        /// The maximum number of steps in which a query may make a view or list its roots. A query that needs more than
+        /// a share of a turn runs beside the writer, and only other such queries wait for it.
         package var queryStepCountMax = 100_000_000
-        /// How many steps are done in one turn to start subscriptions and to send pages, before what has come in
-        /// meanwhile has its turn; what is begun is finished, so one object more.
+        /// The number of steps that one turn takes to start subscriptions and to send pages, before the events that
+        /// have arrived meanwhile have their turn. Work that has begun is finished, so a turn may exceed this by one
+        /// object.
         package var turnStepCountMax = 3_000_000
-        /// How many of them are done for one session.
+        /// The number of these steps for one session.
         package var shareStepCountMax = 1_000_000
-        /// What one row costs that is sent, in steps.
+        /// The cost in steps of one row that is sent.
         package var sentRowStepCount = 100
-        /// How many steps the views of one session may take to follow a commit. A view that would take more ends.
+        /// The maximum number of steps for updating the views of one session after a commit. A view that would exceed
+        /// it ends.
         package var upkeepStepCountMax = 20_000_000
-        /// How many steps a view may take in any case to follow a commit, whatever the session's others have taken.
+        /// The number of steps that updating a view may always take, whatever the session's other views have taken.
         package var viewUpkeepStepCountMin = 10_000
-        /// How many steps a returning client may take to be told what it missed; beyond that its subscription starts anew.
+        /// The maximum number of steps for finding what a returning client missed; beyond it, its subscription starts
+        /// anew.
         package var resumeStepCountMax = 20_000_000
-        /// The most roots that are listed for one session before it gets no further lists.
+        /// The number of roots listed for one session beyond which it gets no more lists.
         package var listedRootCountMax = 1_000_000
-        /// Versions and bytes of log that are kept for returning clients.
+        /// The number of versions, and of bytes, of the log that are kept for returning clients.
         package var logVersionCount: UInt64 = 1_000_000
         package var logByteCount = 256 << 20
-        /// How long, in microseconds, between digests that are sent to running sessions, and between those of one view.
+        /// The time in microseconds between digests that are sent to running sessions, and between two digests of one
+        /// view.
         package var digestInterval: Int64 = 1_000_000
         package var digestRoundTime: Int64 = 60_000_000
-        /// The most members of a view whose digest is sent to running sessions.
+        /// The maximum number of members of a view whose digest is sent to running sessions.
         package var checkedObjectCountMax = 5_000
-        /// A client that was away for so long, in microseconds, is forgotten once the log does not reach its version.
+        /// How long, in microseconds, a client must be away to be forgotten once the log does not reach back to its
+        /// version.
         package var clientRetention: Int64 = 90 * 86_400_000_000
         package var server = ServerLimits()
         package var automaticIndexes = AutomaticIndexes.Limits()
@@ -67,12 +74,13 @@ package final class DatabaseEngine {
 
     package let name: String
     private(set) var storage: any ServerStorage
-    /// Gives a database that lives in memory, since nothing had to be kept so far, its file.
+    /// Creates the file of a database that is still in memory, because it has nothing to keep yet; nil if it has its
+    /// file.
     package var materialize: (() throws -> any ServerStorage)?
-    /// Whether nobody waits any more for what is done for a session, or, with nil, for anything. Asked while a query runs.
+    /// Whether nobody waits any more for the work for a session, or, with nil, for any work. Called while a query runs.
     package var isAbandoned: @Sendable (SessionID?) -> Bool = { _ in false }
-    /// Called when no file could be opened since there are no descriptors left; what needed one is tried again by its
-    /// client.
+    /// Called when a file could not be opened because there are no descriptors left. The client will try again what
+    /// needed the file.
     package var onTooManyFiles: () -> Void = {}
     let limits: Limits
     let log: LogSink?
@@ -88,10 +96,10 @@ package final class DatabaseEngine {
     var turn: Turn
     var starting = StartQueue()
     var preparing: Preparing?
-    /// What the page that is made at the moment has taken, and may take.
+    /// The work that the present page has taken, and may take.
     var pageWork: WorkLimit?
     var pageStepCountMax = 0
-    /// The preparation that nobody runs yet.
+    /// The preparation that nobody has taken yet.
     var handedOut: QueryPreparation?
     var replays: ReplayCache
     private var uploads: [Upload] = []
@@ -104,8 +112,8 @@ package final class DatabaseEngine {
     package internal(set) var statistics = DatabaseStatistics()
 
     /// - Parameters:
-    ///   - workerID: how change events name this server process.
-    ///   - random: for nonces and ids.
+    ///   - workerID: the name of this server process in change events.
+    ///   - random: makes random numbers for nonces and ids.
     package init(
         name: String, storage: any ServerStorage, workerID: String? = nil, limits: Limits = Limits(),
         log: LogSink? = nil, random: @escaping () -> UInt64
@@ -122,7 +130,7 @@ package final class DatabaseEngine {
         replays = ReplayCache(objectCountMax: 2 * limits.replayObjectCountMax)
     }
 
-    /// Handles a batch of events; uploads in it are committed together.
+    /// Handles a batch of events, and commits their uploads together.
     package func handle(_ events: [DatabaseEvent], now: Timestamp) -> [DatabaseAction] {
         beginTurn()
         for event in events {
@@ -146,7 +154,7 @@ package final class DatabaseEngine {
         return takeActions()
     }
 
-    /// Whether nobody uses the database.
+    /// Whether the database has neither sessions nor work.
     package var isIdle: Bool { sessions.isEmpty && !hasWork && preparing == nil }
 
     /// Notes why something failed that its client will try again.
@@ -158,7 +166,7 @@ package final class DatabaseEngine {
     /// opened again for the next session.
     package var failure: StorageError? { storage.failure }
 
-    /// Looks whether the database's file is still where it was opened; if it is not, ends every session.
+    /// Checks that the database's file is still where it was opened, and ends every session if it is not.
     package func checkFile() -> [DatabaseAction] {
         try? storage.checkFile()
         endAllIfVanished()
@@ -177,8 +185,8 @@ package final class DatabaseEngine {
     /// Whether ``step(now:)`` has anything to do.
     package var hasWork: Bool { starting.hasStarts || hasCostlyWork || bootstrapping.contains(where: \.canTakePage) }
 
-    /// Does one turn's worth of what waits: starts subscriptions, begins costly work beside the queue, and sends pages to
-    /// clients that can take them.
+    /// Does one turn of the waiting work: starts subscriptions, begins costly queries beside the queue, and sends pages
+    /// to clients that have credit.
     package func step(now: Timestamp) -> [DatabaseAction] {
         beginTurn()
         startWaiting(now: now)
@@ -188,8 +196,8 @@ package final class DatabaseEngine {
         return takeActions()
     }
 
-    /// What is to be run beside the database's queue, and given back with ``DatabaseEvent/prepared(_:)``; nil if there is
-    /// nothing, or it was taken already.
+    /// Returns work to run beside the database's queue, which must then be given back with
+    /// ``DatabaseEvent/prepared(_:)``; nil if there is none, or if it was taken already.
     package func takePreparation() -> QueryPreparation? {
         defer { handedOut = nil }
         return handedOut
@@ -199,8 +207,8 @@ package final class DatabaseEngine {
         turn = Turn(stepCountMax: limits.turnStepCountMax, shareMax: limits.shareStepCountMax)
     }
 
-    /// Does a bounded amount of what can wait: makes or drops an index, and drops log entries beyond what is kept for
-    /// returning clients.
+    /// Does a bounded amount of maintenance: creates or drops an index, forgets expired clients, and drops log entries
+    /// that are no longer kept for returning clients.
     package func performMaintenance(now: Timestamp) {
         keepIndexes(now: now)
         expireClients(now: now)
@@ -225,7 +233,8 @@ package final class DatabaseEngine {
         }
     }
 
-    /// Forgets short-lived clients. One that stays known for an error is forgotten with those that were away for long.
+    /// Removes the records of short-lived clients. A record that stays because of an error expires like that of any
+    /// client.
     private func forgetDeparted() {
         guard !departed.isEmpty else { return }
         let clients = departed
@@ -237,7 +246,7 @@ package final class DatabaseEngine {
         }
     }
 
-    /// Closes the database's file; nothing may be asked of the engine after.
+    /// Closes the database's file. The engine cannot be used after that.
     package func close() {
         do { try storage.checkpoint(truncating: true) } catch {
             log?(.warning, "the database could not be tidied up", [("database", name), ("error", "\(error)")])
@@ -245,7 +254,7 @@ package final class DatabaseEngine {
         storage.close()
     }
 
-    /// Gives the database its file, now that there is something to be kept.
+    /// Creates the database's file, now that there is something to keep.
     func becomeDurable() throws {
         guard let materialize else { return }
         storage = try materialize()
@@ -266,7 +275,7 @@ package final class DatabaseEngine {
         for subscription in session.subscriptions.values { remove(subscription) }
     }
 
-    /// Ends a session from this side.
+    /// Ends a session on the server's initiative.
     func end(_ session: ServerSession, _ code: ErrorCode, _ message: String, action: ErrorAction) {
         guard sessions[session.id] != nil else { return }
         send(
@@ -331,8 +340,8 @@ package final class DatabaseEngine {
         send(resumed, to: session)
     }
 
-    /// Sends what brings a client up to date in one frame, so that it steps to the new version once, with everything that
-    /// it resumed.
+    /// Sends what brings a client up to date in one frame, so that the client moves to the new version once, with all
+    /// subscriptions that it resumed.
     func send(_ resumed: Resumption, to session: ServerSession) {
         guard sessions[session.id] === session else { return }
         if !resumed.messages.isEmpty { send(resumed.messages, to: session.id) }
@@ -344,7 +353,7 @@ package final class DatabaseEngine {
             return end(session, .protocolViolation, "a read-only session cannot upload", action: .stop)
         }
         for changeset in changesets {
-            // A client with a new identity goes on with the numbers of its old one.
+            // A client with a new identity continues the numbers of its old one.
             let received = session.receivedSequence
             guard received == 0 || changeset.sequence <= received || changeset.sequence - received == 1 else {
                 let message = "upload \(changeset.sequence) arrived, and \(received + 1) is missing"
@@ -352,7 +361,7 @@ package final class DatabaseEngine {
             }
             session.receivedSequence = max(session.receivedSequence, changeset.sequence)
             var changeset = changeset
-            // A clock that runs backwards would make every merge look at every write.
+            // Timestamps of a client must not descend; otherwise every merge would search all writes.
             changeset.timestamp = max(changeset.timestamp, session.lastTimestamp)
             session.lastTimestamp = changeset.timestamp
             uploads.append(
@@ -362,7 +371,7 @@ package final class DatabaseEngine {
         }
     }
 
-    /// Commits the uploads gathered so far and tells everyone concerned.
+    /// Commits the uploads gathered so far, and sends the result to all sessions concerned.
     private func flush(now: Timestamp) {
         guard !uploads.isEmpty else { return }
         let group = uploads

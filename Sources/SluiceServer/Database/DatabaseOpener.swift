@@ -1,9 +1,9 @@
 internal import SluiceModel
 internal import SluiceStorage
 
-/// Opens databases by name: a file each in one folder, or all in memory.
+/// Opens databases by name: each from its own file in one folder, or all of them in memory.
 struct DatabaseOpener: Sendable {
-    /// Nil keeps every database in memory.
+    /// The folder of the files; nil keeps every database in memory.
     let folder: String?
     let workerID: String?
     let limits: DatabaseEngine.Limits
@@ -12,7 +12,8 @@ struct DatabaseOpener: Sendable {
 
     /// Opens a database, which blocks. Its file comes into being with the first thing to be kept.
     ///
-    /// - Parameter checkFolder: called before a file is opened or made; throws if the folder is no longer the server's.
+    /// - Parameter checkFolder: called before a file is opened or created; throws if the folder is no longer the
+    ///   server's.
     func open(_ name: String, checkFolder: @escaping @Sendable () throws -> Void) throws -> DatabaseEngine {
         try checkFolder()
         let path = folder.map { "\($0)/\(name).sluicedb" }

@@ -5,16 +5,16 @@ internal import SluiceTransport
 internal import SluiceWire
 internal import Synchronization
 
-/// The shell around one database: a mailbox, and a serial queue on which the engine is made and handles whatever has come.
+/// Runs one database: a mailbox, and a serial queue on which the engine is made and handles the events.
 ///
-/// A turn handles what waits in the mailbox up to a bound, as one batch: uploads that arrive while a transaction is being
-/// synced to disk share the next one, and no backlog keeps others waiting.
+/// A turn handles the events in the mailbox, up to a bound, as one batch. So uploads that arrive while a transaction is
+/// being synced to disk share the next transaction, and no backlog keeps others waiting.
 final class DatabaseWorker: Sendable {
-    /// Touched on the queue only.
+    /// The state that only code on the queue uses.
     private final class Confined: @unchecked Sendable {
         // Sound because every access goes through `queue`.
         var engine: DatabaseEngine?
-        /// When something was last asked of the engine.
+        /// When the engine last handled an event.
         var usedAt = Timestamp(microseconds: 0)
         /// What has to wait until other databases are closed, since descriptors have run out.
         var postponed: [DatabaseEvent] = []
@@ -24,7 +24,7 @@ final class DatabaseWorker: Sendable {
         var mailbox = Mailbox()
         var isScheduled = false
         var isStopping = false
-        /// Connections that are held back until the mailbox has been emptied.
+        /// Connections that are paused until the mailbox has room.
         var heldBack: [any MessageConnection] = []
     }
 
@@ -32,7 +32,7 @@ final class DatabaseWorker: Sendable {
     private let makeEngine: @Sendable () throws -> DatabaseEngine
     private let confined = Confined()
     private let queue: DispatchQueue
-    /// Where costly queries run, beside ``queue``.
+    /// The queue for costly queries, beside ``queue``.
     private let aside: DispatchQueue
     private let waiting = Mutex(Waiting())
     private let now: @Sendable () -> Timestamp
@@ -41,10 +41,10 @@ final class DatabaseWorker: Sendable {
     private let carryOut: @Sendable ([DatabaseAction]) -> Void
 
     /// - Parameters:
-    ///   - makeEngine: opens the database; called on its queue with the first session, and again with the next one after
-    ///     it failed or was closed.
-    ///   - makeRoom: closes other databases that nobody uses, and calls back.
-    ///   - carryOut: called on the database's queue with what is to be sent.
+    ///   - makeEngine: opens the database. It is called on the queue with the first session, and again with the next
+    ///     session after it failed or the database was closed.
+    ///   - makeRoom: closes other databases without sessions, and then calls back.
+    ///   - carryOut: called on the database's queue with the actions to carry out.
     init(
         _ name: String, now: @escaping @Sendable () -> Timestamp, log: LogSink?,
         makeEngine: @escaping @Sendable () throws -> DatabaseEngine,
@@ -61,14 +61,14 @@ final class DatabaseWorker: Sendable {
         self.carryOut = carryOut
     }
 
-    /// Adds an event. From any thread; returns at once.
+    /// Adds an event. Any thread may call it; it returns at once.
     ///
     /// - Parameters:
-    ///   - byteCount: the memory that the event takes, about.
-    ///   - connection: where it came from; is held back while the database cannot keep up.
+    ///   - byteCount: the approximate memory that the event takes.
+    ///   - connection: the connection that sent the event; it is paused while the mailbox is full.
     func post(_ event: DatabaseEvent, byteCount: Int = 0, from connection: (any MessageConnection)? = nil) {
         let mustSchedule = waiting.withLock { waiting in
-            // What is not acknowledged will be sent again.
+            // The clients keep what is not acknowledged, and send it again.
             guard !waiting.isStopping else { return false }
             waiting.mailbox.add(event, byteCount: byteCount)
             if waiting.mailbox.isFull, let connection {
@@ -120,7 +120,8 @@ final class DatabaseWorker: Sendable {
         }
     }
 
-    /// Looks, later, whether the database's file is still where it was opened. From any thread; returns at once.
+    /// Makes the queue check that the database's file is still where it was opened. Any thread may call it; it returns
+    /// at once.
     func checkFile() {
         queue.async { [self] in
             guard let engine = confined.engine else { return }
@@ -129,16 +130,16 @@ final class DatabaseWorker: Sendable {
         }
     }
 
-    /// Closes a database whose file vanished; the next session opens what is there then.
+    /// Closes the database if its file has vanished. The next session opens the file that is there then.
     private func dropVanished() {
         guard let engine = confined.engine, engine.failure != nil else { return }
         engine.close()
         confined.engine = nil
     }
 
-    /// Opens the database if a session asks for it. Where that fails the sessions are told.
+    /// Opens the database if a session asks for it. If that fails, the sessions are told why.
     ///
-    /// - Returns: false when file descriptors have run out: the events are postponed until there is room.
+    /// - Returns: false if file descriptors have run out; then the events are postponed until there is room.
     private func openEngine(toHandle events: [DatabaseEvent]) -> Bool {
         let hasMadeRoom = !confined.postponed.isEmpty
         confined.postponed = []
@@ -168,7 +169,7 @@ final class DatabaseWorker: Sendable {
         return true
     }
 
-    /// Does what can wait and what is due by the clock, in case nothing else happens.
+    /// Lets the engine do its maintenance and whatever is due by the clock, even if no event arrives.
     func wake() {
         let mustSchedule = waiting.withLock { waiting in
             guard !waiting.isStopping, !waiting.isScheduled else { return false }
@@ -178,8 +179,8 @@ final class DatabaseWorker: Sendable {
         if mustSchedule { queue.async { self.drain() } }
     }
 
-    /// Closes the database's file if it has no sessions and nothing was asked of it for a while. The next session opens it
-    /// again; it cannot come between, since all of that happens on the queue.
+    /// Closes the database's file if it has no sessions and has not been used since `time`. The next session opens it
+    /// again. The two cannot interfere, since both happen on the queue.
     ///
     /// - Parameter completion: called on the queue.
     func closeIfIdle(unusedSince time: Timestamp, then completion: @escaping @Sendable () -> Void) {
@@ -192,10 +193,10 @@ final class DatabaseWorker: Sendable {
         }
     }
 
-    /// Whether the database's file is open. Waits for what the queue is doing.
+    /// Whether the database's file is open. It waits for the work of the queue.
     var isOpen: Bool { queue.sync { confined.engine != nil } }
 
-    /// Whether what is done for a session is in vain: it was closed meanwhile, or the server stops.
+    /// Whether the work for a session is useless, because the session was closed meanwhile or the server stops.
     private func isAbandoned(_ id: SessionID?) -> Bool {
         waiting.withLock { waiting in waiting.isStopping || id.map(waiting.mailbox.closes) ?? false }
     }
@@ -207,8 +208,8 @@ final class DatabaseWorker: Sendable {
         return [.send(Frame.encode(ServerMessage.error(failure)), to: id.connection), .end(id)]
     }
 
-    /// Finishes the turn that is under way, and closes the database's file. A query that runs meanwhile is given up, and
-    /// what waits is dropped: none of it is acknowledged, so its senders keep it.
+    /// Finishes the turn that is running, and closes the database's file. A costly query that is running is aborted,
+    /// and waiting events are dropped: none of them is acknowledged, so the clients keep them.
     func stop() {
         waiting.withLock { waiting in
             waiting.isStopping = true

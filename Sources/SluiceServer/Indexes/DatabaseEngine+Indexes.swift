@@ -2,9 +2,9 @@ internal import SluiceModel
 internal import SluiceStorage
 
 extension DatabaseEngine {
-    /// Makes or drops one index, if that is due.
+    /// Creates or drops one index, if that is due.
     func keepIndexes(now: Timestamp) {
-        // A database in memory only has nothing in it.
+        // Skips a database that is in memory because it has nothing in it yet.
         guard materialize == nil, automaticIndexes.isDue(now: now, version: storage.version) else { return }
         var step: AutomaticIndexes.Step?
         do {
@@ -28,7 +28,7 @@ extension DatabaseEngine {
         }
     }
 
-    /// Takes note, once, of the automatic indexes that the database has.
+    /// Finds, once, the automatic indexes that the database already has.
     func findIndexes() throws {
         guard !hasFoundIndexes else { return }
         automaticIndexes.open(try storage.automaticIndexes())

@@ -5,10 +5,10 @@ internal import SluiceViews
 internal import SluiceWire
 
 extension DatabaseEngine {
-    /// Tells what a query means here and costs. Makes no subscription and keeps nothing.
+    /// Explains what a query means and costs here. It makes no subscription and keeps nothing.
     func explanation(of query: Query) throws -> QueryExplanation {
         let schema = storage.schema
-        // Without sort and limit the live view is sent in the order of storage.
+        // Without sort and limit, a live view is sent in storage order.
         let plan = try storage.plan(of: query, inOrder: query.limit != nil || !query.sort.isEmpty)
         guard let wanted = IndexPolicy.index(for: query, schema: schema) else {
             return QueryExplanation(query, schema: schema, plan: plan, wantedIndexes: [])

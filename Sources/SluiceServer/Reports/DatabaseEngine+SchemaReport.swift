@@ -3,7 +3,7 @@ internal import SluiceStorage
 internal import SluiceViews
 
 extension DatabaseEngine {
-    /// The classes with how many objects they have, and their properties.
+    /// The report on the schema: the classes with the numbers of their objects, and their properties.
     func schemaReport() throws -> JSONText {
         let schema = storage.schema
         let indexes = try storage.indexes()

@@ -1,6 +1,6 @@
 internal import SluiceModel
 
-/// JSON as it is written, with members in the order given.
+/// A JSON value with its members in a given order.
 indirect enum JSONText {
     case string(String)
     case number(UInt64)

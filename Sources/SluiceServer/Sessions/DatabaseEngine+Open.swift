@@ -53,12 +53,13 @@ extension DatabaseEngine {
         var outcome: ServerMessage.OpenOutcome
     }
 
-    /// Whether what a client has is of this database, and of a version that is part of its history.
+    /// Whether a client's objects are from this database, at a version in its history.
     private func knows(_ identity: ClientIdentity, at version: UInt64) -> Bool {
         identity.databaseID == storage.databaseID && storage.reaches(version, inEpoch: identity.epoch)
     }
 
-    /// A reader leaves no record; what it has is right as long as this database knows the version.
+    /// Identifies a reader, of which there is no record. Its objects are right as long as this database knows their
+    /// version.
     private func identifyReader(_ open: ClientMessage.Open, now: Timestamp) -> Identified {
         let outcome: ServerMessage.OpenOutcome =
             open.identity.map { knows($0, at: open.version) ? .resumed : .reset } ?? .created
@@ -72,7 +73,7 @@ extension DatabaseEngine {
         guard identity.databaseID == storage.databaseID else { return try makeClient(user, .reset, now: now) }
         let isInHistory = storage.reaches(open.version, inEpoch: identity.epoch)
         guard var record = try storage.client(identity.clientID) else {
-            // A reader that begins to write has the objects, and needs an identity.
+            // A reader that begins to write has its objects, and needs an identity.
             if identity.clientID == 0 { return try makeClient(user, isInHistory ? .copied : .reset, now: now) }
             return try makeClient(user, try storage.hasGivenID(identity.clientID) ? .forgotten : .reset, now: now)
         }
@@ -90,7 +91,7 @@ extension DatabaseEngine {
         return Identified(record: record, offer: next(after: record.nonce, record.id), outcome: .resumed)
     }
 
-    /// - Parameter sequence: the last upload that counts as accepted from it.
+    /// - Parameter sequence: the last upload that counts as accepted from the client.
     private func makeClient(
         _ user: User, _ outcome: ServerMessage.OpenOutcome, accepted sequence: UInt64 = 0, now: Timestamp
     ) throws -> Identified {
@@ -106,7 +107,8 @@ extension DatabaseEngine {
         NonceChain.next(after: nonce, clientID: clientID, databaseID: storage.databaseID)
     }
 
-    /// The first message of an opened session proves that the client has stored the nonce it was offered.
+    /// Stores the nonce that was offered, since the first message after the opening proves that the client has stored
+    /// it.
     func confirmNonce(of session: ServerSession) {
         guard let nonce = session.unconfirmedNonce, let clientID = session.clientID else { return }
         session.unconfirmedNonce = nil
@@ -119,7 +121,7 @@ extension DatabaseEngine {
         }
     }
 
-    /// A client that learnt of new classes while connected.
+    /// Adds classes that a client declares while it is connected.
     func declare(_ schema: Schema, session: ServerSession) {
         do {
             try extendSchema(by: schema, mayAdd: session.user.mayExtendSchema && session.clientID != nil)
@@ -145,7 +147,7 @@ extension DatabaseEngine {
         try becomeDurable()
         _ = try transaction { try storage.merge(schema, sides: ("the server", "this client")) }
         replays.removeAll()
-        // Positions stay, but views must see the new properties.
+        // Positions stay the same, but views must include the new properties.
         try starting.rebind(to: storage.schema)
         for view in views.values {
             let live = try makeView(view.query.rebound(to: storage.schema))
@@ -159,7 +161,7 @@ extension DatabaseEngine {
         }
     }
 
-    /// Begins a new stretch of history: to be called when a database that was there is opened again.
+    /// Begins a new epoch. Call it when an existing database is opened.
     package func beginEpoch() throws {
         try transaction { try storage.beginEpoch(random()) }
     }

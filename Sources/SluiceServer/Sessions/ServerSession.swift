@@ -11,21 +11,22 @@ final class ServerSession {
     let isShortLived: Bool
     var subscriptions: [UInt64: ViewSubscription] = [:]
     var lastSubscription: UInt64 = 0
-    /// How many more pages may travel before the client has applied earlier ones.
+    /// How many more pages the server may send before the client has applied earlier ones.
     var pageCredit: UInt64
     /// How many members the client has listed, or was asked to list, for subscriptions that are not complete yet.
     var comparedMemberCount = 0
-    /// How many objects commits have touched behind the pages of subscriptions that are not complete yet.
+    /// How many objects commits have changed behind the pages of subscriptions that are not complete yet.
     var touchedObjectCount = 0
     /// How many roots are listed for subscriptions that are not complete yet.
     var listedRootCount: Int {
         subscriptions.values.reduce(0) { $0 + ($1.bootstrap == nil ? 0 : $1.listedRootCount) }
     }
-    /// The nonce that the client must have stored, since it was part of its last opening; nil once the server stored it too.
+    /// The nonce that was offered at the opening and that the client's first message confirms; nil once the server has
+    /// stored it.
     var unconfirmedNonce: ObjectID?
-    /// The highest sequence received, so that gaps are noticed.
+    /// The highest sequence received, for detecting gaps.
     var receivedSequence: UInt64
-    /// The latest time of a transaction received; those of one session never run backwards.
+    /// The latest timestamp of a received transaction. The timestamps of a session never descend.
     var lastTimestamp = HybridTimestamp(microseconds: .min)
 
     init(
@@ -48,23 +49,23 @@ final class ViewSubscription {
     let id: UInt64
     let session: ServerSession
     let view: SharedView
-    /// What is still to be sent before the subscription is complete; nil once it is.
+    /// What remains to be sent before the subscription is complete; nil once it is.
     var bootstrap: Bootstrap?
-    /// Set while the client lists its members.
+    /// The comparison of members, while the client lists them.
     var comparison: Comparison?
 
-    /// How many roots were listed for it beside the writer; they are kept until the last page.
+    /// How many roots were listed for the subscription beside the writer. They are kept until the last page.
     var listedRootCount = 0
 
     var isComplete: Bool { bootstrap == nil && comparison == nil }
 
-    /// Whether a page could be sent now.
+    /// Whether the server could send a page now.
     var canTakePage: Bool {
         guard session.pageCredit > 0, let bootstrap else { return false }
         return !bootstrap.isUnlisted || !bootstrap.linked.isEmpty
     }
 
-    /// Takes note of what a commit touched behind the pages.
+    /// Records objects that a commit has changed behind the pages.
     func touch(_ objects: some Sequence<ObjectRef>) {
         guard let before = bootstrap?.touched.count else { return }
         bootstrap?.touched.formUnion(objects)

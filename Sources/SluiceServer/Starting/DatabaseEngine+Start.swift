@@ -4,10 +4,10 @@ internal import SluiceStorage
 internal import SluiceViews
 internal import SluiceWire
 
-/// Starting subscriptions, in turns: each is tried within what its session may do in a turn. What takes more is done
-/// beside the writer, one query of a database at a time, sessions in rotation.
+/// Starting subscriptions, in turns. Each is tried within its session's share of a turn. A query that needs more is
+/// prepared beside the writer, one query of a database at a time, with sessions in rotation.
 extension DatabaseEngine {
-    /// Starts subscriptions that wait, as far as the turn allows.
+    /// Starts waiting subscriptions as far as the turn allows.
     func startWaiting(now: Timestamp) {
         while turn.stepCountLeft > 0, let start = starting.nextStart(where: { turn.allowance(of: $0) > 0 }) {
             let session = start.session
@@ -20,16 +20,17 @@ extension DatabaseEngine {
         }
     }
 
-    /// Starts a subscription if that can be done now.
+    /// Starts a subscription, if the turn allows that.
     ///
-    /// - Parameter resumed: gets the messages that bring a resumed subscription up to date; none when pages will follow.
-    /// - Returns: false if the turn does not leave enough for it; it must be tried again.
+    /// - Parameter resumed: collects the messages that bring a resumed subscription up to date; none if pages will
+    ///   follow.
+    /// - Returns: false if the turn has not enough steps left, so that the start must be tried again.
     func begin(_ start: SubscriptionStart, with resumed: inout Resumption, now: Timestamp) throws -> Bool {
         let allowance = turn.allowance(of: start.session.id)
         guard allowance > 0 else { return false }
         do {
             guard let view = try attempting(for: start.session.id, { try sharedView(of: start.query) }) else {
-                // With less than its share a session might do better in its next turn.
+                // With less than its full share in this turn, the session may succeed in its next turn.
                 guard allowance >= limits.shareStepCountMax else { return false }
                 starting.append(.view(start))
                 return true
@@ -41,9 +42,9 @@ extension DatabaseEngine {
         return true
     }
 
-    /// Runs what a query makes the database do, within what the session has left of the turn.
+    /// Runs the work of a query within the steps that the session has left in the turn.
     ///
-    /// - Returns: nil if that was too little.
+    /// - Returns: nil if the steps were not enough.
     func attempting<Result>(for session: SessionID, _ body: () throws -> Result) throws -> Result? {
         let allowance = turn.allowance(of: session)
         guard allowance > 0 else { return nil }
@@ -52,15 +53,17 @@ extension DatabaseEngine {
 
     // MARK: Costly work
 
-    /// Whether there is work to be done beside the writer, and nothing else is.
+    /// Whether there is work to do beside the writer, and no such work is running.
     var hasCostlyWork: Bool { preparing == nil && starting.hasCostly(where: hasRoom) }
 
-    /// Lists of roots take memory: a session that does not take its pages gets no further ones.
+    /// Whether a session may get another list of roots. Lists take memory, so a session that does not take its pages
+    /// gets no more.
     private func hasRoom(_ session: SessionID) -> Bool {
         (sessions[session]?.listedRootCount ?? 0) < limits.listedRootCountMax
     }
 
-    /// Begins the next piece of costly work. A database in memory has nothing but its writer, so it is done there.
+    /// Begins the next piece of costly work. A database in memory has no other connection than its writer, which then
+    /// does the work.
     func prepareNext(now: Timestamp) {
         guard preparing == nil, let work = starting.nextCostly(where: hasRoom) else { return }
         let session = work.session
@@ -103,7 +106,7 @@ extension DatabaseEngine {
         }
     }
 
-    /// Goes on with what was prepared beside the writer.
+    /// Continues with the result of a preparation.
     func finish(_ preparation: QueryPreparation, now: Timestamp) {
         guard let work = preparing?.work, preparing?.preparation === preparation else { return }
         preparing = nil
@@ -129,7 +132,7 @@ extension DatabaseEngine {
         }
     }
 
-    /// Brings a view of an earlier version up to date, and starts the subscription that it was made for.
+    /// Brings a view of an earlier version up to date, and starts the subscription for which it was made.
     private func finish(_ live: LiveView, asOf version: UInt64, for start: SubscriptionStart, now: Timestamp) throws {
         if let view = views[start.query.hash] { return try finish(start, with: view, now: now) }
         guard live.schema == storage.schema else {
@@ -139,7 +142,7 @@ extension DatabaseEngine {
         }
         if version < storage.version {
             guard version >= storage.logStart, let commit = try changes(since: version) else {
-                // More has changed meanwhile than is worth looking at.
+                // Too much has changed meanwhile to bring the view up to date.
                 return starting.append(.view(start))
             }
             let before = OldStateSource(commit, over: storage, schema: storage.schema)
@@ -162,7 +165,7 @@ extension DatabaseEngine {
         subscription.listedRootCount = roots.count
     }
 
-    /// Gives up what is done beside the writer for a session, or for one subscription of it.
+    /// Cancels the preparation for a session, or for one of its subscriptions.
     func cancelPreparation(of session: SessionID, subscription: UInt64? = nil) {
         guard let preparing, preparing.work.session.id == session else { return }
         if let subscription, preparing.work.subscription != subscription { return }
@@ -171,7 +174,7 @@ extension DatabaseEngine {
 }
 
 extension DatabaseEngine {
-    /// What is done beside the writer at the moment.
+    /// The work that is being done beside the writer.
     struct Preparing {
         let work: CostlyWork
         let preparation: QueryPreparation

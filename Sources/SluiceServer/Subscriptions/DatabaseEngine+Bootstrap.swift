@@ -5,14 +5,14 @@ internal import SluiceViews
 internal import SluiceWire
 
 extension DatabaseEngine {
-    /// A bootstrap from the view's state now on. Looks for roots no longer than a share of a turn.
+    /// Makes a bootstrap that begins with the view's present state. It searches for roots within a share of a turn.
     func makeBootstrap(of live: LiveView, within work: WorkLimit) throws -> Bootstrap {
         let linked = live.linkedObjects
         let query = live.query
         if let roots = live.currentRoots {
             return Bootstrap(linked: linked, roots: .listed(roots, next: 0), expectedCount: linked.count + roots.count)
         }
-        // Only for the progress that is shown.
+        // The count only serves the progress that clients show.
         let count = try work.attempting(limits.shareStepCountMax / 2) { try storage.count(matching: query) }
         let expectedCount = try linked.count + (count ?? storage.rowCountMax(ofClass: query.classIndex))
         var roots = Bootstrap.Roots.scan(after: nil)
@@ -30,7 +30,7 @@ extension DatabaseEngine {
         var bootstrap = bootstrap
         if case .listed(let roots, _) = bootstrap.roots {
             let room = limits.listedRootCountMax - subscription.session.listedRootCount
-            // A session that does not take its pages waits with its other lists.
+            // A session that does not take its pages has to wait for further lists.
             if roots.count > room, subscription.view.live.currentRoots == nil {
                 bootstrap.roots = .unlisted(after: nil)
             } else {
@@ -42,7 +42,7 @@ extension DatabaseEngine {
         if bootstrap.isUnlisted { starting.append(.roots(subscription)) }
     }
 
-    /// Sends a page to each client that can take one, as far as the turn allows.
+    /// Sends one page to each client that has credit, as far as the turn allows.
     func sendPages(now: Timestamp) {
         var sent: [ViewSubscription] = []
         for subscription in bootstrapping where subscription.canTakePage {
@@ -53,18 +53,18 @@ extension DatabaseEngine {
                 try guardingQuery(of: subscription) { try sendPage(of: subscription, within: $0, now: now) }
             }
         }
-        // Those that had no page have the first ones next time.
+        // Those that got no page come first in the next turn.
         bootstrapping.removeAll { subscription in sent.contains { $0 === subscription } }
         bootstrapping += sent.filter { $0.bootstrap != nil && $0.session.subscriptions[$0.id] === $0 }
     }
 
-    /// Sends one page; in the last ones what changed meanwhile, and that the subscription is complete.
+    /// Sends one page. The last pages also have what changed meanwhile, and say that the subscription is complete.
     private func sendPage(of subscription: ViewSubscription, within work: WorkLimit, now: Timestamp) throws {
         pageStepCountMax = turn.allowance(of: subscription.session.id)
         pageWork = work
         defer { pageWork = nil }
         guard var bootstrap = subscription.bootstrap else { return }
-        // What the client has is long: it must not be copied.
+        // Moved out, so that the long list of the client's members is not copied.
         subscription.bootstrap = nil
         defer { if !bootstrap.isComplete { subscription.bootstrap = bootstrap } }
         let live = subscription.view.live
@@ -85,7 +85,7 @@ extension DatabaseEngine {
         if bootstrap.isComplete { subscription.session.comparedMemberCount -= bootstrap.announcedCount }
     }
 
-    /// Whether a page takes no more objects: for its size, or for what finding them took.
+    /// Whether the page takes no more objects, because of its size or because of the work for it.
     private func isFull(_ builder: ViewBlockBuilder) -> Bool {
         builder.lastBlockSize >= limits.pageByteCount || (pageWork?.stepCount ?? 0) >= pageStepCountMax
     }
@@ -96,7 +96,7 @@ extension DatabaseEngine {
         let session = subscription.session.id.session
         for (position, block) in blocks.enumerated() {
             var messages: [ServerMessage] = []
-            // A page without content begins a membership, and says nothing of one that is there.
+            // Only the first kind of bootstrap needs a page without content, since the page begins the membership.
             if bootstrap.kind == .bootstrap || !block.isEmpty {
                 let page = ServerMessage.Page(
                     session: session, subscriptions: [subscription.id], version: storage.version,
@@ -106,7 +106,7 @@ extension DatabaseEngine {
                 subscription.session.pageCredit -= min(subscription.session.pageCredit, 1)
             }
             if bootstrap.isComplete, position == blocks.count - 1 {
-                // What was touched counts as it was when it was looked at.
+                // The digest does not cover changes that were sent again after they were first examined.
                 let complete = ServerMessage.Complete(
                     session: session, subscription: subscription.id, version: storage.version,
                     acceptedAt: storage.acceptedAt ?? now,
@@ -129,7 +129,7 @@ extension DatabaseEngine {
         }
     }
 
-    /// Adds a member, unless the client has it as it is.
+    /// Adds a member, unless the client has it at this version.
     private func add(
         _ row: Row, of object: ObjectRef, _ member: ViewMember, _ bootstrap: inout Bootstrap, _ live: LiveView,
         to builder: inout ViewBlockBuilder
@@ -157,7 +157,7 @@ extension DatabaseEngine {
                     byteCountMax: limits.pageByteCount - builder.lastBlockSize)
             }
             guard let page else {
-                // With less than its share a session might do better in its next turn.
+                // With less than its full share in this turn, the session may succeed in its next turn.
                 if pageStepCountMax >= limits.shareStepCountMax, builder.blocks[0].isEmpty {
                     bootstrap.roots = .unlisted(after: cursor)
                 }
@@ -176,7 +176,7 @@ extension DatabaseEngine {
             while next < end, !isFull(builder) {
                 let object = roots[next]
                 next += 1
-                // What commits have not touched is a root still; the others have their turn at the end.
+                // An object that no commit has changed is still a root; the others are sent at the end.
                 guard !bootstrap.touched.contains(object), let row = try storage.row(object) else { continue }
                 let member = ViewMember(role: .root, included: live.includedOfRoot(object))
                 add(row, of: object, member, &bootstrap, live, to: &builder)
@@ -186,14 +186,14 @@ extension DatabaseEngine {
         }
     }
 
-    /// The departure of what the client has and the view has not.
+    /// Adds the departures of members that the client has and that are not in the view.
     private func addLeaving(_ bootstrap: inout Bootstrap, _ live: LiveView, to builder: inout ViewBlockBuilder) throws {
         var leaving = bootstrap.leaving ?? bootstrap.known?.takeRest().reversed() ?? []
         bootstrap.leaving = []
         var room = limits.pageRowCount
         while room > 0, !isFull(builder), case (let object, let isRoot)? = leaving.popLast() {
             room -= 1
-            // What came into the view behind the pages was touched.
+            // An object that entered the view behind the pages was changed by a commit, and is sent at the end.
             guard try live.member(object, in: storage) == nil else { continue }
             let reason = try live.reasonOfDeparture(object, wasRoot: isRoot, in: storage)
             builder.add(object, role: .member, reason: reason)
@@ -201,9 +201,9 @@ extension DatabaseEngine {
         bootstrap.leaving = leaving
     }
 
-    /// Gives what commits touched so far its turn, unless it is that of earlier objects.
+    /// Begins a round of sending the objects that commits have changed so far, unless a round is under way.
     ///
-    /// - Returns: how many objects there are.
+    /// - Returns: the number of objects of the round.
     private func beginSettling(_ bootstrap: inout Bootstrap) -> Int {
         guard bootstrap.settling.isEmpty, !bootstrap.touched.isEmpty else { return 0 }
         bootstrap.settling = bootstrap.touched.sorted(by: >)
@@ -212,9 +212,10 @@ extension DatabaseEngine {
         return bootstrap.settling.count
     }
 
-    /// Adds the state, or the departure, of what commits touched behind the pages.
+    /// Adds the state or the departure of the changed objects of the present round.
     private func addTouched(_ bootstrap: inout Bootstrap, _ live: LiveView, in builder: inout ViewBlockBuilder) throws {
-        // What changes faster than its pages can travel would never be complete.
+        // The last round has no limit, because a view that changes faster than its pages travel would never be
+        // complete.
         let isLast = bootstrap.settlingRound >= limits.settlingRoundMax
         var room = isLast ? .max : limits.pageRowCount
         while room > 0, isLast || !isFull(builder), let object = bootstrap.settling.popLast() {

@@ -5,9 +5,10 @@ internal import SluiceViews
 internal import SluiceWire
 
 extension DatabaseEngine {
-    /// The digest of what a view holds, kept until the view changes.
+    /// The digest of a view's content, kept until the view changes.
     ///
-    /// - Returns: nil where it has none, or where it would take a search for its members, or more than a few.
+    /// - Returns: nil if the view has no digest, if making it would need a search for members, or if there are too many
+    ///   members.
     func digest(of view: SharedView) throws -> ObjectID? {
         if let known = view.digest { return known }
         let digest = try makeDigest(of: view.live)
@@ -37,9 +38,10 @@ extension DatabaseEngine {
     /// Whether a digest is being made over several turns.
     var isMakingDigest: Bool { rounds.isScanning }
 
-    /// Sends the digest of the next view whose turn it is to everyone who has all of it, or makes a part of one.
+    /// Sends the digest of the next view that is due to all sessions for which it is complete, or makes a part of such
+    /// a digest.
     ///
-    /// - Returns: what is to be sent; nothing for most calls.
+    /// - Returns: the messages to send; none for most calls.
     package func checkSessions(now: Timestamp) -> [DatabaseAction] {
         do {
             if let (view, digest) = try nextDigest(now: now) { send(digest, of: view) }
@@ -62,7 +64,7 @@ extension DatabaseEngine {
 
     private func nextDigest(now: Timestamp) throws -> (SharedView, ObjectID)? {
         if let scan = rounds.takeScan() {
-            // What changes behind the cursor is not in the sum; there will be another round.
+            // A change behind the cursor would be missing in the digest. The view is due again in a later round.
             guard let view = views[scan.view], view.changeCount == scan.changeCount else { return nil }
             return try limitingWork(on: view) { try go(on: scan, view) }
         }
@@ -82,7 +84,7 @@ extension DatabaseEngine {
         }
     }
 
-    /// Makes a part of a digest within what a turn may take; a view that needs more is not checked.
+    /// Makes a part of a digest within the steps of a turn. A view that needs more is not checked any more.
     private func limitingWork(
         on view: SharedView, _ body: () throws -> (SharedView, ObjectID)?
     ) throws -> (SharedView, ObjectID)? {

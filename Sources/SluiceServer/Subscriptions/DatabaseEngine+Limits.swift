@@ -3,17 +3,17 @@ internal import SluiceStorage
 internal import SluiceWire
 
 extension DatabaseEngine {
-    /// Runs what a query makes the database do, within a limit.
+    /// Runs the work of a query within a limit.
     ///
     /// - Parameters:
-    ///   - session: whom it is done for, and charged to; nil for everybody.
+    ///   - session: the session for which the work is done and to which it is charged; nil for all of them.
     ///   - stepCountMax: the limit; nil for that of a query.
     /// - Throws: ``StorageError``, that of a query that takes too much included, see ``StorageError/isOfQuery``.
     func limitingWork<Result>(
         for session: SessionID?, stepCountMax: Int? = nil, _ body: (WorkLimit) throws -> Result
     ) throws -> Result {
         let isAbandoned = isAbandoned
-        // Shares of a turn are counted exactly enough.
+        // The interval is small enough to count shares of a turn accurately.
         let limit = WorkLimit(
             stepCountMax: stepCountMax ?? limits.queryStepCountMax, interval: limits.shareStepCountMax / 16
         ) { isAbandoned(session) }
@@ -21,8 +21,7 @@ extension DatabaseEngine {
         return try storage.withWorkLimit(limit) { try body(limit) }
     }
 
-    /// Runs what the query of a subscription makes the database do; if that is too much, the subscription ends, and
-    /// nothing else.
+    /// Runs the work of a subscription's query. If it takes too much, only this subscription ends.
     func guardingQuery(of subscription: ViewSubscription, _ body: (WorkLimit) throws -> Void) throws {
         do {
             try limitingWork(for: subscription.session.id, body)
@@ -53,7 +52,8 @@ extension DatabaseEngine {
         send([.subscriptionError(failure)], to: session.id)
     }
 
-    /// Ends a view that could not follow a commit: its subscribers begin anew, or are told that their query is too much.
+    /// Ends a view that could not be updated after a commit. Its subscribers start anew, or learn that their query
+    /// takes too much work.
     func giveUp(_ view: SharedView, because error: any Error) {
         if let error = error as? StorageError, error.isOfQuery {
             for subscription in view.subscriptions { end(subscription, because: error) }

@@ -5,7 +5,7 @@ internal import SluiceViews
 internal import SluiceWire
 
 extension DatabaseEngine {
-    /// Tells everyone concerned what a durable group changed, and its authors that it is durable.
+    /// Sends the changes of a durable group to all sessions concerned, and acknowledges the uploads to their authors.
     func publish(_ group: CommittedGroup) {
         var concerned: [SessionID: [SessionBlock]] = [:]
         let before = OldStateSource(group.delta, over: storage, schema: storage.schema)
@@ -47,17 +47,17 @@ extension DatabaseEngine {
         }
     }
 
-    /// What one session is sent about one view.
+    /// The messages about one view for one session.
     private struct SessionBlock {
         var subscriptions: [UInt64]
         var parts: EncodedParts
     }
 
-    /// A view's change, encoded once, in parts of bounded size. Views that show the same of a group share one.
+    /// The change of a view, encoded once, in parts of bounded size. Views with the same change share one encoding.
     private final class EncodedParts {
         let blocks: [(block: SharedBlock, size: Int)]
 
-        /// - Parameter blocks: with their sizes before compression, about.
+        /// - Parameter blocks: the blocks with their approximate sizes before compression.
         init(_ blocks: [(block: SharedBlock, size: Int)]) { self.blocks = blocks }
     }
 
@@ -94,7 +94,7 @@ extension DatabaseEngine {
         for departure in delta.left { builder.add(departure, role: .root) }
         for departure in delta.linkedLeft { builder.add(departure, role: .linked) }
         let block = builder.blocks[0]
-        // A large block is more likely to be like no other, and costs more to find.
+        // A large block is less likely to equal another, and costs more to look up.
         let isShareable = builder.blocks.count == 1 && block.objects.count + block.departures.count <= 64
         if isShareable, let same = known?[block] { return same }
         statistics.sentBlockCount += 1
@@ -104,7 +104,7 @@ extension DatabaseEngine {
     }
 
     private func send(_ concerned: [SessionID: [SessionBlock]], acknowledging group: CommittedGroup) {
-        // Sessions that are sent the very same bytes share one buffer.
+        // Sessions that receive identical bytes share one buffer.
         var shared: [FrameKey: (frame: [UInt8], connections: [UInt64])] = [:]
         for (id, blocks) in concerned.sorted(by: { $0.key < $1.key }) {
             let acknowledged = group.acknowledged[id]
@@ -136,7 +136,7 @@ extension DatabaseEngine {
         var parts: ObjectIdentifier
     }
 
-    /// One commit message, or several that continue each other.
+    /// Makes one commit message, or several that continue each other.
     private func commitFrames(
         _ id: SessionID, _ blocks: [SessionBlock], _ group: CommittedGroup, _ acknowledged: UInt64?
     ) -> [[UInt8]] {

@@ -5,8 +5,8 @@ internal import SluiceViews
 internal import SluiceWire
 
 extension DatabaseEngine {
-    /// What a client that stood at `version` missed of a view, by the log: the view is brought back to that version and
-    /// compared with itself.
+    /// Computes from the log what a client at `version` has missed of a view: a copy of the view is taken back to that
+    /// version, and the two are compared.
     ///
     /// - Parameter byteCountMax: the most bytes before compression that the answer may have, about.
     /// - Returns: nil where the log does not reach back, or tells of too much.

@@ -7,7 +7,8 @@ internal import SluiceWire
 extension DatabaseEngine {
     /// Starts or resumes a subscription.
     ///
-    /// - Parameter resumed: gets the messages that bring a resumed subscription up to date; none when pages will follow.
+    /// - Parameter resumed: collects the messages that bring a resumed subscription up to date; none if pages will
+    ///   follow.
     func subscribe(
         _ request: ClientMessage.Subscribe, session: ServerSession, with resumed: inout Resumption, now: Timestamp
     ) throws {
@@ -40,7 +41,7 @@ extension DatabaseEngine {
         if try starting.hasStarts(of: session.id) || !begin(start, with: &resumed, now: now) { starting.append(start) }
     }
 
-    /// Subscribes to a view: with what the client missed, or with all of it in pages.
+    /// Subscribes to a view, and sends what the client has missed, or everything in pages.
     func subscribe(
         _ start: SubscriptionStart, to view: SharedView, with resumed: inout Resumption, now: Timestamp
     ) throws {
@@ -60,7 +61,7 @@ extension DatabaseEngine {
         }
     }
 
-    /// Brings a subscription up to date from what the client has.
+    /// Brings a subscription up to date from the state that the client has.
     ///
     /// - Returns: whether that is possible.
     private func resume(
@@ -119,7 +120,7 @@ extension DatabaseEngine {
         return insert(try makeView(query))
     }
 
-    /// Keeps a view current from now on.
+    /// Adds a view to those that are kept current.
     func insert(_ live: LiveView) -> SharedView {
         let view = SharedView(live)
         views[live.query.hash] = view
@@ -134,7 +135,7 @@ extension DatabaseEngine {
         return live
     }
 
-    /// Forgets a subscription, and its view if it was the last.
+    /// Removes a subscription, and its view if no other subscription uses it.
     func remove(_ subscription: ViewSubscription) {
         let view = subscription.view
         view.remove(subscription)

@@ -3,7 +3,7 @@ internal import SluiceQuery
 internal import SluiceViews
 internal import SluiceWire
 
-/// Gathers a view's objects into blocks of bounded size.
+/// Collects a view's objects into blocks of bounded size.
 struct ViewBlockBuilder {
     private(set) var blocks: [ViewBlock]
     private let rowCountMax: Int
@@ -19,7 +19,7 @@ struct ViewBlockBuilder {
         blocks = [ViewBlock(authors: authors)]
     }
 
-    /// Adds what a follower of the view lacks of an object; nothing if the object is gone.
+    /// Adds the properties of an object that a client lacks; does nothing if the object is gone.
     mutating func add(_ object: ViewObject, role: RowRole, source: any ObjectSource) throws {
         guard let row = try source.row(object.object) else { return }
         add(row, of: object.object.classIndex, properties: object.changed, role: role)
@@ -40,7 +40,7 @@ struct ViewBlockBuilder {
         blocks[blocks.count - 1].departures.append(.init(object, role: role, reason: reason))
     }
 
-    /// The size of the block that objects are being added to, in bytes before compression, about.
+    /// The approximate size, in bytes before compression, of the block to which objects are being added.
     var lastBlockSize: Int { blocks[blocks.count - 1].estimatedSize }
 
     /// Begins a new block.

@@ -1,19 +1,19 @@
 internal import SluiceModel
 
-/// What operations on one object, one after the other, make of it: as few fields as say the same, for either state that
-/// the object may be in before.
+/// The effect of consecutive operations on one object, in as few fields as possible. It is known for both cases: that
+/// the object exists before, and that it does not.
 struct OperationEffect {
-    /// What becomes of an object that is not there.
+    /// The effect on an object that does not exist.
     private enum OfMissing {
         case missing
-        /// It has its defaults, and then these.
+        /// The object is created with its defaults, and then these are applied.
         case created([FieldOperation])
     }
 
-    /// What becomes of an object that is there.
+    /// The effect on an object that exists.
     private enum OfPresent {
         case missing
-        /// It was deleted, and made again with its defaults and then these.
+        /// The object is deleted and created again with its defaults, and then these are applied.
         case created([FieldOperation])
         case changed([FieldOperation])
     }
@@ -21,7 +21,7 @@ struct OperationEffect {
     private var ofMissing = OfMissing.missing
     private var ofPresent = OfPresent.changed([])
 
-    /// Nothing is done.
+    /// Makes the effect of no operation.
     init() {}
 
     init(_ operation: ObjectOperation) {
@@ -34,7 +34,7 @@ struct OperationEffect {
         }
     }
 
-    /// This, and then something else. O(fields).
+    /// The effect of this followed by another effect. O(fields).
     func followed(by later: OperationEffect) -> OperationEffect {
         var whole = OperationEffect()
         switch ofMissing {
@@ -61,7 +61,7 @@ struct OperationEffect {
         return whole
     }
 
-    /// The object afterwards; nil if there is none.
+    /// The object after the operations; nil if it does not exist then.
     func applied(to row: Row?, of object: ObjectRef, schema: Schema) -> Row? {
         func created(_ fields: [FieldOperation]) -> Row {
             var row = Row(key: object.key, values: schema[object.classIndex].defaultValues(for: object.key))
@@ -83,7 +83,7 @@ struct OperationEffect {
 }
 
 extension Row {
-    /// Applies field operations; what they set is here from then on.
+    /// Applies field operations. The properties that they set are present from then on.
     fileprivate mutating func apply(_ fields: [FieldOperation]) {
         for field in fields {
             values[field.property] = field.change.applied(to: values[field.property])
@@ -93,7 +93,7 @@ extension Row {
 }
 
 extension [FieldOperation] {
-    /// These operations followed by others, as few as say the same.
+    /// Appends later operations, and combines all into as few as possible.
     func folding(_ later: [FieldOperation]) -> [FieldOperation] {
         var folded = self
         for field in later {

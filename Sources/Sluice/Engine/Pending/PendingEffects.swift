@@ -1,34 +1,34 @@
 internal import SluiceModel
 internal import SluiceStorage
 
-/// What the operations that the server has not acknowledged make of the server's image of an object.
+/// Computes what the unacknowledged operations on an object make of its server image.
 ///
-/// Of an object with a long backlog the effect of the rest of it is kept at some places (a queue that knows the sum of
-/// what it holds), so that each operation is read a few times, however often the server acknowledges a part or sends a
-/// new image.
+/// For an object with a long backlog, it keeps the combined effect of the rest of the backlog from several points on,
+/// like a queue that knows the sum of its elements. So each operation is read only a few times, however often the
+/// server acknowledges a part or sends a new image.
 final class PendingEffects {
-    /// The rest of a backlog from one changeset on.
+    /// The rest of a backlog, from one changeset on.
     private struct Rest {
-        /// The changeset before `first` that touches the object; 0 if there is none.
+        /// The last changeset before `first` that changes the object; 0 if there is none.
         var previous: UInt64
         var first: UInt64
-        /// What the changesets from `first` to ``Backlog/end`` do.
+        /// The effect of the changesets from `first` to ``Backlog/end``.
         var effect: OperationEffect
     }
 
     private struct Backlog {
-        /// Later acknowledgements only are answered from here.
+        /// The last acknowledgement that was asked for. Only later ones can be answered from here.
         var acknowledged: UInt64
-        /// The rests, the shortest first.
+        /// The rests, shortest first.
         var rests: [Rest]
         /// The last changeset that the rests include.
         var end: UInt64
-        /// What came after `end`, up to `newestEnd`.
+        /// The effect of the changesets after `end`, up to `newestEnd`.
         var newest = OperationEffect()
         var newestEnd: UInt64
     }
 
-    /// Several operations of one changeset or of neighbouring ones.
+    /// Consecutive operations on the object, with their combined effect.
     private struct Stretch {
         var previous: UInt64
         var first: UInt64
@@ -36,17 +36,17 @@ final class PendingEffects {
         var effect: OperationEffect
     }
 
-    /// Changesets of the object between two rests.
+    /// The number of the object's changesets between two rests.
     private static let stretchCount = 256
     private static let objectCountMax = 1_000
 
     private let storage: any ClientStorage
     private let changesetCountMin: Int
     private var backlogs: [ObjectRef: Backlog] = [:]
-    /// How many operations were read, for tests of how the work grows.
+    /// How many operations were read. Tests use it to see how this work grows.
     private(set) var readCount = 0
 
-    /// - Parameter changesetCountMin: how many changesets of an object make a long backlog.
+    /// - Parameter changesetCountMin: the number of changesets on one object from which they are a long backlog.
     init(_ storage: any ClientStorage, changesetCountMin: Int) {
         self.storage = storage
         self.changesetCountMin = changesetCountMin
@@ -55,7 +55,7 @@ final class PendingEffects {
     /// Forgets everything: to be called when the outbox was rolled back.
     func removeAll() { backlogs = [:] }
 
-    /// The server's image of an object with the unacknowledged operations on it applied; nil if they delete it.
+    /// Applies the unacknowledged operations on an object to its server image; nil if they delete it.
     ///
     /// - Parameter acknowledged: the last changeset that the image includes.
     func applied(to image: Row?, of object: ObjectRef, after acknowledged: UInt64) throws -> Row? {
@@ -68,7 +68,7 @@ final class PendingEffects {
         guard var backlog = backlogs[object], backlog.acknowledged <= acknowledged, acknowledged <= backlog.end else {
             return try read(object, after: acknowledged)
         }
-        // It is put back below; two owners would make each change a copy of all.
+        // Moved out and put back below, because with two owners each change would copy the backlog.
         backlogs[object] = nil
         backlog.acknowledged = acknowledged
         while let rest = backlog.rests.last, rest.first <= acknowledged { backlog.rests.removeLast() }
@@ -87,7 +87,7 @@ final class PendingEffects {
         return (backlog.rests.last?.effect ?? OperationEffect()).followed(by: backlog.newest)
     }
 
-    /// Reads what is pending, and keeps rests of it if that is much.
+    /// Reads the pending operations, and keeps rests if there are many.
     private func read(_ object: ObjectRef, after acknowledged: UInt64) throws -> OperationEffect {
         backlogs[object] = nil
         let before = readCount
@@ -96,7 +96,7 @@ final class PendingEffects {
             return stretches.reduce(OperationEffect()) { $0.followed(by: $1.effect) }
         }
         let end = storage.lastSequence
-        // The shortest rest is nothing, from behind the end on.
+        // The shortest rest is empty and begins after the end.
         var rests = [Rest(previous: stretches.last?.last ?? 0, first: end + 1, effect: OperationEffect())]
         Self.append(stretches, to: &rests, followedBy: OperationEffect())
         if backlogs.count >= Self.objectCountMax { removeAll() }
@@ -114,7 +114,7 @@ final class PendingEffects {
         }
     }
 
-    /// The pending operations on an object between two changesets, by stretches of so many changesets.
+    /// The pending operations on an object between two changesets, in stretches of `count` changesets.
     private func stretches(
         of object: ObjectRef, after sequence: UInt64, before end: UInt64, count: Int
     ) throws -> [Stretch] {

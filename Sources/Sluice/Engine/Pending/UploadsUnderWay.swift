@@ -1,7 +1,7 @@
 internal import SluiceModel
 internal import SluiceStorage
 
-/// How much is uploaded.
+/// The size of an upload.
 struct UploadSize {
     var operationCount = 0
     /// In bytes on the wire, about.
@@ -29,7 +29,7 @@ struct UploadSize {
     }
 }
 
-/// What was uploaded and is not acknowledged, and how much that is.
+/// The uploads that are sent and not acknowledged, with their total size.
 struct UploadsUnderWay {
     private var uploads: [(sequence: UInt64, size: UploadSize)] = []
     /// The uploads before this position are acknowledged.
@@ -42,7 +42,7 @@ struct UploadsUnderWay {
         size = size + added
     }
 
-    /// Removes what is acknowledged. Amortised O(1) for each upload.
+    /// Removes the acknowledged uploads. Amortised O(1) for each upload.
     mutating func remove(through sequence: UInt64) {
         while head < uploads.count, uploads[head].sequence <= sequence {
             size = size - uploads[head].size
