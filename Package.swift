@@ -132,8 +132,9 @@ let package = Package(
         tests(
             "SluiceTesting",
             [
-                "Sluice", "SluiceModel", "SluiceQuery", "SluiceServer", "SluiceStorage", "SluiceViews", "SluiceWire",
-                "TestSupport",
+                "Sluice", "SluiceModel", "SluiceQuery", "SluiceServer", "SluiceStorage", "SluiceTransport",
+                "SluiceViews",
+                "SluiceWire", "TestSupport",
             ]),
         tests("SluiceCLI", ["SluiceModel", "SluiceQuery", "TestSupport"]),
         // What `make fuzz` feeds, and the inputs that every test run feeds again.

@@ -19,7 +19,7 @@ extension ClientEngine {
             .open(
                 .init(
                     session: SyncSession.number, path: name, credentials: options.credentials, identity: identity,
-                    version: state?.version ?? 0, acknowledged: storage.lastSequence - UInt64(storage.outboxCount),
+                    version: state?.version ?? 0, acknowledged: retiredSequence,
                     options: openOptions, schema: options.isReadOnly ? Schema() : declarations.standing)),
         ])
     }

@@ -64,6 +64,12 @@ extension ClientEngine {
         batch.size = UploadSize()
     }
 
+    /// The highest sequence that the outbox no longer has; 0 if none.
+    var retiredSequence: UInt64 { storage.lastSequence - UInt64(storage.outboxCount) }
+
+    /// The highest sequence that the server is known to have.
+    package var acknowledgedSequence: UInt64 { max(session.acknowledged, retiredSequence) }
+
     func noteAcknowledged(_ sequence: UInt64) {
         session.acknowledged = max(session.acknowledged, sequence)
         session.underWay.remove(through: sequence)

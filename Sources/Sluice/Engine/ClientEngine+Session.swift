@@ -65,6 +65,7 @@ extension ClientEngine {
             }
         }
         for subscription in subscriptions.values {
+            subscription.arrivedCount = 0
             subscription.wireID = nil
             if subscription.record.state == .bootstrapping { pause(subscription) }
         }

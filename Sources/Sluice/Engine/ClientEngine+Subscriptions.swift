@@ -117,6 +117,7 @@ extension ClientEngine {
         session.nextSubscription += 1
         if let former = subscription.wireID { session.subscribed[former] = nil }
         subscription.wireID = wireID
+        subscription.arrivedCount = 0
         session.subscribed[wireID] = subscription
         subscription.error = nil
         // A complete subscription is at the store's version.

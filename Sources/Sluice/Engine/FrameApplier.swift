@@ -82,6 +82,7 @@ final class FrameApplier {
         let subscriptions = subscriptions(page.subscriptions)
         for subscription in subscriptions {
             concerned[subscription.record.id] = subscription
+            subscription.arrivedCount += page.content.objects.count + page.content.departures.count
             if page.kind == .bootstrap { try bootstrap(subscription) }
             // Outside of a bootstrap, a page is applied like a commit.
             guard storage.isStaging(subscription.record.id) else {

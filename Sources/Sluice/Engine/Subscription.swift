@@ -27,6 +27,8 @@ final class Subscription {
     var wireID: UInt64?
     /// The progress of the bootstrap, as the server reports it.
     var progress = 0.0 { didSet { if progress != oldValue { onStatusChange?(self, isComplete) } } }
+    /// How many rows, and departures, the server has sent since it was last asked.
+    var arrivedCount = 0
     /// What the objects of a bootstrap link to, each to be sent before it is complete or not there.
     var linkTargets: Set<ObjectRef> = []
     /// Whether the staged membership began as a copy of the stored one, to which the server sends the differences.

@@ -8,7 +8,7 @@ private final class Arrival<Value: Sendable>: Sendable {
     private struct State {
         var continuation: CheckedContinuation<Value, any Error>?
         var result: Result<Value, any Error>?
-        var progress = 0
+        var progress: UInt64 = 0
     }
 
     private let state = Mutex(State())
@@ -23,9 +23,11 @@ private final class Arrival<Value: Sendable>: Sendable {
         continuation?.resume(with: result)
     }
 
-    func noteProgress() { state.withLock { $0.progress += 1 } }
+    /// Notes how much has come. What an earlier connection brought, and a new one brings again, is no progress.
+    func noteProgress(_ progress: UInt64) { state.withLock { $0.progress = max($0.progress, progress) } }
 
-    var progress: Int? { state.withLock { $0.result == nil ? $0.progress : nil } }
+    /// The most that has come; nil once the wait is over.
+    var progress: UInt64? { state.withLock { $0.result == nil ? $0.progress : nil } }
 
     func value() async throws -> Value {
         try await withTaskCancellationHandler {
@@ -70,14 +72,15 @@ extension StoreCore {
     /// Waits until a query's subscription is complete and has caught up in an open session, runs `body` while the
     /// subscription is held, and then releases it.
     ///
-    /// - Parameter timeout: the longest wait without progress; nil waits without limit.
+    /// - Parameter timeout: the longest wait without progress; nil waits without limit. New rows are progress. A new
+    ///   connection is none, and neither are rows that an earlier connection brought.
     package func synced<Value: Sendable>(
         _ query: Query, timeout: Duration?, _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         try requireServer()
         let arrival = Arrival<Bool>()
         let waiter = try await perform { engine in
-            try engine.awaitStatus(query) { status in
+            try engine.awaitStatus(query) { [unowned engine] status in
                 switch status.state {
                 case .complete:
                     arrival.finish(.success(true))
@@ -86,7 +89,7 @@ extension StoreCore {
                     arrival.finish(.failure(status.error ?? SyncError(.server, "the server refused the query")))
                     return true
                 case .pending, .bootstrapping:
-                    arrival.noteProgress()
+                    arrival.noteProgress(UInt64(engine.arrivedCount(of: query)))
                     return false
                 }
             }
@@ -104,11 +107,11 @@ extension StoreCore {
         try requireServer()
         let arrival = Arrival<Bool>()
         let waiter = try await perform { engine in
-            register(engine) { result in
+            register(engine) { [unowned engine] result in
                 switch result {
                 case .success(true): arrival.finish(.success(true))
                 case .success(false):
-                    arrival.noteProgress()
+                    arrival.noteProgress(engine.acknowledgedSequence)
                     return false
                 case .failure(let error): arrival.finish(.failure(error))
                 }
