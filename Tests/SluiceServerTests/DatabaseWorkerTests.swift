@@ -115,8 +115,8 @@ struct DatabaseWorkerTests {
         guard case .hello = await harness.client.next() else { throw Unexpected() }
         guard case .error(let failure) = await harness.client.next() else { throw Unexpected() }
         #expect(failure.session == 1)
-        #expect(failure.code == .internalError)
-        #expect(failure.action == .retry)
+        #expect(failure.code == .databaseDamaged)
+        #expect(failure.action == .stop)
         harness.connection.send(.credit(session: 1, pages: 1))
         try FileManager.default.removeItem(atPath: file)
         harness.open(2, "broken")

@@ -12,6 +12,11 @@ package enum Tool {
 
     /// Runs the program to its end.
     package static func run(_ arguments: String..., input: String = "") async throws -> ChildProcess.Exit {
+        try await run(arguments, input: input)
+    }
+
+    /// Runs it to its end.
+    package static func run(_ arguments: [String], input: String = "") async throws -> ChildProcess.Exit {
         let process = try ChildProcess(path, arguments, input: input)
         do { return try await process.finish() } catch {
             process.signal(SIGKILL)

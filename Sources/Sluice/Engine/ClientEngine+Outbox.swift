@@ -11,7 +11,7 @@ extension ClientEngine {
     ///   read.
     func pumpUploads(with written: Changeset? = nil) {
         guard session.isActive, !options.isReadOnly, let map = session.map, !session.awaitsSchema,
-            schemaIsAgreed
+            session.uploadProblem == nil, schemaIsAgreed
         else { return }
         let byteCountMax = uploadByteCountMax
         var batch = UploadBatch(travelling: session.underWay.size)
@@ -62,6 +62,12 @@ extension ClientEngine {
         send([.upload(session: SyncSession.number, changesets: batch.changesets)])
         batch.changesets = []
         batch.size = UploadSize()
+    }
+
+    /// Sends nothing more in this session, and tells those who wait for it.
+    func stopUploads(because error: SyncError) {
+        session.uploadProblem = error
+        for (id, waiter) in uploadWaiters where waiter(.failure(error)) { uploadWaiters[id] = nil }
     }
 
     /// The highest sequence that the outbox no longer has; 0 if none.
@@ -271,6 +277,7 @@ extension ClientEngine {
     package func whenUploaded(_ waiter: @escaping (Result<Bool, SyncError>) -> Bool) -> UInt64? {
         if case .failed(let error) = session.phase, waiter(.failure(error)) { return nil }
         if waiter(.success(storage.outboxCount == 0)) { return nil }
+        if let problem = session.uploadProblem, waiter(.failure(problem)) { return nil }
         let number = nextNumber()
         uploadWaiters[number] = waiter
         return number

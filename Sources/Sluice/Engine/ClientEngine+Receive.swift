@@ -88,6 +88,7 @@ extension ClientEngine {
             log?(
                 .warning, "the server reports a problem",
                 [("code", failure.code.rawValue), ("message", failure.message)])
+            if failure.code == .databaseDamaged { stopUploads(because: error) }
         case .retry, .reset:
             actions.append(.disconnect)
             log?(.info, "the server asks to come again", [("message", failure.message)])
@@ -200,6 +201,7 @@ extension SyncError.Code {
             case .protocolViolation, .unsupportedVersion: .protocolViolation
             case .limitExceeded: .limitExceeded
             case .invalidOperation: .writeRejected
+            case .databaseDamaged: .databaseDamaged
             case .internalError, .overloaded, .shuttingDown: .server
             default: SyncError.Code(description: code.rawValue)
             }

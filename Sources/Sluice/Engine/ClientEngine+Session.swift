@@ -30,7 +30,9 @@ extension ClientEngine {
 
     private func connect() {
         guard syncs else { return }
-        recording("what was written before syncing could not be queued") { try queueUnsyncedObjects() }
+        guard recording("what was written before syncing could not be queued", { try queueUnsyncedObjects() }) else {
+            return
+        }
         session.reset(to: .connecting)
         actions.append(.connect)
     }
@@ -58,7 +60,7 @@ extension ClientEngine {
         }
     }
 
-    func leaveSession() {
+    func leaveSession(because error: SyncError = SyncError(.unreachable, "the connection was lost")) {
         if session.isActive {
             recording("how far uploads have come could not be noted") {
                 try transaction(.local) { _ in try markUploads(.through(session.sentSequence)) }
@@ -69,7 +71,7 @@ extension ClientEngine {
             subscription.wireID = nil
             if subscription.record.state == .bootstrapping { pause(subscription) }
         }
-        for waiter in reportWaiters.values { waiter(.failure(SyncError(.unreachable, "the connection was lost"))) }
+        for waiter in reportWaiters.values { waiter(.failure(error)) }
         reportWaiters = [:]
     }
 
@@ -97,8 +99,11 @@ extension ClientEngine {
     }
 
     func fail(_ error: SyncError) {
+        guard !isFailing else { return }
+        isFailing = true
+        defer { isFailing = false }
         log?(.error, "syncing stopped", [("error", error.message)])
-        leaveSession()
+        leaveSession(because: error)
         session.reset(to: .failed(error))
         actions.append(.disconnect)
         for subscription in subscriptions.values { subscription.error = subscription.error ?? error }
@@ -128,8 +133,19 @@ extension ClientEngine {
         retryLater(atLeast: minimum, because: reason)
     }
 
-    func recording(_ what: String, _ body: () throws -> Void) {
-        do { try body() } catch { log?(.error, what, [("error", "\(error)")]) }
+    /// Runs `body`, and logs an error. Where the store's own file is damaged or gone syncing stops: it would meet that
+    /// again.
+    ///
+    /// - Returns: false if syncing stopped.
+    @discardableResult
+    func recording(_ what: String, _ body: () throws -> Void) -> Bool {
+        do { try body() } catch {
+            log?(.error, what, [("error", "\(error)")])
+            guard let error = error as? StorageError, error.isLasting else { return true }
+            fail(SyncError(.storage, error.message))
+            return false
+        }
+        return true
     }
 
     // MARK: Opening

@@ -84,6 +84,8 @@ package final class ClientEngine {
     var unreportedRejections: [WriteRejection] = []
     /// Work that was requested within a transaction and must happen after it.
     private var afterTransaction: [(ClientEngine) throws -> Void] = []
+    /// Whether syncing is about to stop for good, so that what fails on the way does not stop it again.
+    var isFailing = false
     private var lastNumber: UInt64 = 0
     private var hasGrownSchema = false
 
@@ -206,7 +208,7 @@ package final class ClientEngine {
             hasGrownSchema = false
             onSchemaGrowth?(schema)
         }
-        try hub.publish(transaction, origin: origin, engine: self)
+        hub.publish(transaction, origin: origin, engine: self)
         return result
     }
 }

@@ -18,6 +18,14 @@ final class Observer {
     private var isBusy = false
     private var backlog = Backlog()
     private var reportedStatus: SubscriptionStatus?
+    /// Why no further events come, once that was or is about to be told.
+    private var failure: Failure?
+
+    private enum Failure {
+        /// The consumer has not taken the last event yet.
+        case waiting(SyncError)
+        case told
+    }
 
     init(id: UInt64, subscription: Subscription, end: @escaping () -> Void, deliver: @escaping (ResultEvent) -> Void) {
         self.id = id
@@ -46,8 +54,29 @@ final class Observer {
         report(change, removed: [], remote: nil, isInitial: true)
     }
 
+    /// Whether no further events come, since the results could not be read.
+    var isOver: Bool { failure != nil }
+
+    /// Reports that the results can no longer be read, after the events that wait. It is the last event.
+    func fail(_ error: SyncError) {
+        guard failure == nil else { return }
+        failure = .waiting(error)
+        if !isBusy { reportFailure() }
+    }
+
+    private func reportFailure() {
+        guard case .waiting(let error) = failure else { return }
+        failure = .told
+        isBusy = true
+        deliver(
+            ResultEvent(
+                list: list, change: ResultChange(), removed: [],
+                status: SubscriptionStatus(state: .error, error: error), remote: nil, isInitial: false))
+    }
+
     /// Receives edits, and reports them at once or when the consumer is ready.
     func receive(_ edits: [ResultEdit], origin: ChangeOrigin, now: Timestamp) {
+        guard !isOver else { return }
         guard !edits.isEmpty || subscription.status != reportedStatus else { return }
         if isBusy { backlog.append(edits, origin: origin) } else { apply(edits, origin: origin, now: now) }
     }
@@ -56,6 +85,7 @@ final class Observer {
     func consumerIsReady(now: Timestamp) {
         isBusy = false
         while !isBusy, let next = backlog.removeFirst() { apply(next.edits.all, origin: next.origin, now: now) }
+        if !isBusy { reportFailure() }
     }
 
     /// Applies edits, and reports the change if there is one.

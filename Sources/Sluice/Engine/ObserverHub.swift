@@ -10,8 +10,9 @@ final class ObserverHub {
     var isEmpty: Bool { index.isEmpty }
 
     func add(_ observer: Observer, engine: ClientEngine) throws {
+        let entries = try reader(of: observer.subscription, engine).entries()
         index.insert(observer, schema: engine.schema)
-        observer.start(with: try reader(of: observer.subscription, engine).entries())
+        observer.start(with: entries)
     }
 
     func remove(_ id: UInt64) -> Observer? { index.remove(id) }
@@ -45,10 +46,25 @@ final class ObserverHub {
         for id in concerned.sorted() { index[id]?.receive([], origin: .local, now: engine.now()) }
     }
 
-    /// Tells observers what a committed transaction changed for them.
-    func publish(_ transaction: StoreTransaction, origin: ChangeOrigin, engine: ClientEngine) throws {
+    /// Tells observers what a committed transaction changed for them. One whose results cannot be read is told so, and
+    /// nothing after that; the transaction stands.
+    func publish(_ transaction: StoreTransaction, origin: ChangeOrigin, engine: ClientEngine) {
         let changed = engine.subscriptions.takeChanged()
         guard !index.isEmpty else { return }
+        do { try publish(transaction, changed, origin: origin, engine: engine) } catch {
+            for observer in index.all { fail(observer, because: error, engine) }
+        }
+    }
+
+    private func fail(_ observer: Observer, because error: any Error, _ engine: ClientEngine) {
+        let message = (error as? StorageError)?.message ?? "\(error)"
+        engine.log?(.error, "results could not be read", [("error", message)])
+        observer.fail(SyncError(.storage, message))
+    }
+
+    private func publish(
+        _ transaction: StoreTransaction, _ changed: [Subscription], origin: ChangeOrigin, engine: ClientEngine
+    ) throws {
         let outcome = try transaction.outcome()
         // For each observer concerned: the objects to evaluate. Below: its results whose links lead to a changed
         // object.
@@ -73,9 +89,13 @@ final class ObserverHub {
         }
         let now = engine.now()
         for (id, objects) in concerned.sorted(by: { $0.key < $1.key }) {
-            guard let observer = index[id] else { continue }
-            let edits = try edits(for: observer, objects, outcome, transaction, engine)
-            observer.receive(edits + (touches[id] ?? []).map { .touch($0) }, origin: origin, now: now)
+            guard let observer = index[id], !observer.isOver else { continue }
+            do {
+                let edits = try edits(for: observer, objects, outcome, transaction, engine)
+                observer.receive(edits + (touches[id] ?? []).map { .touch($0) }, origin: origin, now: now)
+            } catch {
+                fail(observer, because: error, engine)
+            }
         }
     }
 
@@ -137,7 +157,10 @@ extension ClientEngine {
         let subscription = try addSubscription(query)
         subscription.isRemembered = true
         let observer = Observer(id: nextNumber(), subscription: subscription, end: end, deliver: deliver)
-        try hub.add(observer, engine: self)
+        do { try hub.add(observer, engine: self) } catch {
+            try? releaseSubscription(subscription, keeping: subscription.isKept, purging: false)
+            throw error
+        }
         return observer.id
     }
 

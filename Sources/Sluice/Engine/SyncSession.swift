@@ -38,6 +38,8 @@ struct SyncSession {
     /// Whether complete subscriptions are still at the state of the last session, since the server has not yet sent
     /// what changed meanwhile.
     var awaitsCatchUp = false
+    /// Why the server takes no uploads in this session; the outbox keeps them.
+    var uploadProblem: SyncError?
     /// The highest sequence that was sent in this session.
     var sentSequence: UInt64 = 0
     var underWay = UploadsUnderWay()

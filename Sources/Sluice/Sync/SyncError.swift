@@ -30,6 +30,9 @@ public struct SyncError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let protocolViolation = Code(description: "protocolViolation")
         /// The request exceeds a limit of the server, such as the size of a transaction or the number of subscriptions.
         public static let limitExceeded = Code(description: "limitExceeded")
+        /// The server's database file is damaged, and the query reads the damaged part, or the server takes no writes for
+        /// that reason. Trying again does not help until the file is restored. Unsent writes stay in the store.
+        public static let databaseDamaged = Code(description: "databaseDamaged")
         /// The server failed.
         public static let server = Code(description: "server")
         /// This store's own file could not be read or written.

@@ -5,6 +5,9 @@ struct StatusCommand: Command {
     static let description = CommandDescription(
         "status", "Print the status of a database: version, classes with counts, sessions, commits.",
         arguments: [ServerAccess.argument], options: [OutputFormat.option] + ServerAccess.options,
+        notes: [
+            "The exit code is 1 if the database is damaged; what is printed says how, and counts what can be read."
+        ],
         examples: ["sluice status ws://127.0.0.1:9080/nyc", "sluice status ws://127.0.0.1:9080/nyc --format=jsonl"])
 
     private let access: ServerAccess
@@ -18,8 +21,11 @@ struct StatusCommand: Command {
     func run() async throws {
         Signals.exitQuietly()
         let store = try await access.open()
-        try ReportPrinter.print(try await store.core.report(.status, timeout: access.timeout), format: format)
+        let report = try await store.core.report(.status, timeout: access.timeout)
+        try ReportPrinter.print(report, format: format)
         await store.close()
+        // Whoever asks by a script should not have to read.
+        if let damage = ReportPrinter.text("damage", of: report), !damage.isEmpty { throw CommandError.failure(damage) }
     }
 }
 

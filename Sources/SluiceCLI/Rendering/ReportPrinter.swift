@@ -11,6 +11,14 @@ enum ReportPrinter {
         output.flush()
     }
 
+    /// A member of a report that is an object; nil if it has none or that is no text.
+    static func text(_ name: String, of report: String) -> String? {
+        guard case .object(let members) = try? JSONParser.parse(report),
+            case .string(let text) = members.first(where: { $0.name == name })?.value
+        else { return nil }
+        return text
+    }
+
     static func lines(_ report: JSONValue, format: OutputFormat) -> [String] {
         switch (report, format) {
         case (.array(let elements), .jsonl): elements.map(\.text)

@@ -107,6 +107,7 @@ package final class DatabaseEngine {
     /// Short-lived clients that have closed their sessions.
     private var departed: [UInt64] = []
     private var expiry = ClientExpiry()
+    var hasLoggedDamage = false
     var rounds: DigestRounds
     var actions: [DatabaseAction] = []
     package internal(set) var statistics = DatabaseStatistics()
@@ -157,11 +158,6 @@ package final class DatabaseEngine {
     /// Whether the database has neither sessions nor work.
     package var isIdle: Bool { sessions.isEmpty && !hasWork && preparing == nil }
 
-    /// Notes why something failed that its client will try again.
-    func noteFailure(_ error: any Error) {
-        if (error as? StorageError)?.code == .tooManyFiles { onTooManyFiles() }
-    }
-
     /// Why the database can no longer be used: its file vanished. Every session was told; it is to be closed then, and
     /// opened again for the next session.
     package var failure: StorageError? { storage.failure }
@@ -176,7 +172,7 @@ package final class DatabaseEngine {
     private func endAllIfVanished() {
         guard let failure, !sessions.isEmpty else { return }
         log?(.error, "a database vanished", [("database", name), ("error", "\(failure)")])
-        let message = Self.unusable(because: failure)
+        let message = unusable(because: failure)
         for id in sessions.keys.sorted() {
             if let session = sessions[id] { end(session, .internalError, message, action: .retry) }
         }
@@ -210,6 +206,7 @@ package final class DatabaseEngine {
     /// Does a bounded amount of maintenance: creates or drops an index, forgets expired clients, and drops log entries
     /// that are no longer kept for returning clients.
     package func performMaintenance(now: Timestamp) {
+        guard storage.damage == nil else { return }
         keepIndexes(now: now)
         expireClients(now: now)
         guard storage.version >= lastTrimmedVersion + 10_000 else { return }
@@ -218,7 +215,7 @@ package final class DatabaseEngine {
             try storage.trimLog(
                 keepingVersions: limits.logVersionCount, keepingBytes: limits.logByteCount, entriesMax: 20_000)
         } catch {
-            log?(.error, "the log could not be trimmed", [("database", name), ("error", "\(error)")])
+            noteFailure("the log could not be trimmed", error)
         }
     }
 
@@ -229,7 +226,7 @@ package final class DatabaseEngine {
             guard count > 0 else { return }
             log?(.info, "clients that were away for long were forgotten", [("database", name), ("count", "\(count)")])
         } catch {
-            log?(.error, "clients could not be forgotten", [("database", name), ("error", "\(error)")])
+            noteFailure("clients could not be forgotten", error)
         }
     }
 
@@ -239,17 +236,20 @@ package final class DatabaseEngine {
         guard !departed.isEmpty else { return }
         let clients = departed
         departed = []
+        guard storage.damage == nil else { return }
         do {
             try transaction { for client in clients { try storage.removeClient(client) } }
         } catch {
-            log?(.error, "clients could not be forgotten", [("database", name), ("error", "\(error)")])
+            noteFailure("clients could not be forgotten", error)
         }
     }
 
     /// Closes the database's file. The engine cannot be used after that.
     package func close() {
-        do { try storage.checkpoint(truncating: true) } catch {
-            log?(.warning, "the database could not be tidied up", [("database", name), ("error", "\(error)")])
+        if storage.damage == nil {
+            do { try storage.checkpoint(truncating: true) } catch {
+                noteFailure("the database could not be tidied up", error, at: .warning)
+            }
         }
         storage.close()
     }
@@ -291,14 +291,14 @@ package final class DatabaseEngine {
         actions.append(.send(frame.finish(), to: id.connection))
     }
 
-    /// Runs `body`; an error of the store ends the session with a transient error and leaves everything else alone.
+    /// Runs `body`; an error of the store ends the session and leaves everything else alone. The client tries again, unless
+    /// the database is damaged.
     func guardingStorage(_ session: ServerSession, _ body: () throws -> Void) {
         do {
             try body()
         } catch {
-            log?(.error, "a request failed", [("database", name), ("error", "\(error)")])
-            noteFailure(error)
-            end(session, .internalError, Self.unusable(because: error), action: .retry)
+            noteFailure("a request failed", error)
+            end(session, because: error)
         }
     }
 
@@ -324,7 +324,7 @@ package final class DatabaseEngine {
             case .members(let members):
                 guardingStorage(session) { try compare(members, session: session) }
             case .reportRequest(let request):
-                report(request, session: session, now: now)
+                report(request, session: session)
             case .close:
                 if session.isShortLived, let clientID = session.clientID { departed.append(clientID) }
                 close(id)
@@ -349,6 +349,7 @@ package final class DatabaseEngine {
     }
 
     private func enqueue(_ changesets: [Changeset], from session: ServerSession, now: Timestamp) {
+        if let damage = storage.damage, !session.isReadOnly { return refuseUploads(of: session, because: damage) }
         guard let clientID = session.clientID else {
             return end(session, .protocolViolation, "a read-only session cannot upload", action: .stop)
         }
@@ -385,13 +386,15 @@ package final class DatabaseEngine {
             statistics.note(committed)
             publish(committed)
         } catch {
-            log?(.error, "a group of uploads was not stored", [("database", name), ("error", "\(error)")])
-            noteFailure(error)
-            for id in Set(group.map(\.session)) {
-                guard let session = sessions[id] else { continue }
-                let message = Self.sentence(
-                    "the server could not store the upload, which will be sent again", because: error)
-                end(session, .internalError, message, action: .retry)
+            noteFailure("a group of uploads was not stored", error)
+            for session in Set(group.map(\.session)).sorted().compactMap({ sessions[$0] }) {
+                if let damage = storage.damage {
+                    refuseUploads(of: session, because: damage)
+                } else {
+                    let message = Self.sentence(
+                        "the server could not store the upload, which will be sent again", of: name, because: error)
+                    end(session, because: error, message)
+                }
             }
         }
     }

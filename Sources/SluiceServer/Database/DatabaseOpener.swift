@@ -10,13 +10,16 @@ struct DatabaseOpener: Sendable {
     let random: @Sendable () -> UInt64
     let log: LogSink?
 
+    /// The name of a database's file in the data folder.
+    static func fileName(_ name: String) -> String { name + ".sluicedb" }
+
     /// Opens a database, which blocks. Its file comes into being with the first thing to be kept.
     ///
     /// - Parameter checkFolder: called before a file is opened or created; throws if the folder is no longer the
     ///   server's.
     func open(_ name: String, checkFolder: @escaping @Sendable () throws -> Void) throws -> DatabaseEngine {
         try checkFolder()
-        let path = folder.map { "\($0)/\(name).sluicedb" }
+        let path = folder.map { "\($0)/\(Self.fileName(name))" }
         let isFile = path.map { SQLiteServerStorage.isTaken($0) } ?? false
         let databaseID = ObjectID(high: random(), low: random())
         let storage =

@@ -16,6 +16,8 @@ final class DatabaseWorker: Sendable {
         var engine: DatabaseEngine?
         /// When the engine last handled an event.
         var usedAt = Timestamp(microseconds: 0)
+        /// Why the database could not be opened when that was last tried: it is logged when that changes.
+        var openingFailure = ""
         /// What has to wait until other databases are closed, since descriptors have run out.
         var postponed: [DatabaseEvent] = []
     }
@@ -153,8 +155,13 @@ final class DatabaseWorker: Sendable {
             engine.isAbandoned = { [weak self] in self?.isAbandoned($0) ?? true }
             engine.onTooManyFiles = { [weak self] in self?.makeRoom {} }
             confined.engine = engine
+            confined.openingFailure = ""
         } catch {
-            log?(.error, "a database could not be opened", [("database", name), ("error", "\(error)")])
+            let isNew = confined.openingFailure != "\(error)"
+            confined.openingFailure = "\(error)"
+            log?(
+                isNew ? .error : .debug, "a database could not be opened",
+                [("database", name), ("error", "\(error)")])
             if !hasMadeRoom, (error as? StorageError)?.code == .tooManyFiles {
                 confined.postponed = events
                 makeRoom { [weak self] in
@@ -163,8 +170,9 @@ final class DatabaseWorker: Sendable {
                 }
                 return false
             }
-            let message = DatabaseEngine.sentence("the server could not open the database", because: error)
-            carryOut(sessions.flatMap { Self.failure(of: $0, message) })
+            let message = DatabaseEngine.sentence("the server could not open the database", of: name, because: error)
+            let (code, action) = DatabaseEngine.consequence(of: error)
+            carryOut(sessions.flatMap { Self.failure(of: $0, code, message, action) })
         }
         return true
     }
@@ -201,10 +209,10 @@ final class DatabaseWorker: Sendable {
         waiting.withLock { waiting in waiting.isStopping || id.map(waiting.mailbox.closes) ?? false }
     }
 
-    private static func failure(of id: SessionID, _ message: String) -> [DatabaseAction] {
-        let failure = ServerMessage.Failure(
-            session: id.session, code: .internalError, message: message, action: .retry
-        )
+    private static func failure(
+        of id: SessionID, _ code: ErrorCode, _ message: String, _ action: ErrorAction
+    ) -> [DatabaseAction] {
+        let failure = ServerMessage.Failure(session: id.session, code: code, message: message, action: action)
         return [.send(Frame.encode(ServerMessage.error(failure)), to: id.connection), .end(id)]
     }
 

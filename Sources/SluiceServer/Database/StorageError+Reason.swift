@@ -2,24 +2,26 @@ internal import SluiceStorage
 
 extension DatabaseEngine {
     /// What a client is told when the database cannot be read or written.
-    static func unusable(because error: any Error) -> String {
-        sentence("the server could not read or write its database", because: error)
+    func unusable(because error: any Error) -> String {
+        Self.sentence("the server could not read or write its database", of: name, because: error)
     }
 
-    /// What a client is told of a database that cannot be used: why, and nothing of files and folders.
-    static func sentence(_ text: String, because error: any Error) -> String {
-        guard let reason = (error as? StorageError)?.reason else { return text }
-        return "\(text): \(reason)"
+    /// What a client is told of a database that cannot be used: why, and nothing of folders.
+    ///
+    /// - Parameter name: the database.
+    static func sentence(_ text: String, of name: String, because error: any Error) -> String {
+        guard let error = error as? StorageError else { return text }
+        if error.isOfDamage { return "\(text): \(damage(of: name, error)); it has to be restored from a backup" }
+        return error.reason.map { "\(text): \($0)" } ?? text
     }
 }
 
 extension StorageError {
     fileprivate var reason: String? {
         switch code {
-        case .damaged: "it is damaged and has to be restored"
         case .vanished: "its files were removed, renamed or replaced; they have to be put back"
         case .newerFormat: "it was written by a newer version"
-        case .foreignFile, .notADatabase: "the file of that name is no database of a server"
+        case .foreignFile: "the file of that name is no database of a server"
         case .locked: "another server has it open"
         case .tooManyFiles: "it has as many files open as its system allows"
         case .full: "no space is left on its disk"

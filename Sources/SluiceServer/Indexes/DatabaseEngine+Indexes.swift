@@ -24,7 +24,7 @@ extension DatabaseEngine {
             if let step { automaticIndexes.done(step) }
         } catch {
             if let step { automaticIndexes.failed(step) }
-            log?(.error, "an index could not be made or dropped", [("database", name), ("error", "\(error)")])
+            noteFailure("an index could not be made or dropped", error)
         }
     }
 

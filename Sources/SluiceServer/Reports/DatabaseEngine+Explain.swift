@@ -31,10 +31,11 @@ extension DatabaseEngine {
                 session: request.session, request: request.request, code: isUnknown ? .unknownName : .invalidQuery,
                 message: error.message, position: error.position.map(UInt64.init))
             send([.reportError(failure)], to: session.id)
-        } catch let error as StorageError where error.isOfQuery {
+        } catch let error as StorageError where error.endsQueryAlone {
+            if error.isOfDamage { noteFailure("a query could not be explained", error) }
+            let (code, message) = subscriberError(of: error)
             let failure = ServerMessage.ReportError(
-                session: request.session, request: request.request, code: error.subscriberError.code,
-                message: error.subscriberError.message)
+                session: request.session, request: request.request, code: code, message: message)
             send([.reportError(failure)], to: session.id)
         }
     }

@@ -6,44 +6,64 @@ internal import SluiceWire
 
 extension DatabaseEngine {
     /// Answers a tool's question.
-    func report(_ request: ClientMessage.ReportRequest, session: ServerSession, now: Timestamp) {
+    func report(_ request: ClientMessage.ReportRequest, session: ServerSession) {
         guardingStorage(session) {
-            let json: JSONText
-            switch request.topic {
-            case .status: json = try status()
-            case .subscriptions: json = subscriptionList()
-            case .schema: json = try schemaReport()
-            case .explain: return try explain(request, to: session)
-            default:
+            do {
+                try answer(request, session: session)
+            } catch let error as StorageError where error.isOfDamage {
+                noteFailure("a report could not be made", error)
                 let failure = ServerMessage.ReportError(
-                    session: request.session, request: request.request, code: .unknownReport,
-                    message: "this server has no report \(request.topic.rawValue)")
-                return send([.reportError(failure)], to: session.id)
+                    session: request.session, request: request.request, code: .databaseDamaged,
+                    message: "\(Self.damage(of: name, error)); it has to be restored from a backup")
+                send([.reportError(failure)], to: session.id)
             }
-            send(
-                [.report(session: request.session, request: request.request, json: Array(json.text.utf8))],
-                to: session.id)
+        }
+    }
+
+    private func answer(_ request: ClientMessage.ReportRequest, session: ServerSession) throws {
+        let json: JSONText
+        switch request.topic {
+        case .status: json = try status()
+        case .subscriptions: json = subscriptionList()
+        case .schema: json = try schemaReport()
+        case .explain: return try explain(request, to: session)
+        default:
+            let failure = ServerMessage.ReportError(
+                session: request.session, request: request.request, code: .unknownReport,
+                message: "this server has no report \(request.topic.rawValue)")
+            return send([.reportError(failure)], to: session.id)
+        }
+        send(
+            [.report(session: request.session, request: request.request, json: Array(json.text.utf8))],
+            to: session.id)
+    }
+
+    /// A number that is counted on disk; null where what is to be counted is damaged.
+    func number(_ count: () throws -> Int) throws -> JSONText {
+        do { return .number(UInt64(try count())) } catch let error as StorageError where error.isOfDamage {
+            noteFailure("something could not be counted", error)
+            return .null
         }
     }
 
     private func status() throws -> JSONText {
-        .object([
+        // Counting may meet damage.
+        let clientCount = try number { try storage.clientCount }
+        let classes = try storage.schema.classes.indices.filter { !storage.schema[$0].isRetired }.map { index in
+            JSONText.object([
+                ("name", .string(storage.schema[index].name)),
+                ("count", try number { try storage.count(ofClass: index) }),
+            ])
+        }
+        return .object([
             ("database", .string(name)),
             ("databaseID", .string(storage.databaseID.description)),
+            ("damage", .string(storage.damage.map { Self.damage(of: name, $0) } ?? "")),
             ("version", .number(storage.version)),
             ("logStart", .number(storage.logStart)),
-            (
-                "classes",
-                .array(
-                    try storage.schema.classes.indices.filter { !storage.schema[$0].isRetired }.map { index in
-                        .object([
-                            ("name", .string(storage.schema[index].name)),
-                            ("count", .number(UInt64(try storage.count(ofClass: index)))),
-                        ])
-                    })
-            ),
+            ("classes", .array(classes)),
             ("indexes", .array(try storage.indexes().map(Self.index))),
-            ("clients", .number(UInt64(try storage.clientCount))),
+            ("clients", clientCount),
             ("sessions", .number(UInt64(sessions.count))),
             ("views", .number(UInt64(views.count))),
             ("subscriptions", .number(UInt64(sessions.values.reduce(0) { $0 + $1.subscriptions.count }))),

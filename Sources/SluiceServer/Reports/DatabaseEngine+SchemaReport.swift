@@ -16,7 +16,7 @@ extension DatabaseEngine {
                         .object([
                             ("name", .string(schema[index].name)),
                             ("key", .string(schema[index].primaryKey ?? "@id")),
-                            ("count", .number(UInt64(try storage.count(ofClass: index)))),
+                            ("count", try number { try storage.count(ofClass: index) }),
                         ])
                     })
             ),

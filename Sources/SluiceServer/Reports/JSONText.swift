@@ -5,6 +5,7 @@ indirect enum JSONText {
     case string(String)
     case number(UInt64)
     case bool(Bool)
+    case null
     case array([JSONText])
     case object([(String, JSONText)])
 
@@ -13,6 +14,7 @@ indirect enum JSONText {
         case .string(let value): Self.quote(value)
         case .number(let value): String(value)
         case .bool(let value): value ? "true" : "false"
+        case .null: "null"
         case .array(let elements): "[" + elements.map(\.text).joined(separator: ",") + "]"
         case .object(let members): "{" + members.map { Self.quote($0.0) + ":" + $0.1.text }.joined(separator: ",") + "}"
         }

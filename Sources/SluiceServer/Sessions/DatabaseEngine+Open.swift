@@ -9,17 +9,16 @@ extension DatabaseEngine {
         do {
             let isReadOnly = open.options.contains(.readOnly)
             try extendSchema(by: open.schema, mayAdd: user.mayExtendSchema && !isReadOnly)
-            let client =
-                isReadOnly
-                ? identifyReader(open, now: now) : try identify(open, user: user, now: now)
+            let client = try identify(open, isReadOnly: isReadOnly, user: user, now: now)
+            let clientID = isReadOnly || client.record.id == 0 ? nil : client.record.id
             // A client whose old connection is not yet known to be dead comes back on a new one.
-            if !isReadOnly, let stale = sessions.values.first(where: { $0.clientID == client.record.id }) {
+            if clientID != nil, let stale = sessions.values.first(where: { $0.clientID == clientID }) {
                 end(stale, .protocolViolation, "the client has opened another session", action: .retry)
             }
             let session = ServerSession(
-                id: id, user: user, clientID: isReadOnly ? nil : client.record.id,
+                id: id, user: user, isReadOnly: isReadOnly, clientID: clientID,
                 isShortLived: open.options.contains(.shortLived), pageCredit: limits.server.pageCreditMax,
-                unconfirmedNonce: isReadOnly ? nil : client.offer,
+                unconfirmedNonce: clientID == nil ? nil : client.offer,
                 // A client whose history was undone goes on with the numbers that it has.
                 receivedSequence: client.outcome == .resumed ? client.record.sequence : 0)
             add(session)
@@ -28,7 +27,7 @@ extension DatabaseEngine {
             let opened = ServerMessage.Opened(
                 session: id.session, identity: identity, outcome: client.outcome, version: storage.version,
                 acknowledged: client.record.sequence,
-                rejections: client.outcome == .resumed && !isReadOnly
+                rejections: client.outcome == .resumed && clientID != nil && storage.damage == nil
                     ? try storage.rejections(of: client.record.id) : [],
                 userID: user.id, schema: storage.schema)
             send([.opened(opened)], to: id)
@@ -36,9 +35,9 @@ extension DatabaseEngine {
             let code: ErrorCode = error.code == .notAllowed ? .permissionDenied : .incompatibleSchema
             refuse(id, code, error.message, action: .stop)
         } catch {
-            log?(.error, "a session could not be opened", [("database", name), ("error", "\(error)")])
-            noteFailure(error)
-            refuse(id, .internalError, Self.unusable(because: error), action: .retry)
+            noteFailure("a session could not be opened", error)
+            let (code, action) = Self.consequence(of: error)
+            refuse(id, code, unusable(because: error), action: action)
         }
     }
 
@@ -66,6 +65,34 @@ extension DatabaseEngine {
         let nobody = ObjectID(high: 0, low: 0)
         return Identified(
             record: ClientRecord(id: 0, userID: nil, nonce: nobody, createdAt: now), offer: nobody, outcome: outcome)
+    }
+
+    private func identify(
+        _ open: ClientMessage.Open, isReadOnly: Bool, user: User, now: Timestamp
+    ) throws -> Identified {
+        if storage.damage == nil {
+            if isReadOnly { return identifyReader(open, now: now) }
+            do { return try identify(open, user: user, now: now) } catch let error as StorageError
+                where error.isOfDamage
+            {
+                noteFailure("a client's record could not be read or written", error)
+            }
+        }
+        return try identifyUnrecorded(open, now: now)
+    }
+
+    /// A client of a damaged database is served what can be read, and is what it says it is: nothing is written of it.
+    ///
+    /// What the server does not know it may have lost itself, so that is no reason for the client to drop what it has.
+    private func identifyUnrecorded(_ open: ClientMessage.Open, now: Timestamp) throws -> Identified {
+        let reader = identifyReader(open, now: now)
+        guard let identity = open.identity else { return reader }
+        guard reader.outcome == .resumed else {
+            throw storage.damage ?? StorageError(.damaged, "the client is not known")
+        }
+        var record = ClientRecord(id: identity.clientID, userID: nil, nonce: identity.nonce, createdAt: now)
+        record.sequence = open.acknowledged
+        return Identified(record: record, offer: identity.nonce, outcome: .resumed)
     }
 
     private func identify(_ open: ClientMessage.Open, user: User, now: Timestamp) throws -> Identified {
@@ -113,10 +140,16 @@ extension DatabaseEngine {
         guard let nonce = session.unconfirmedNonce, let clientID = session.clientID else { return }
         session.unconfirmedNonce = nil
         guardingStorage(session) {
-            try transaction {
-                guard var record = try storage.client(clientID) else { return }
-                record.nonce = nonce
-                try storage.update(record)
+            do {
+                guard storage.damage == nil else { return }
+                try transaction {
+                    guard var record = try storage.client(clientID) else { return }
+                    record.nonce = nonce
+                    try storage.update(record)
+                }
+            } catch let error as StorageError where error.isOfDamage {
+                // The session needs no record of its client.
+                noteFailure("a client's record could not be written", error)
             }
         }
     }
@@ -130,8 +163,8 @@ extension DatabaseEngine {
             let code: ErrorCode = error.code == .notAllowed ? .permissionDenied : .incompatibleSchema
             end(session, code, error.message, action: .stop)
         } catch {
-            log?(.error, "the schema could not be extended", [("database", name), ("error", "\(error)")])
-            end(session, .internalError, Self.unusable(because: error), action: .retry)
+            noteFailure("the schema could not be extended", error)
+            end(session, because: error)
         }
     }
 
@@ -139,6 +172,7 @@ extension DatabaseEngine {
         var merged = storage.schema
         let additions = try merged.merge(schema, sides: ("the server", "this client"))
         guard !additions.isEmpty else { return }
+        if let damage = storage.damage { throw damage }
         guard mayAdd else {
             let name = additions.classes.first.map { "the class '\(merged[$0].name)'" } ?? "new properties"
             throw SchemaError(
@@ -163,7 +197,13 @@ extension DatabaseEngine {
 
     /// Begins a new epoch. Call it when an existing database is opened.
     package func beginEpoch() throws {
-        try transaction { try storage.beginEpoch(random()) }
+        // A damaged database gets no further versions.
+        if let damage = storage.damage { return noteFailure("an epoch could not be begun", damage) }
+        do { try transaction { try storage.beginEpoch(random()) } } catch let error as StorageError
+            where error.isOfDamage
+        {
+            noteFailure("an epoch could not be begun", error)
+        }
     }
 
     @discardableResult

@@ -5,8 +5,12 @@ internal import SluiceQuery
 final class ServerSession {
     let id: SessionID
     let user: User
-    /// Nil in a read-only session.
+    /// Nil in a read-only session, and where the database could not make a record of the client since it is damaged.
     let clientID: UInt64?
+    /// Whether the client asked to read only.
+    let isReadOnly: Bool
+    /// Whether the client was told that its uploads are not taken.
+    var isRefusedUploads = false
     /// Whether the client is forgotten when it closes the session.
     let isShortLived: Bool
     var subscriptions: [UInt64: ViewSubscription] = [:]
@@ -30,12 +34,13 @@ final class ServerSession {
     var lastTimestamp = HybridTimestamp(microseconds: .min)
 
     init(
-        id: SessionID, user: User, clientID: UInt64?, isShortLived: Bool, pageCredit: UInt64,
+        id: SessionID, user: User, isReadOnly: Bool, clientID: UInt64?, isShortLived: Bool, pageCredit: UInt64,
         unconfirmedNonce: ObjectID?,
         receivedSequence: UInt64
     ) {
         self.id = id
         self.user = user
+        self.isReadOnly = isReadOnly
         self.clientID = clientID
         self.isShortLived = isShortLived
         self.pageCredit = pageCredit

@@ -36,7 +36,7 @@ extension DatabaseEngine {
                 return true
             }
             try subscribe(start, to: view, with: &resumed, now: now)
-        } catch let error as StorageError where error.isOfQuery {
+        } catch let error as StorageError where error.endsQueryAlone {
             refuse(start, because: error)
         }
         return true
@@ -69,22 +69,38 @@ extension DatabaseEngine {
         let session = work.session
         guard sessions[session.id] === session else { return }
         guardingStorage(session) {
-            guard let snapshot = try storage.snapshot() else { return try workInPlace(work, now: now) }
-            let isAbandoned = isAbandoned
-            let preparation: QueryPreparation
-            switch work {
-            case .view(let start):
-                preparation = QueryPreparation(
-                    making: LiveView(start.query, schema: storage.schema), for: session.id, on: snapshot,
-                    stepCountMax: limits.queryStepCountMax, isAbandoned: { isAbandoned(nil) })
-            case .roots(let subscription):
-                preparation = QueryPreparation(
-                    listing: subscription.view.query, after: subscription.bootstrap?.unlistedAfter,
-                    for: session.id, on: snapshot, stepCountMax: limits.queryStepCountMax,
-                    isAbandoned: { isAbandoned(nil) })
+            do {
+                guard let snapshot = try storage.snapshot() else { return try workInPlace(work, now: now) }
+                prepare(work, for: session.id, on: snapshot)
+            } catch let error as StorageError where error.isOfDamage {
+                end(work, because: error)
             }
-            preparing = Preparing(work: work, preparation: preparation)
-            handedOut = preparation
+        }
+    }
+
+    private func prepare(_ work: CostlyWork, for session: SessionID, on snapshot: any ServerSnapshot) {
+        let isAbandoned = isAbandoned
+        let preparation: QueryPreparation
+        switch work {
+        case .view(let start):
+            preparation = QueryPreparation(
+                making: LiveView(start.query, schema: storage.schema), for: session, on: snapshot,
+                stepCountMax: limits.queryStepCountMax, isAbandoned: { isAbandoned(nil) })
+        case .roots(let subscription):
+            preparation = QueryPreparation(
+                listing: subscription.view.query, after: subscription.bootstrap?.unlistedAfter,
+                for: session, on: snapshot, stepCountMax: limits.queryStepCountMax,
+                isAbandoned: { isAbandoned(nil) })
+        }
+        preparing = Preparing(work: work, preparation: preparation)
+        handedOut = preparation
+    }
+
+    /// Ends the subscription that costly work was done for.
+    private func end(_ work: CostlyWork, because error: StorageError) {
+        switch work {
+        case .view(let start): refuse(start, because: error)
+        case .roots(let subscription): end(subscription, because: error)
         }
     }
 
@@ -94,7 +110,7 @@ extension DatabaseEngine {
             do {
                 let view = try limitingWork(for: start.session.id) { _ in try sharedView(of: start.query) }
                 try finish(start, with: view, now: now)
-            } catch let error as StorageError where error.isOfQuery {
+            } catch let error as StorageError where error.endsQueryAlone {
                 refuse(start, because: error)
             }
         case .roots(let subscription):
@@ -121,13 +137,9 @@ extension DatabaseEngine {
                 case (_, .failed(let error)): throw error
                 case (_, .none), (.view, .roots), (.roots, .view): break
                 }
-            } catch let error as StorageError where error.isOfQuery || error.code == .cancelled {
-                switch work {
+            } catch let error as StorageError where error.endsQueryAlone || error.code == .cancelled {
                 // Cancelled is what nobody asks for any more.
-                case _ where error.code == .cancelled: break
-                case .view(let start): refuse(start, because: error)
-                case .roots(let subscription): end(subscription, because: error)
-                }
+                if error.code != .cancelled { end(work, because: error) }
             }
         }
     }

@@ -47,7 +47,7 @@ extension DatabaseEngine {
             if let (view, digest) = try nextDigest(now: now) { send(digest, of: view) }
         } catch {
             rounds.abandon()
-            log?(.error, "a digest could not be made", [("database", name), ("error", "\(error)")])
+            noteFailure("a digest could not be made", error)
         }
         return takeActions()
     }
@@ -90,7 +90,7 @@ extension DatabaseEngine {
     ) throws -> (SharedView, ObjectID)? {
         do {
             return try limitingWork(for: nil, stepCountMax: limits.turnStepCountMax) { _ in try body() }
-        } catch let error as StorageError where error.isOfQuery {
+        } catch let error as StorageError where error.endsQueryAlone {
             view.isTooLargeToCheck = true
             return nil
         }

@@ -8,7 +8,7 @@ extension DatabaseEngine {
     /// - Parameters:
     ///   - session: the session for which the work is done and to which it is charged; nil for all of them.
     ///   - stepCountMax: the limit; nil for that of a query.
-    /// - Throws: ``StorageError``, that of a query that takes too much included, see ``StorageError/isOfQuery``.
+    /// - Throws: ``StorageError``, that of a query that takes too much included, see ``StorageError/endsQueryAlone``.
     func limitingWork<Result>(
         for session: SessionID?, stepCountMax: Int? = nil, _ body: (WorkLimit) throws -> Result
     ) throws -> Result {
@@ -25,57 +25,61 @@ extension DatabaseEngine {
     func guardingQuery(of subscription: ViewSubscription, _ body: (WorkLimit) throws -> Void) throws {
         do {
             try limitingWork(for: subscription.session.id, body)
-        } catch let error as StorageError where error.isOfQuery {
+        } catch let error as StorageError where error.endsQueryAlone {
             end(subscription, because: error)
         }
     }
 
-    /// Refuses a subscription whose query asks too much of the database.
+    /// Refuses a subscription whose query asks too much of the database, or meets damage.
     func refuse(_ start: SubscriptionStart, because error: StorageError) {
-        log?(
-            .warning, "a query was refused",
-            [("database", name), ("query", start.query.canonicalText), ("error", "\(error)")])
-        refuse(start.request, start.session, error.subscriberError.code, error.subscriberError.message)
+        noteRefusal("a query was refused", start.query, error)
+        let (code, message) = subscriberError(of: error)
+        refuse(start.request, start.session, code, message)
     }
 
-    /// Ends a subscription whose query asks too much of the database.
+    private func noteRefusal(_ what: String, _ query: Query, _ error: StorageError) {
+        guard !error.isOfDamage else { return noteFailure("\(what): \(query.canonicalText)", error) }
+        log?(.warning, what, [("database", name), ("query", query.canonicalText), ("error", "\(error)")])
+    }
+
+    /// Ends a subscription whose query asks too much of the database, or meets damage.
     func end(_ subscription: ViewSubscription, because error: StorageError) {
         let session = subscription.session
         guard session.subscriptions.removeValue(forKey: subscription.id) != nil else { return }
         remove(subscription)
-        log?(
-            .warning, "a query was given up",
-            [("database", name), ("query", subscription.view.query.canonicalText), ("error", "\(error)")])
+        noteRefusal("a query was given up", subscription.view.query, error)
+        let (code, message) = subscriberError(of: error)
         let failure = ServerMessage.SubscriptionError(
-            session: session.id.session, subscription: subscription.id, code: error.subscriberError.code,
-            message: error.subscriberError.message, position: nil)
+            session: session.id.session, subscription: subscription.id, code: code, message: message, position: nil)
         send([.subscriptionError(failure)], to: session.id)
     }
 
     /// Ends a view that could not be updated after a commit. Its subscribers start anew, or learn that their query
     /// takes too much work.
     func giveUp(_ view: SharedView, because error: any Error) {
-        if let error = error as? StorageError, error.isOfQuery {
+        if let error = error as? StorageError, error.endsQueryAlone {
             for subscription in view.subscriptions { end(subscription, because: error) }
             return
         }
-        log?(.error, "a view could not follow a commit", [("database", name), ("error", "\(error)")])
-        for session in view.subscriptions.map(\.session) {
-            end(session, .internalError, Self.unusable(because: error), action: .retry)
-        }
+        noteFailure("a view could not follow a commit", error)
+        for session in view.subscriptions.map(\.session) { end(session, because: error) }
     }
-}
 
-extension StorageError {
-    /// Whether the query is to blame, and not the database.
-    var isOfQuery: Bool { code == .interrupted || code == .unsupported }
-
-    /// What the subscriber of such a query is told.
-    var subscriberError: (code: ErrorCode, message: String) {
-        if code == .interrupted {
+    /// What the subscriber of a query is told that ends alone, see ``StorageError/endsQueryAlone``.
+    func subscriberError(of error: StorageError) -> (code: ErrorCode, message: String) {
+        if error.isOfDamage {
+            let damage = Self.damage(of: name, error)
+            return (.databaseDamaged, "\(damage) where this query leads; it has to be restored from a backup")
+        }
+        if error.code == .interrupted {
             let advice = "make it more selective, or do without aggregates and subqueries for each of many objects"
             return (.limitExceeded, "the query takes more work than this server allows; \(advice)")
         }
         return (.invalidQuery, "the server's database does not take the query; write it with less nesting")
     }
+}
+
+extension StorageError {
+    /// Whether other queries of the database may do better: the query is to blame, or it meets damage.
+    var endsQueryAlone: Bool { code == .interrupted || code == .unsupported || isOfDamage }
 }

@@ -69,7 +69,7 @@ extension DatabaseEngine {
     ) throws -> Bool {
         let live = subscription.view.live
         if resume.isWhole, resume.version <= storage.version,
-            let content = try replay(live, since: resume.version, byteCountMax: resumed.byteCountLeft)
+            let content = try replayIfReadable(live, since: resume.version, byteCountMax: resumed.byteCountLeft)
         {
             statistics.starts[content.isEmpty ? .current : .replayed] += 1
             resumed.byteCountLeft -= content.estimatedSize
@@ -89,6 +89,16 @@ extension DatabaseEngine {
         resumed.inquiries.append(
             .listMembers(session: subscription.session.id.session, subscription: subscription.id))
         return true
+    }
+
+    /// What the client missed, by the log. Where the log is damaged the rest of the database may be read.
+    private func replayIfReadable(_ live: LiveView, since version: UInt64, byteCountMax: Int) throws -> ViewBlock? {
+        do { return try replay(live, since: version, byteCountMax: byteCountMax) } catch let error as StorageError
+            where error.isOfDamage
+        {
+            noteFailure("what a client missed could not be read", error)
+            return nil
+        }
     }
 
     func refuse(

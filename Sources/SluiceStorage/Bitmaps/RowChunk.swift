@@ -14,6 +14,9 @@ struct RowChunk: Hashable, Sendable {
 
     init(base: Int64) { self.base = base }
 
+    /// The base of the last rows that there can be.
+    static let baseMax = base(of: .max)
+
     static func base(of row: Int64) -> Int64 { row >> 16 }
 
     private var isDense: Bool { !dense.isEmpty }

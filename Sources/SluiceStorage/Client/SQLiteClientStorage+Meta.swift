@@ -59,8 +59,11 @@ extension ClientState {
             try StoredBlob.decode(SyncState.self, from: bytes, file: file, what: "the sync state")
         }
         clock = HybridTimestamp(microseconds: try meta.integer("clock") ?? 0)
-        lastSequence = UInt64(try meta.integer("lastSequence") ?? 0)
+        lastSequence = UInt64(clamping: try meta.integer("lastSequence") ?? 0)
         outboxCount = Int(try connection.integer("SELECT count(*) FROM _outbox") ?? 0)
+        guard UInt64(outboxCount) <= lastSequence, clock.microseconds < .max / 2 else {
+            throw Self.damaged("what counts the writes", connection)
+        }
         try loadSubscriptions(connection)
         try loadMembers(connection)
     }
@@ -76,7 +79,7 @@ extension ClientState {
                     let stored = SubscriptionRecord.State(rawValue: UInt8(truncatingIfNeeded: statement.int(4)))
                 else { throw Self.damaged("a subscription", connection) }
                 let record = SubscriptionRecord(
-                    id: UInt64(statement.int(0)), canonicalText: statement.string(1), hash: hash,
+                    id: UInt64(clamping: statement.int(0)), canonicalText: statement.string(1), hash: hash,
                     className: statement.string(3), state: stored, version: UInt64(bitPattern: statement.int(5)),
                     createdAt: Timestamp(microseconds: statement.int(6)),
                     updatedAt: Timestamp(microseconds: statement.int(7)), isDormant: statement.int(8) != 0,
@@ -92,17 +95,18 @@ extension ClientState {
         try connection.withStatement(sql) { statement in
             while try statement.step() {
                 guard let role = MemberRole(rawValue: UInt8(truncatingIfNeeded: statement.int(3))),
-                    let chunk = RowChunk(base: statement.int(4), bytes: statement.blob(5))
+                    let chunk = RowChunk(base: statement.int(4), bytes: statement.blob(5)),
+                    0...RowChunk.baseMax ~= chunk.base, let classIndex = Int(exactly: statement.int(2)), classIndex >= 0
                 else { throw Self.damaged("a membership", connection) }
                 let place = Memberships.Place(
-                    subscription: UInt64(statement.int(0)), isStaged: statement.int(1) != 0,
-                    classIndex: Int(statement.int(2)), role: role)
+                    subscription: UInt64(clamping: statement.int(0)), isStaged: statement.int(1) != 0,
+                    classIndex: classIndex, role: role)
                 members.load(chunk, at: place)
             }
         }
     }
 
     private static func damaged(_ what: String, _ connection: SQLiteConnection) -> StorageError {
-        StorageError(.damaged, "\(connection.name): \(what) cannot be read; remove the file to start afresh")
+        .damaged(connection.name, "\(what) cannot be read", "remove the file to start afresh")
     }
 }

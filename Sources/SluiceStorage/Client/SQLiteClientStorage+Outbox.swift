@@ -99,7 +99,7 @@ extension SQLiteClientStorage {
             statement.bind(1, object)
             statement.bind(3, Int64(clamping: sequence))
             while try statement.step() {
-                let sequence = UInt64(statement.int(0))
+                let sequence = UInt64(clamping: statement.int(0))
                 let changeset: Changeset
                 let operations: [ObjectOperation]
                 if statement.isNull(1) {
@@ -124,7 +124,7 @@ extension SQLiteClientStorage {
         let changeset = try connection.withStatement("SELECT changeset FROM _outbox WHERE sequence = ?") { statement in
             statement.bind(1, Int64(sequence))
             guard try statement.step() else {
-                throw StorageError(.damaged, "\(connection.name): changeset \(sequence) is missing from the outbox")
+                throw StorageError.damaged(connection.name, "changeset \(sequence) is missing from the outbox")
             }
             return try decode(statement.blob(0))
         }

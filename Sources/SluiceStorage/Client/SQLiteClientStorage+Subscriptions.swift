@@ -10,7 +10,7 @@ extension SQLiteClientStorage {
         var record = record
         record.id = try connection.withStatement(sql) { statement in
             _ = try statement.step()
-            return UInt64(statement.int(0))
+            return UInt64(clamping: statement.int(0))
         }
         state.subscriptions[record.id] = record
         try storeSubscription(record)

@@ -49,10 +49,9 @@ enum DatabaseFile {
         } catch {
             // Where a database was made, what is there now is what became of it.
             guard error.code == .notADatabase, case .marker = MarkerFile.find(path) else { throw error }
-            throw StorageError(
-                .damaged,
-                "\(path.file) is damaged: it no longer begins as a database. It was left as it is. Restore it from a "
-                    + "backup, or remove it and \(path.marker) to start afresh")
+            throw .damaged(
+                path.file, "it no longer begins as a database",
+                "it was left as it is. Restore it from a backup, or remove it and \(path.marker) to start afresh")
         }
     }
 

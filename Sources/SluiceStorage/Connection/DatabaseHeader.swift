@@ -48,13 +48,15 @@ struct DatabaseHeader {
     func check(_ kind: Kind, path: String) throws(StorageError) {
         guard bytes.count == Self.length, bytes.starts(with: "SQLite format 3\0".utf8) else {
             throw StorageError(
-                .notADatabase, "\(path) is not a database; it was left as it is. Move it away or name another file")
+                .notADatabase, "\(path) is not a database; it was left as it is. Move it away or name another file",
+                damage: "its header is not that of a database")
         }
         let application = word(68)
         guard application == kind.rawValue else {
             let what = Kind(rawValue: application)?.name ?? "a database of another program"
             throw StorageError(
-                .foreignFile, "\(path) is \(what), not \(kind.name); it was left as it is. Name another file")
+                .foreignFile, "\(path) is \(what), not \(kind.name); it was left as it is. Name another file",
+                damage: "its header is that of \(what)")
         }
         let version = word(60)
         guard version <= Self.formatVersion else {
@@ -66,10 +68,9 @@ struct DatabaseHeader {
         let pageSize = word(16) >> 16 == 1 ? 65_536 : Int(word(16) >> 16)
         let isPageCountValid = word(24) == word(92)
         if isPageCountValid, access(path + "-wal", F_OK) != 0, fileSize < pageSize * Int(word(28)) {
-            throw StorageError(
-                .damaged,
-                "\(path) is damaged: it has \(fileSize) bytes and should have \(pageSize * Int(word(28))). "
-                    + "It was left as it is. Restore it from a backup, or remove it to start afresh")
+            throw .damaged(
+                path, "it has \(fileSize) bytes and should have \(pageSize * Int(word(28)))",
+                "it was left as it is. Restore it from a backup, or remove it to start afresh")
         }
     }
 

@@ -22,7 +22,7 @@ struct MetaTable {
     /// The schema of the store.
     func schema(file: String) throws -> Schema {
         guard let bytes = try blob("schema") else {
-            throw StorageError(.damaged, "\(file): the schema is missing; restore the file from a backup")
+            throw StorageError.damaged(file, "the schema is missing")
         }
         return try StoredBlob.decode(Schema.self, from: bytes, file: file, what: "the schema")
     }

@@ -56,6 +56,8 @@ final class SQLiteConnection {
     func configure(durability: StorageDurability, cacheSize: Int) throws(StorageError) {
         try execute("PRAGMA synchronous = \(durability == .full ? "FULL" : "NORMAL")")
         try execute("PRAGMA secure_delete = OFF")
+        // Damage is noticed as a page is read, and not by what is made of it.
+        try execute("PRAGMA cell_size_check = ON")
         try execute("PRAGMA foreign_keys = OFF")
         try execute("PRAGMA temp_store = MEMORY")
         try execute("PRAGMA cache_size = -\(cacheSize / 1024)")
@@ -95,7 +97,7 @@ final class SQLiteConnection {
 
     /// The database's file; nil for one in memory.
     var path: String? {
-        guard let path = sqlite3_db_filename(handle, "main"), path.pointee != 0 else { return nil }
+        guard let handle, let path = sqlite3_db_filename(handle, "main"), path.pointee != 0 else { return nil }
         return String(cString: path)
     }
 

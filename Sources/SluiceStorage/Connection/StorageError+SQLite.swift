@@ -8,14 +8,23 @@ extension StorageError {
     ///   - file: the database, as messages name it.
     ///   - detail: SQLite's own message; it names tables and columns, never contents.
     static func sqlite(_ result: Int32, file: String, detail: String) -> StorageError {
-        func error(_ code: Code, _ text: String) -> StorageError {
-            StorageError(code, "\(file): \(text) (SQLite \(result): \(detail))", sqliteCode: result)
+        func error(_ code: Code, _ text: String, damage: String = "") -> StorageError {
+            StorageError(code, "\(file): \(text) (SQLite \(result): \(detail))", sqliteCode: result, damage: damage)
         }
+        // SQLite's own message may quote what it found in the place of a declaration.
+        var reason: String { "SQLite \(result): \(String(cString: sqlite3_errstr(result)))" }
         return switch result & 0xFF {
         case SQLITE_NOTADB:
-            error(.notADatabase, "this is not a database; move it away or name another file")
+            error(.notADatabase, "this is not a database; move it away or name another file", damage: reason)
         case SQLITE_CORRUPT:
-            error(.damaged, "the database is damaged; restore it from a backup or remove it to start afresh")
+            error(
+                .damaged, "the database is damaged; restore it from a backup or remove it to start afresh",
+                damage: reason)
+        // The statements are made for the declarations that the file says it has.
+        case SQLITE_ERROR where detail.hasPrefix("no such table") || detail.hasPrefix("no such column"):
+            error(
+                .damaged, "the database is damaged; restore it from a backup or remove it to start afresh",
+                damage: "SQLite \(result): a table or column is missing")
         case SQLITE_BUSY, SQLITE_LOCKED:
             error(.busy, "another connection holds a lock; try again when it is done")
         case SQLITE_FULL:

@@ -50,14 +50,37 @@ public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
     /// SQLite's extended result code, or 0.
     public let sqliteCode: Int32
 
-    package init(_ code: Code, _ message: String, sqliteCode: Int32 = 0) {
+    /// What is wrong with the content of a damaged file, without the file's name; empty for other errors.
+    package let damage: String
+
+    package init(_ code: Code, _ message: String, sqliteCode: Int32 = 0, damage: String = "") {
         self.code = code
         self.message = message
         self.sqliteCode = sqliteCode
+        self.damage = damage
     }
 
+    /// The error of a file whose content contradicts itself.
+    ///
+    /// - Parameters:
+    ///   - file: the store, as messages name it.
+    ///   - damage: what is wrong.
+    ///   - advice: what to do.
+    static func damaged(
+        _ file: String, _ damage: String, _ advice: String = "restore the file from a backup"
+    ) -> StorageError {
+        StorageError(.damaged, "\(file) is damaged: \(damage); \(advice)", damage: damage)
+    }
+
+    /// Whether the content of the file contradicts itself: reading the same again does not help.
+    package var isOfDamage: Bool { code == .damaged || code == .notADatabase }
+
+    /// Whether the file is surely damaged, so that writing to it may do harm. A missing table may also be the fault of the
+    /// one statement that names it.
+    package var isProofOfDamage: Bool { isOfDamage && sqliteCode != 1 }
+
     /// Whether trying again does not help before somebody has put the files right.
-    package var isLasting: Bool { [.vanished, .damaged, .notADatabase].contains(code) }
+    package var isLasting: Bool { isOfDamage || code == .vanished }
 
     public var description: String { "storage: \(message)" }
 }

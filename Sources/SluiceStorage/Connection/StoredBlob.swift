@@ -17,7 +17,7 @@ enum StoredBlob {
         do throws(WireError) {
             return try ByteReader.decode(bytes, limits: limits, body)
         } catch {
-            throw StorageError(.damaged, "\(file): \(what) cannot be read: \(error); restore the file from a backup")
+            throw .damaged(file, "\(what) cannot be read: \(error)")
         }
     }
 

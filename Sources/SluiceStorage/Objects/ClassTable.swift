@@ -24,8 +24,9 @@ final class ClassTable {
     let keyColumns: [String]
     /// Whether the class has an index of its objects' ids.
     var hasIDIndex = false
-    /// The next local row id. No id is used twice while a store is open, so that caches by id stay right.
-    var nextRow: Int64
+    /// The next local row id. No id is used twice while a store is open, so that caches by id stay right. An error where
+    /// the end of the table is damaged: its other rows can still be read.
+    private var nextRow: Result<Int64, StorageError>
 
     private let connection: SQLiteConnection
     private var statements: [Purpose: Statement] = [:]
@@ -58,7 +59,13 @@ final class ClassTable {
         self.singles = singles
         self.collections = collections
         keyColumns = declared.primaryKey.map { [layout.column($0)] } ?? [TableLayout.high, TableLayout.low]
-        nextRow = 1 + (try connection.integer("SELECT max(\(TableLayout.row)) FROM \(name)") ?? 0)
+        do {
+            let last = try connection.integer("SELECT max(\(TableLayout.row)) FROM \(name)") ?? 0
+            // What is damaged may say anything.
+            nextRow = last < .max / 2 ? .success(1 + last) : .failure(Self.damaged(declared.name, connection))
+        } catch let error as StorageError where error.isOfDamage {
+            nextRow = .failure(error)
+        }
         try recover()
     }
 
@@ -145,10 +152,20 @@ final class ClassTable {
         }
     }
 
-    func damaged() -> StorageError {
-        StorageError(
-            .damaged,
-            "\(connection.name): a row of \(schema.name) cannot be read; restore the file from a backup")
+    func damaged() -> StorageError { Self.damaged(schema.name, connection) }
+
+    private static func damaged(_ className: String, _ connection: SQLiteConnection) -> StorageError {
+        .damaged(connection.name, "a row of \(className) cannot be read")
+    }
+
+    /// At most how many rows the table has.
+    var rowCountMax: Int { get throws(StorageError) { Int(clamping: try nextRow.get() - 1) } }
+
+    /// Draws the local row id of a new object.
+    func takeRow() throws(StorageError) -> Int64 {
+        let row = try nextRow.get()
+        nextRow = .success(row + 1)
+        return row
     }
 
     func cachedRow(of key: ObjectKey) -> Int64? { rowsByKey[key] }

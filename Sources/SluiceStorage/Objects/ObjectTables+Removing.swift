@@ -36,7 +36,7 @@ extension ObjectTables {
         let sql = "SELECT _incarnation FROM \(table.name) WHERE \(TableLayout.row) = ?"
         return try connection.withStatement(sql) { statement in
             statement.bind(1, row)
-            return try statement.step() ? UInt64(statement.int(0)) : 0
+            return try statement.step() ? UInt64(clamping: statement.int(0)) : 0
         }
     }
 

@@ -23,8 +23,7 @@ extension ObjectTables {
         try check(row, table)
         let statement = try table.insertion { Self.insertion(into: table) }
         defer { statement.reset() }
-        let id = table.nextRow
-        table.nextRow += 1
+        let id = try table.takeRow()
         statement.bind(1, id)
         statement.bind(2, Int64(bitPattern: row.version))
         statement.bind(3, row.absent)

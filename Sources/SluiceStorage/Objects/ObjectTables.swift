@@ -84,8 +84,7 @@ final class ObjectTables {
             """
         }
         defer { statement.reset() }
-        let row = table.nextRow
-        table.nextRow += 1
+        let row = try table.takeRow()
         statement.bind(1, row)
         try table.bind(key, from: 2, to: statement)
         try statement.run()

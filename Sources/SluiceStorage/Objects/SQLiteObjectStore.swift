@@ -6,11 +6,11 @@ package import SluiceViews
 package class SQLiteObjectStore: ObjectReading {
     let tables: ObjectTables
     /// Whether a missing index of ids may be made.
-    private let isReadOnly: Bool
+    var isMakingIDIndexes: Bool
 
     init(_ tables: ObjectTables, isReadOnly: Bool) {
         self.tables = tables
-        self.isReadOnly = isReadOnly
+        isMakingIDIndexes = !isReadOnly
     }
 
     package var schema: Schema { tables.schema }
@@ -31,7 +31,7 @@ package class SQLiteObjectStore: ObjectReading {
     package func spend(_ stepCount: Int) throws { try tables.connection.charge(stepCount) }
 
     package func findObject(_ id: ObjectID) throws -> ObjectRef? {
-        try tables.findObject(id, isIndexing: !isReadOnly)
+        try tables.findObject(id, isIndexing: isMakingIDIndexes)
     }
 
     package func count(ofClass classIndex: Int) throws -> Int { try tables.count(ofClass: classIndex) }

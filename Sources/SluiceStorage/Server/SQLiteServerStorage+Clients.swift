@@ -15,7 +15,7 @@ extension SQLiteServerStorage {
             statement.bind(4, createdAt.microseconds)
             statement.bind(5, createdAt.microseconds)
             _ = try statement.step()
-            return UInt64(statement.int(0))
+            return UInt64(clamping: statement.int(0))
         }
         return ClientRecord(id: id, userID: userID, nonce: nonce, sequence: sequence, createdAt: createdAt)
     }
@@ -26,7 +26,7 @@ extension SQLiteServerStorage {
             statement.bind(1, Int64(bitPattern: id))
             guard try statement.step() else { return nil }
             guard let nonce = statement.objectID(1) else {
-                throw StorageError(.damaged, "\(connection.name): a client cannot be read; restore it from a backup")
+                throw StorageError.damaged(connection.name, "a client cannot be read")
             }
             return ClientRecord(
                 id: id, userID: statement.isNull(0) ? nil : statement.string(0), nonce: nonce,
@@ -67,7 +67,7 @@ extension SQLiteServerStorage {
         guard let last = try connection.integer("SELECT seq FROM sqlite_sequence WHERE name = '_clients'") else {
             return false
         }
-        return id > 0 && id <= UInt64(last)
+        return id > 0 && id <= UInt64(clamping: last)
     }
 
     package var clientCount: Int {

@@ -35,7 +35,8 @@ extension SQLiteServerStorage {
         try connection.withStatement("SELECT id, start FROM _epochs ORDER BY number") { statement in
             var epochs: [Epoch] = []
             while try statement.step() {
-                epochs.append(Epoch(id: UInt64(bitPattern: statement.int(0)), start: UInt64(statement.int(1))))
+                epochs.append(
+                    Epoch(id: UInt64(bitPattern: statement.int(0)), start: UInt64(clamping: statement.int(1))))
             }
             return epochs
         }

@@ -11,6 +11,6 @@ extension SQLiteServerStorage {
     package func drop(_ index: TableIndex) throws { try connection.atomically { try tables.drop(index) } }
 
     package func rowCountMax(ofClass classIndex: Int) throws -> Int {
-        Int(clamping: try tables.table(classIndex).nextRow - 1)
+        try tables.table(classIndex).rowCountMax
     }
 }

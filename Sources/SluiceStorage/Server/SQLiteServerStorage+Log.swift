@@ -48,8 +48,11 @@ extension SQLiteServerStorage {
             reader throws(WireError) in
             try reader.array { reader throws(WireError) in try LogChange(from: &reader) }
         }
+        guard changes.allSatisfy({ $0.isPossible(in: schema) }) else {
+            throw StorageError.damaged(connection.name, "a log entry is about objects that there cannot be")
+        }
         return LogEntry(
-            version: UInt64(statement.int(0)), clientID: UInt64(bitPattern: statement.int(1)),
+            version: UInt64(clamping: statement.int(0)), clientID: UInt64(bitPattern: statement.int(1)),
             userID: statement.isNull(2) ? nil : statement.string(2),
             timestamp: HybridTimestamp(microseconds: statement.int(3)),
             acceptedAt: Timestamp(microseconds: statement.int(4)),

@@ -16,6 +16,20 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         var byteCount: Int
         /// When the last version was accepted; nil if the log no longer has it.
         var acceptedAt: Timestamp?
+
+        /// Reads what the log holds, and the latest time in it.
+        static func read(
+            _ connection: SQLiteConnection, start: UInt64, version: UInt64
+        ) throws -> (state: LogState, latest: HybridTimestamp?) {
+            let accepted = try connection.integer("SELECT accepted FROM _log ORDER BY version DESC LIMIT 1")
+            let state = LogState(
+                start: start, version: version,
+                entryCount: Int(try connection.integer("SELECT count(*) FROM _log") ?? 0),
+                byteCount: Int(try connection.integer("SELECT sum(length(changes)) FROM _log") ?? 0),
+                acceptedAt: accepted.map { Timestamp(microseconds: $0) })
+            let latest = try connection.integer("SELECT max(timestamp) FROM _log")
+            return (state, latest.map { HybridTimestamp(microseconds: $0) })
+        }
     }
 
     var log: LogState
@@ -23,6 +37,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
     var epochs: [Epoch] = []
     var writeIndex: WriteIndex?
     var versionClock: VersionClock
+    package internal(set) var damage: StorageError? { didSet { isMakingIDIndexes = damage == nil } }
 
     /// Opens a database, or creates it.
     ///
@@ -37,6 +52,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         }
         let storage = try SQLiteServerStorage(connection, file: file)
         try storage.admit(databaseID: storage.databaseID, isSynced: durability == .full)
+        storage.recallDamage()
         return storage
     }
 
@@ -46,21 +62,21 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
     private override init(_ connection: SQLiteConnection, file: OpenFile?) throws {
         let meta = MetaTable(connection)
         guard let bytes = try meta.blob("databaseID"), let id = ObjectID(Hexadecimal.encode(bytes)) else {
-            throw StorageError(.damaged, "\(connection.name): the database id is missing; restore it from a backup")
+            throw StorageError.damaged(connection.name, "the database id is missing")
         }
         databaseID = id
-        let start = UInt64(try meta.integer("logStart") ?? 0)
-        let last = try connection.integer("SELECT max(version) FROM _log")
-        log = LogState(
-            start: start, version: last.map { UInt64($0) } ?? start,
-            entryCount: Int(try connection.integer("SELECT count(*) FROM _log") ?? 0),
-            byteCount: Int(try connection.integer("SELECT sum(length(changes)) FROM _log") ?? 0),
-            acceptedAt: try connection.integer("SELECT accepted FROM _log ORDER BY version DESC LIMIT 1")
-                .map { Timestamp(microseconds: $0) })
+        let start = UInt64(clamping: try meta.integer("logStart") ?? 0)
+        let version = try connection.integer("SELECT max(version) FROM _log").map { UInt64(clamping: $0) } ?? start
+        var latest: HybridTimestamp?
+        do {
+            (log, latest) = try LogState.read(connection, start: start, version: version)
+        } catch let error as StorageError where error.isOfDamage {
+            // The objects can be served without what was done to them.
+            log = LogState(start: version, version: version, entryCount: 0, byteCount: 0)
+            damage = error
+        }
         committedLog = log
-        versionClock = VersionClock(
-            version: log.version,
-            latest: try connection.integer("SELECT max(timestamp) FROM _log").map { HybridTimestamp(microseconds: $0) })
+        versionClock = VersionClock(version: log.version, latest: latest)
         try super.init(connection, file: file)
         // Databases of earlier versions have no table of epochs.
         if try connection.integer("SELECT 1 FROM sqlite_master WHERE name = '_epochs'") == nil {
@@ -99,6 +115,18 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
     }
 
     override var commitCount: UInt64 { version }
+
+    package override func begin() throws {
+        if let damage { throw damage }
+        try super.begin()
+    }
+
+    package override func close() {
+        let record = damageRecord
+        super.close()
+        // What SQLite does as it closes changes the file.
+        if let damage { record?.write(damage.damage) }
+    }
 
     override func didCommit() {
         committedLog = log

@@ -23,8 +23,17 @@ package protocol ServerStorage: ObjectWriting {
     /// The version after which the log begins: the changes after it, or after any later version, can be read.
     var logStart: UInt64 { get }
 
-    /// Runs `body` and limits the work of all its reads together. Must be called outside a transaction and outside
-    /// another limit.
+    /// Why the database takes no writes: it is damaged. Nil while no damage was met. Every transaction fails with it from
+    /// then on, also after the database is opened again, until the file is whole.
+    var damage: StorageError? { get }
+
+    /// Remembers that the database is damaged. Outside a transaction.
+    ///
+    /// - Parameter error: an error of damage, see ``StorageError/isOfDamage``.
+    func note(damage error: StorageError)
+
+    /// Runs `body`, whose reads together may do no more than a limit allows. Outside a transaction, and not within another
+    /// limit.
     ///
     /// - Throws: ``StorageError/Code/interrupted`` when the limit is reached, ``StorageError/Code/cancelled`` when
     ///   nobody waits for the result any more, and what `body` throws.

@@ -19,6 +19,8 @@ package struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConv
     package static let overloaded = ErrorCode(rawValue: "overloaded")
     package static let shuttingDown = ErrorCode(rawValue: "shuttingDown")
     package static let internalError = ErrorCode(rawValue: "internalError")
+    /// The server's database is damaged; nothing helps but restoring it.
+    package static let databaseDamaged = ErrorCode(rawValue: "databaseDamaged")
     /// The server's schema has changed in a way that sessions begin anew with.
     package static let schemaChanged = ErrorCode(rawValue: "schemaChanged")
 

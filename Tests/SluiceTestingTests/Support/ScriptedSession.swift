@@ -15,12 +15,15 @@ final class ScriptedSession {
     let storage: SQLiteClientStorage
     let engine: ClientEngine
 
-    init(log: LogSink? = nil, _ configure: (inout ClientEngine.Options) -> Void = { _ in }) throws {
+    init(
+        at location: StorageLocation = .memory, log: LogSink? = nil,
+        _ configure: (inout ClientEngine.Options) -> Void = { _ in }
+    ) throws {
         schema = try Schema([
             ClassSchema(
                 "User", primaryKey: "id", properties: [Property("id", .scalar(.int)), Property("age", .scalar(.int))])
         ])
-        storage = try SQLiteClientStorage.open(.memory)
+        storage = try SQLiteClientStorage.open(location)
         try storage.begin()
         _ = try storage.merge(schema, sides: ("the store", "the models"))
         try storage.commit()
