@@ -235,6 +235,20 @@ struct CanonicalFormTests {
         #expect(try Query(syntax, schema: Fixtures.schema).canonicalText == "Car WHERE " + canonical)
     }
 
+    @Test func aPositionBelowZeroIsRefused() throws {
+        let path = PathSyntax([.init(.property("tags")), .init(.index(-1))])
+        let built = PredicateSyntax.comparison(ComparisonSyntax(.path(path), .equal, .value(.string("a"))))
+        let texts = [
+            try QuerySyntax.parse("Car WHERE tags[$0] == 'a'", arguments: [.int(-1)]),
+            try QuerySyntax.parse("Car WHERE tags[$0] == 'a'", textArguments: ["-1"]),
+            QuerySyntax(.objects(className: "Car"), where: built),
+        ]
+        for syntax in texts {
+            let error = #expect(throws: QueryError.self) { try Query(syntax, schema: Fixtures.schema) }
+            #expect(error?.message.contains("positions begin with 0") == true, "\(error?.message ?? "")")
+        }
+    }
+
     @Test func queriesBuiltInSwiftMeetTheSameChecks() throws {
         let predicate: PredicateSyntax =
             !.comparison(ComparisonSyntax(.path(PathSyntax("owner", "age")), .less, .value(.int(5))))

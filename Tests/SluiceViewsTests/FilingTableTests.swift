@@ -22,7 +22,7 @@ import Testing
     private func table(_ queries: [Query]) -> FilingTable {
         var table = FilingTable()
         for (number, query) in queries.enumerated() {
-            table.insert(Filing(observing: query, schema: schema), UInt64(number))
+            _ = table.insert(Filing(observing: query, schema: schema), UInt64(number))
         }
         return table
     }
@@ -68,12 +68,13 @@ import Testing
         let queries = try ["Flight", "Flight WHERE delay == 1", "Flight WHERE plane.seats > 3"].map {
             try TestSchema.query($0)
         }
-        var table = table(queries)
+        var table = FilingTable()
+        let placements = queries.enumerated().map { number, query in
+            table.insert(Filing(observing: query, schema: schema), UInt64(number))
+        }
         let change = change(flight, ["delay": .int(1)], ["delay": .int(1)])
         #expect(found(table, change) == [0, 1, 2])
-        for (number, query) in queries.enumerated() {
-            table.remove(Filing(observing: query, schema: schema), UInt64(number))
-        }
+        for (number, placement) in placements.enumerated() { table.remove(placement, UInt64(number)) }
         #expect(found(table, change).isEmpty)
     }
 }

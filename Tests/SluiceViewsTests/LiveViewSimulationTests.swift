@@ -49,7 +49,8 @@ import Testing
                 }
             }
             let (commit, before) = source.commit(world.edits(in: source))
-            let candidates = Set(index.candidates(for: commit).map(ObjectIdentifier.init))
+            let candidates = Set(
+                try index.candidates(for: commit, in: source, before: before).map(ObjectIdentifier.init))
             for position in followers.indices {
                 let view = followers[position].view
                 if candidates.contains(ObjectIdentifier(view)),
@@ -57,6 +58,7 @@ import Testing
                 {
                     try followers[position].mirror.apply(delta, view, source, commit)
                 }
+                index.update(view)
                 try followers[position].mirror.check(view, source)
                 let roots = followers[position].mirror.objects.filter { $0.value.role == .root }.map(\.key)
                 view.closure?.checkInvariants(

@@ -8,7 +8,7 @@ internal import SluiceViews
 struct ObserverIndex {
     private struct Filed {
         let observer: Observer
-        let filing: Filing
+        let placement: FilingTable.Placement
         let links: LinkKey?
     }
 
@@ -37,10 +37,9 @@ struct ObserverIndex {
 
     mutating func insert(_ observer: Observer, schema: Schema) {
         let query = observer.subscription.query
-        let filing = Filing(observing: query, schema: schema)
+        let placement = table.insert(Filing(observing: query, schema: schema), observer.id)
         let links = query.object == nil ? LinkKey(classIndex: query.classIndex, exclusions: query.exclusions) : nil
-        filed[observer.id] = Filed(observer: observer, filing: filing, links: links)
-        table.insert(filing, observer.id)
+        filed[observer.id] = Filed(observer: observer, placement: placement, links: links)
         bySubscription[observer.subscription.record.id, default: []].insert(observer.id)
         if let links {
             byLinks[links, default: LinkGroup(dependency: DeepDependency(query, schema: schema))].observers
@@ -50,7 +49,7 @@ struct ObserverIndex {
 
     mutating func remove(_ id: UInt64) -> Observer? {
         guard let former = filed.removeValue(forKey: id) else { return nil }
-        table.remove(former.filing, id)
+        table.remove(former.placement, id)
         let subscription = former.observer.subscription.record.id
         bySubscription[subscription]?.remove(id)
         if bySubscription[subscription]?.isEmpty ?? false { bySubscription[subscription] = nil }

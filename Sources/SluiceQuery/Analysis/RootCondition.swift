@@ -69,7 +69,7 @@ extension Query {
 
 extension RootCondition {
     /// For each property that all alternatives fix, the values that it may have.
-    fileprivate static func conditions(ofAlternatives alternatives: [Query.Predicate]) -> [RootCondition] {
+    static func conditions(ofAlternatives alternatives: [Query.Predicate]) -> [RootCondition] {
         let (memberships, others) = TupleMembership.split(alternatives, isConjunction: false)
         guard others.isEmpty, memberships.count == 1, let membership = memberships.first else { return [] }
         var conditions: [RootCondition] = []
@@ -85,8 +85,14 @@ extension RootCondition {
     }
 
     /// Nil unless the comparison is of one single property of the object itself with constants of the property's type.
-    fileprivate init?(_ comparison: Query.Comparison) {
-        guard case .path(let path) = comparison.left, path.steps.isEmpty, !comparison.ignoresCase else { return nil }
+    init?(_ comparison: Query.Comparison) {
+        guard case .path(let path) = comparison.left, path.steps.isEmpty else { return nil }
+        self.init(comparison, of: path)
+    }
+
+    /// The condition that a comparison puts to the object at the end of its path.
+    init?(_ comparison: Query.Comparison, of path: Query.Path) {
+        guard !comparison.ignoresCase else { return nil }
         let property: Int
         switch path.leaf {
         case .value(let position), .link(let position): property = position

@@ -186,7 +186,9 @@ extension Checker {
         case .operation("keys") where type.container == .map: return nil
         case .key, .operation("keys"), .operation("values"):
             throw refuse("only maps have keys")
-        case .index(let index) where type.container == .list: selection = .index(index)
+        case .index(let index) where type.container == .list:
+            guard index >= 0 else { throw refuse("positions begin with 0, and [LAST] is the last element") }
+            selection = .index(index)
         case .named("FIRST") where type.container == .list: selection = .index(0)
         case .named("LAST") where type.container == .list: selection = .last
         case .index, .named("FIRST"), .named("LAST"): throw refuse("only the elements of lists have positions")

@@ -9,14 +9,15 @@ extension DatabaseEngine {
     func publish(_ group: CommittedGroup) {
         var concerned: [SessionID: [SessionBlock]] = [:]
         let before = OldStateSource(group.delta, over: storage, schema: storage.schema)
-        let candidates = index.candidates(for: group.delta)
+        let candidates = viewsConcerned(by: group.delta, before: before)
         var spent: [SessionID: Int] = [:]
         var encoded: [ViewBlock: EncodedParts]? = candidates.count > 1 ? [:] : nil
         for live in candidates {
             guard let view = views[live.query.hash] else { continue }
             do {
                 let delta = try followCommit(with: view, spending: &spent) {
-                    try live.apply(group.delta, in: storage, before: before)
+                    defer { index.update(live) }
+                    return try live.apply(group.delta, in: storage, before: before)
                 }
                 guard let delta else { continue }
                 view.noteChange()
@@ -30,6 +31,17 @@ extension DatabaseEngine {
             end(
                 session, .overloaded, "more has changed behind the pages of a bootstrap than the server keeps",
                 action: .retry)
+        }
+    }
+
+    private func viewsConcerned(by commit: CommitDelta, before: OldStateSource) -> [LiveView] {
+        do {
+            return try index.candidates(for: commit, in: storage, before: before)
+        } catch {
+            log?(
+                .error, "the views that a commit concerns were not found", [("database", name), ("error", "\(error)")])
+            // Each then fails by itself, or follows.
+            return views.values.map(\.live)
         }
     }
 

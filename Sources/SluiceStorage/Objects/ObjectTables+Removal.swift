@@ -43,11 +43,12 @@ extension ObjectTables {
         }
         let count = try valueCount(of: position, in: table)
         guard count == 0 else {
-            let none = property.defaultValue.isNull ? "null" : "the default"
+            let isCollection = table.collections.contains { $0.property == position }
+            let none = isCollection ? "empty" : property.defaultValue.isNull ? "null" : "the default"
             throw SchemaError(
                 .inUse,
                 "\(Self.objects(count)) \(count == 1 ? "has" : "have") a value for \(place); "
-                    + "set it to \(none) everywhere before you remove the property")
+                    + "\(isCollection ? "make it" : "set it to") \(none) everywhere before you remove the property")
         }
         if let collection = table.collections.first(where: { $0.property == position }) {
             try connection.execute("DROP TABLE \(collection.name)")

@@ -106,6 +106,11 @@ package struct ClosurePlan: Sendable {
     /// The classes of linked objects.
     var linkedClasses: some Sequence<Int> { linkedStates.keys }
 
+    /// The classes of objects that linked objects link to.
+    var deepClasses: Set<Int> {
+        Set(states.lazy.filter { !$0.isRoot }.flatMap { $0.steps.map(\.targetClass) })
+    }
+
     /// The properties that the view includes of a root of this class, apart from those that it includes of it as a
     /// linked object.
     func rootProperties(ofClass classIndex: Int) -> PropertySet {

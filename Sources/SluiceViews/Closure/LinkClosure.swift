@@ -28,8 +28,25 @@ struct LinkClosure {
     /// The keys of `touched` in the order of their first change.
     private(set) var touchedOrder: [ObjectRef] = []
 
+    /// Objects that came to have entries, or ceased to, since they were last taken; see ``takeRefiled()``.
+    private var refiled: Set<ObjectRef> = []
+
     init(plan: ClosurePlan) {
         self.plan = plan
+    }
+
+    /// Every object that has an entry: what links lead to, and what is missing where roots link to it.
+    var objects: Set<ObjectRef> { Set(entries.keys.lazy.map(\.object)) }
+
+    /// Whether an object has an entry.
+    func holds(_ object: ObjectRef) -> Bool {
+        (plan.linkedStates[object.classIndex] ?? []).contains { entries[ClosureNode(object, $0)] != nil }
+    }
+
+    /// The objects that may have come to have entries, or ceased to, since the last call.
+    mutating func takeRefiled() -> Set<ObjectRef> {
+        defer { refiled = [] }
+        return refiled
     }
 
     /// The properties that the view includes of an object because it is linked; nil if it is not linked.
@@ -59,6 +76,7 @@ struct LinkClosure {
     /// Adds a node for an object that is present.
     mutating func add(_ node: ClosureNode, level: Int32, support: ClosureNode?) {
         touch(node.object)
+        refiled.insert(node.object)
         entries[node, default: Entry()].level = level
         entries[node]?.support = support
     }
@@ -69,11 +87,13 @@ struct LinkClosure {
         guard var entry = entries[node] else { return }
         entry.level = 0
         entry.support = nil
+        refiled.insert(node.object)
         entries[node] = entry.rootLinks == 0 ? nil : entry
     }
 
     /// Adds `amount`, which may be negative, to the number of links from roots to a node.
     mutating func countRootLink(to node: ClosureNode, _ amount: Int32) {
+        if entries[node] == nil { refiled.insert(node.object) }
         entries[node, default: Entry()].rootLinks += amount
     }
 
@@ -87,7 +107,10 @@ struct LinkClosure {
 
     /// Deletes an entry that is not a node and that no root links to.
     mutating func forgetIfIdle(_ node: ClosureNode) {
-        if let entry = entries[node], entry.level == 0, entry.rootLinks == 0 { entries[node] = nil }
+        if let entry = entries[node], entry.level == 0, entry.rootLinks == 0 {
+            refiled.insert(node.object)
+            entries[node] = nil
+        }
     }
 
     /// Finds a node that links to `node` in the state of `source` and has a level below `bound`; nil if there is none.

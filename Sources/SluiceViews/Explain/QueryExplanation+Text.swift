@@ -79,6 +79,8 @@ extension QueryExplanation.View {
                 case .list: "by one of several values"
                 case .prefix: "by prefix"
                 case .range: "by range"
+                case .link: "by a linked object"
+                case .alternatives: "by any of these"
                 case .scan: "by class"
                 }
             lines.append("found \(how): \(condition)")

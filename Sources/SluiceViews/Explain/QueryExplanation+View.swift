@@ -33,20 +33,42 @@ extension QueryExplanation.View {
     fileprivate init(_ live: LiveView) {
         let schema = live.schema
         let filing = Filing(live)
-        method =
-            switch filing.condition?.test {
-            case .equal: .equality
-            case .isIn: .list
-            case .prefix: .prefix
-            case .range: .range
-            case nil: .scan
+        let anchors = filing.covers.first ?? []
+        method = Self.method(of: anchors)
+        property =
+            if anchors.count == 1, case .own(let condition) = anchors[0] {
+                schema[live.query.classIndex].properties[condition.property].name
+            } else {
+                nil
             }
-        property = filing.condition.map { schema[live.query.classIndex].properties[$0.property].name }
-        condition = filing.condition?.text(in: schema[live.query.classIndex])
-        otherClasses = filing.wholeClasses.filter { $0 != filing.rootClass }.map { schema[$0].name }
+        condition = anchors.isEmpty ? nil : anchors.map { $0.text(of: live) }.joined(separator: " OR ")
+        otherClasses = filing.classes.map { schema[$0.classIndex].name }
         holdsMembers = live.holdsMembers
         windowCapacity = live.query.limit.map { Window(limit: $0, order: SortOrder([]), overscan: nil).capacity }
         linkedClasses = live.plan.linkedClasses.sorted().map { schema[$0].name }
+    }
+}
+
+extension QueryExplanation.View {
+    private static func method(of anchors: [QueryCover.Anchor]) -> Method {
+        guard let anchor = anchors.first else { return .scan }
+        guard anchors.count == 1 else { return .alternatives }
+        guard case .own(let condition) = anchor else { return .link }
+        return switch condition.test {
+        case .equal: .equality
+        case .isIn: .list
+        case .prefix: .prefix
+        case .range: .range
+        }
+    }
+}
+
+extension QueryCover.Anchor {
+    fileprivate func text(of live: LiveView) -> String {
+        switch self {
+        case .own(let condition): condition.text(in: live.schema[live.query.classIndex])
+        case .linked(let condition): condition.text(in: live.schema)
+        }
     }
 }
 

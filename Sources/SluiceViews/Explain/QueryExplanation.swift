@@ -68,17 +68,21 @@ public struct QueryExplanation: Sendable, Hashable, Codable {
             case prefix
             /// By a range that a property's value lies in.
             case range
+            /// By a property of an object that links lead to.
+            case link
+            /// By any of several conditions.
+            case alternatives
             /// By the class alone: every change of the class finds the view.
             case scan
         }
 
         /// How changes of the queried class find the view.
         public let method: Method
-        /// The property of the condition that the view is filed under; nil for `scan`.
+        /// The property of the condition that the view is filed under; nil if there is no one property.
         public let property: String?
         /// The condition that the view is filed under, in the query language; nil for `scan`.
         public let condition: String?
-        /// Further classes. All of their changes find the view.
+        /// Further classes whose changes find the view, whatever the object is, if they concern what the query reads.
         public let otherClasses: [String]
         /// Whether the view holds anything in memory: a window, or linked objects.
         public let holdsMembers: Bool

@@ -1,62 +1,68 @@
 package import SluiceModel
 package import SluiceQuery
 
-/// Says under what a follower of a query, a view or an observer, is filed, so that changes that cannot concern it do
-/// not find it.
-///
-/// A query is filed under the most selective condition that all of its roots meet: a change of an object of the queried
-/// class that did not meet it before and does not meet it after the change cannot concern the query. Changes of other
-/// classes, which the predicate's paths or links reach, find it by their class. If paths or links also reach the
-/// queried class itself, the condition says nothing about the objects reached, and all changes of the class find the
-/// query.
-package struct Filing: Sendable, Hashable {
-    /// The condition; nil if every change of the class finds the query.
-    package let condition: RootCondition?
-    /// The queried class; nil for a query of one object by id, whose class is not known.
+/// Under what something that follows a query is filed, so that changes which cannot concern it do not find it.
+package struct Filing: Sendable {
+    /// Changes of a class that find the query whatever the object is.
+    struct ClassEntry: Hashable, Sendable {
+        let classIndex: Int
+        /// The properties that matter; nil if all do. That an object comes or goes always matters.
+        let properties: PropertySet?
+    }
+
+    /// The queried class; nil for a query of one object by id, which may be of any class.
     package let rootClass: Int?
-    /// The classes whose changes all find the query, ascending.
-    package let wholeClasses: [Int]
+    /// Which changes of results matter; nil if all do.
+    let rootProperties: PropertySet?
+    /// Ways to know results, see ``QueryCover/alternatives``; empty if every change of the class finds the query.
+    package let covers: [[QueryCover.Anchor]]
+    /// Conditions on objects that comparisons find behind links.
+    let linked: [LinkedCondition]
+    /// Classes whose changes find the query, beyond the queried one.
+    let classes: [ClassEntry]
     /// The object whose changes find the query, whatever its class.
     package let object: ObjectID?
 
+    /// How a view is filed; objects that it holds as linked find it beside that.
     init(_ view: LiveView) {
         let query = view.query
-        let isReached =
-            view.plan.linkedStates[query.classIndex] != nil || query.dependencies.reach(classIndex: query.classIndex)
-        self.init(
-            query, schema: view.schema, classes: Set(view.concernedProperties.keys),
-            usesCondition: query.object == nil && !isReached, object: nil)
+        let cover = QueryCover(query, schema: view.schema, readsSort: query.isPartial)
+        rootClass = query.object == nil ? query.classIndex : nil
+        rootProperties = view.rootProperties
+        covers = cover.alternatives
+        linked = cover.linked
+        classes = cover.others.sorted { $0.key < $1.key }.map { ClassEntry(classIndex: $0.key, properties: $0.value) }
+        object = query.object
     }
 
-    /// Makes the filing of an observer. The observer learns by other means of changes of linked objects that its
-    /// condition does not read.
+    /// How an observer is filed that learns of changes of linked objects, beyond those its condition reads, by other ways.
     ///
-    /// A condition on a property that the query excludes is not used: an object may lack the property here or have an
-    /// older value of it, so that only the server can judge the condition.
+    /// A condition does not count where it reads a property that the query excludes: the object may lack it here, or
+    /// have it as of some other time, and the server's word stands. Nor does one on linked objects, which may be missing.
     package init(observing query: Query, schema: Schema) {
-        if let object = query.object {
-            self.init(query, schema: schema, classes: [], usesCondition: false, object: object)
+        object = query.object
+        rootProperties = nil
+        linked = []
+        guard query.object == nil else {
+            (rootClass, covers, classes) = (nil, [], [])
             return
         }
         let reached = Set(query.dependencies.linkPaths.map(\.targetClass))
-        self.init(
-            query, schema: schema, classes: reached.union([query.classIndex]),
-            usesCondition: !reached.contains(query.classIndex), object: nil,
-            unless: query.exclusions.excludedRootProperties)
-    }
-
-    private init(
-        _ query: Query, schema: Schema, classes: Set<Int>, usesCondition: Bool, object: ObjectID?,
-        unless excluded: PropertySet = []
-    ) {
-        rootClass = query.object == nil ? query.classIndex : nil
-        self.object = object
-        let conditions = usesCondition ? query.rootConditions(schema: schema) : []
-        condition = conditions.first { !excluded.contains($0.property) }
-        wholeClasses = (condition == nil ? classes : classes.subtracting([query.classIndex])).sorted()
+        rootClass = query.classIndex
+        classes = reached.sorted().map { ClassEntry(classIndex: $0, properties: nil) }
+        covers = QueryCover(query, schema: schema, readsSort: false).alternatives.filter { anchors in
+            anchors.allSatisfy { anchor in
+                guard case .own(let condition) = anchor else { return false }
+                return !query.exclusions.excludedRootProperties.contains(condition.property)
+            }
+        }
     }
 }
 
-extension QueryDependencies {
-    fileprivate func reach(classIndex: Int) -> Bool { linkPaths.contains { $0.targetClass == classIndex } }
+extension LiveView {
+    /// The properties of results whose changes matter for being results.
+    fileprivate var rootProperties: PropertySet {
+        let dependencies = query.isPartial ? query.dependencies : query.predicateDependencies
+        return dependencies.rootProperties.union(plan.rootProperties(ofClass: query.classIndex))
+    }
 }

@@ -1,55 +1,106 @@
 package import SluiceModel
-internal import SluiceQuery
+package import SluiceQuery
 
-/// Finds the followers that a change could concern, by number. The cost grows with the number found and not with the
-/// number filed. The server files its views in it, and the client its observers, as ``Filing`` says.
+/// Finds the numbers of those whom a change could concern, at a cost that grows with what it finds and not with what is
+/// filed. Views on a server and observers on a client are filed in it, as ``Filing`` says.
 package struct FilingTable {
-    /// The numbers that every change of a class finds.
-    private var byClass: [Int: Set<UInt64>] = [:]
+    /// A filing as it was carried out, to be undone.
+    package struct Placement {
+        package let filing: Filing
+        /// Which of the filing's covers was chosen; nil if there is none.
+        package let cover: Int?
+
+        fileprivate var anchors: [QueryCover.Anchor] { cover.map { filing.covers[$0] } ?? [] }
+    }
+
+    /// The numbers that changes of a class find, by the properties that matter; nil for all.
+    private var byClass: [Int: [PropertySet?: NumberSet]] = [:]
     /// The numbers that changes of a class find by a property's value.
-    private var byCondition: [Int: [Int: ConditionTable]] = [:]
+    private var byCondition: [Int: PropertyConditions] = [:]
+    /// The numbers that changes find by the values of objects behind links.
+    private var byPath: [[QueryDependencies.Link]: PathTable] = [:]
     /// The numbers that changes of one object find.
-    private var byObject: [ObjectID: Set<UInt64>] = [:]
+    private var byObject: [ObjectID: NumberSet] = [:]
+
+    /// Where so many share what a filing would be filed under, it looks for something that fewer share.
+    private static let crowd = 8
 
     package init() {}
 
-    /// Files a number. Costs O(classes of the filing).
-    package mutating func insert(_ filing: Filing, _ number: UInt64) {
-        for classIndex in filing.wholeClasses { byClass[classIndex, default: []].insert(number) }
-        if let object = filing.object { byObject[object, default: []].insert(number) }
-        if let condition = filing.condition, let classIndex = filing.rootClass {
-            byCondition[classIndex, default: [:]][condition.property, default: ConditionTable()]
-                .insert(condition.test, number)
+    /// Files a number. Costs O(conditions and classes of the filing · log n).
+    package mutating func insert(_ filing: Filing, _ number: UInt64) -> Placement {
+        let placement = Placement(filing: filing, cover: chooseCover(of: filing))
+        for entry in placement.classEntries {
+            byClass[entry.classIndex, default: [:]].insert(number, for: entry.properties)
+        }
+        if let object = filing.object { byObject.insert(number, for: object) }
+        for condition in filing.linked {
+            byPath[condition.links, default: PathTable(condition.links)].linked.insert(condition.condition, number)
+        }
+        for anchor in placement.anchors {
+            switch anchor {
+            case .own(let condition):
+                guard let rootClass = filing.rootClass else { continue }
+                byCondition[rootClass, default: PropertyConditions()].insert(condition, number)
+            case .linked(let condition):
+                byPath[condition.links, default: PathTable(condition.links)].anchors.insert(condition.condition, number)
+            }
+        }
+        return placement
+    }
+
+    /// Takes a number out again that was filed so.
+    package mutating func remove(_ placement: Placement, _ number: UInt64) {
+        let filing = placement.filing
+        for entry in placement.classEntries {
+            byClass[entry.classIndex]?.remove(number, for: entry.properties)
+            if byClass[entry.classIndex]?.isEmpty == true { byClass[entry.classIndex] = nil }
+        }
+        if let object = filing.object { byObject.remove(number, for: object) }
+        for condition in filing.linked {
+            byPath[condition.links]?.linked.remove(condition.condition, number)
+            if byPath[condition.links]?.isEmpty == true { byPath[condition.links] = nil }
+        }
+        for anchor in placement.anchors {
+            switch anchor {
+            case .own(let condition):
+                guard let rootClass = filing.rootClass else { continue }
+                byCondition[rootClass]?.remove(condition, number)
+            case .linked(let condition):
+                byPath[condition.links]?.anchors.remove(condition.condition, number)
+                if byPath[condition.links]?.isEmpty == true { byPath[condition.links] = nil }
+            }
         }
     }
 
-    /// Removes a number that was inserted with the same filing.
-    package mutating func remove(_ filing: Filing, _ number: UInt64) {
-        for classIndex in filing.wholeClasses {
-            byClass[classIndex]?.remove(number)
-            if byClass[classIndex]?.isEmpty == true { byClass[classIndex] = nil }
+    /// The most selective cover, or where that is crowded the one that is least.
+    private func chooseCover(of filing: Filing) -> Int? {
+        guard let rootClass = filing.rootClass, !filing.covers.isEmpty else { return nil }
+        let counts = filing.covers.map { anchors in
+            anchors.reduce(0) { count, anchor in
+                switch anchor {
+                case .own(let condition): count + (byCondition[rootClass]?.count(of: condition) ?? 0)
+                case .linked(let condition):
+                    count + (byPath[condition.links]?.anchors.count(of: condition.condition) ?? 0)
+                }
+            }
         }
-        if let object = filing.object {
-            byObject[object]?.remove(number)
-            if byObject[object]?.isEmpty == true { byObject[object] = nil }
-        }
-        guard let condition = filing.condition, let classIndex = filing.rootClass else { return }
-        byCondition[classIndex]?[condition.property]?.remove(condition.test, number)
-        if byCondition[classIndex]?[condition.property]?.isEmpty == true {
-            byCondition[classIndex]?[condition.property] = nil
-        }
+        guard counts[0] >= Self.crowd else { return 0 }
+        return counts.indices.min { (counts[$0], $0) < (counts[$1], $1) }
     }
 
-    /// Calls `body` with each number that a change could concern; a number may occur several times.
+    /// Calls `body` with each number that a change could concern by its own values; more than once with some.
     ///
-    /// - Parameter schema: the schema that the class positions belong to.
+    /// - Parameter schema: of the changed object's class.
     package func forEachCandidate(of change: ObjectDelta, schema: Schema, _ body: (UInt64) -> Void) {
         let classIndex = change.object.classIndex
-        for number in byClass[classIndex] ?? [] { body(number) }
+        for (properties, numbers) in byClass[classIndex] ?? [:] where properties.map(change.concerns) ?? true {
+            numbers.forEach(body)
+        }
         if !byObject.isEmpty, let numbers = byObject[change.object.objectID(in: schema)] { numbers.forEach(body) }
-        for (property, table) in byCondition[classIndex] ?? [:] {
-            guard let old = change.value(of: property, in: change.old),
-                let new = change.value(of: property, in: change.new)
+        for (property, table) in byCondition[classIndex]?.tables ?? [:] {
+            guard let old = (change.old ?? change.new)?.value(of: property),
+                let new = (change.new ?? change.old)?.value(of: property)
             else {
                 table.forEach(body)
                 continue
@@ -58,21 +109,30 @@ package struct FilingTable {
             if old != new { table.forEach(metBy: old, body) }
         }
     }
+
+    /// Calls `body` with each number that a change could concern by what its object leads to; more than once with some.
+    ///
+    /// - Parameters:
+    ///   - source: the state after the change's group.
+    ///   - before: the state before it.
+    package func forEachCandidate(
+        of change: ObjectDelta, in source: any ObjectSource, before: any ObjectSource, _ body: (UInt64) -> Void
+    ) {
+        for table in byPath.values { table.forEachCandidate(of: change, in: source, before: before, body) }
+    }
+}
+
+extension FilingTable.Placement {
+    /// The filing's classes, and the queried class if nothing else tells its objects.
+    fileprivate var classEntries: [Filing.ClassEntry] {
+        guard cover == nil, let rootClass = filing.rootClass else { return filing.classes }
+        return filing.classes + [.init(classIndex: rootClass, properties: filing.rootProperties)]
+    }
 }
 
 extension ObjectRef {
     fileprivate func objectID(in schema: Schema) -> ObjectID {
         if case .id(let own) = key { return own }
         return Identity(className: schema[classIndex].name, key: key).objectID
-    }
-}
-
-extension ObjectDelta {
-    /// The value of a property in one of the images, or, if that is missing, in the other. Nil if the value is unknown
-    /// because the image is older than the property or lacks it.
-    fileprivate func value(of property: Int, in image: Row?) -> Value? {
-        guard let row = image ?? new ?? old, row.values.indices.contains(property), !row.absent.contains(property)
-        else { return nil }
-        return row.values[property]
     }
 }

@@ -3,19 +3,24 @@ import SluiceModel
 /// Stores numbered prefixes of text or data, and finds those that a value begins with: one lookup for each length that
 /// occurs.
 struct PrefixTable {
-    private var numbers: [Int: [[UInt8]: Set<UInt64>]] = [:]
+    private var numbers: [Int: [[UInt8]: NumberSet]] = [:]
 
     var isEmpty: Bool { numbers.isEmpty }
 
+    /// How many numbers a prefix has.
+    func count(of prefix: Value) -> Int {
+        let bytes = Self.bytes(of: prefix)
+        return numbers[bytes.count]?[bytes]?.count ?? 0
+    }
+
     mutating func insert(_ prefix: Value, _ number: UInt64) {
         let bytes = Self.bytes(of: prefix)
-        numbers[bytes.count, default: [:]][bytes, default: []].insert(number)
+        numbers[bytes.count, default: [:]].insert(number, for: bytes)
     }
 
     mutating func remove(_ prefix: Value, _ number: UInt64) {
         let bytes = Self.bytes(of: prefix)
-        numbers[bytes.count]?[bytes]?.remove(number)
-        if numbers[bytes.count]?[bytes]?.isEmpty == true { numbers[bytes.count]?[bytes] = nil }
+        numbers[bytes.count]?.remove(number, for: bytes)
         if numbers[bytes.count]?.isEmpty == true { numbers[bytes.count] = nil }
     }
 
@@ -23,12 +28,12 @@ struct PrefixTable {
     func forEach(beginning value: Value, _ body: (UInt64) -> Void) {
         let bytes = Self.bytes(of: value)
         for (length, table) in numbers where length <= bytes.count {
-            for number in table[Array(bytes.prefix(length))] ?? [] { body(number) }
+            table[Array(bytes.prefix(length))]?.forEach(body)
         }
     }
 
     func forEach(_ body: (UInt64) -> Void) {
-        for table in numbers.values { for set in table.values { for number in set { body(number) } } }
+        for table in numbers.values { for set in table.values { set.forEach(body) } }
     }
 
     private static func bytes(of value: Value) -> [UInt8] {

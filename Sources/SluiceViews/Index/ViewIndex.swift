@@ -1,11 +1,11 @@
 import SluiceModel
-import SluiceQuery
+package import SluiceQuery
 
 /// Finds the views that a commit could concern. The cost grows with the number found and not with the number of views.
 package struct ViewIndex {
     private struct Filed {
         let view: LiveView
-        let filing: Filing
+        let placement: FilingTable.Placement
     }
 
     /// The views by number, which is the order of filing.
@@ -13,40 +13,57 @@ package struct ViewIndex {
     private var numbers: [ObjectIdentifier: UInt64] = [:]
     private var lastNumber: UInt64 = 0
     private var table = FilingTable()
+    private var members = MemberTable()
 
     package init() {}
 
     /// How many views are filed.
     package var count: Int { views.count }
 
-    /// Files a view. Costs O(classes that concern it).
+    /// Files an active view. Costs O(its conditions and linked objects).
     package mutating func insert(_ view: LiveView) {
         lastNumber += 1
-        let filing = Filing(view)
-        views[lastNumber] = Filed(view: view, filing: filing)
+        views[lastNumber] = Filed(view: view, placement: table.insert(Filing(view), lastNumber))
         numbers[ObjectIdentifier(view)] = lastNumber
-        table.insert(filing, lastNumber)
+        members.insert(view, lastNumber)
     }
 
     /// Removes a view; nothing happens if it is not filed.
     package mutating func remove(_ view: LiveView) {
         guard let number = numbers.removeValue(forKey: ObjectIdentifier(view)),
-            let filing = views.removeValue(forKey: number)?.filing
+            let filed = views.removeValue(forKey: number)
         else { return }
-        table.remove(filing, number)
+        table.remove(filed.placement, number)
+        members.remove(view, number)
+    }
+
+    /// Takes note of what a commit has changed in a view. Costs O(linked objects that came or went).
+    package mutating func update(_ view: LiveView) {
+        guard let number = numbers[ObjectIdentifier(view)] else { return }
+        members.update(view, number)
     }
 
     /// The views that the commit could concern, each once, in the order of filing.
-    package func candidates(for commit: CommitDelta) -> [LiveView] {
+    ///
+    /// - Parameters:
+    ///   - source: the state after the commit.
+    ///   - before: the state before it.
+    /// - Throws: what the source throws.
+    package func candidates(
+        for commit: CommitDelta, in source: any ObjectSource, before: any ObjectSource
+    ) throws -> [LiveView] {
         guard let schema = views.values.first?.view.schema else { return [] }
         var found: Set<UInt64> = []
         for change in commit.changes {
-            table.forEachCandidate(of: change, schema: schema) { number in
+            func find(_ number: UInt64) {
                 guard !found.contains(number), let view = views[number]?.view,
                     let properties = view.concernedProperties[change.object.classIndex], change.concerns(properties)
                 else { return }
                 found.insert(number)
             }
+            table.forEachCandidate(of: change, schema: schema, find)
+            table.forEachCandidate(of: change, in: source, before: before, find)
+            try members.forEachCandidate(of: change, schema: schema, in: source, find)
         }
         return found.sorted().compactMap { views[$0]?.view }
     }

@@ -1,0 +1,62 @@
+package import SluiceModel
+
+/// A condition on one single property of an object at the end of links that begin at the queried object.
+package struct LinkedCondition: Sendable, Hashable {
+    /// From the queried class outwards; at least one.
+    package let links: [QueryDependencies.Link]
+    /// On the class at the end of `links`.
+    package let condition: RootCondition
+
+    /// What an object at the end must meet for the comparison to hold for the queried object.
+    ///
+    /// Nil if the comparison also holds without such an object, as one with null does, or if it asks for all objects at the
+    /// end instead of one.
+    init?(_ comparison: Query.Comparison) {
+        guard let path = Self.path(of: comparison), let condition = RootCondition(comparison, of: path) else {
+            return nil
+        }
+        self.init(path, condition)
+    }
+
+    /// What an object at the end must meet, before or after a change of it, for the change to matter to the comparison.
+    init?(mattering comparison: Query.Comparison) {
+        guard let path = Self.path(of: comparison) else { return nil }
+        // One value is either equal or not.
+        if comparison.comparison == .notEqual, !path.isToMany, case .constant(let value) = comparison.right {
+            let equality = Query.Comparison(
+                comparison.relation, comparison.left, .equal, .constant(value), ignoresCase: comparison.ignoresCase)
+            self.init(equality)
+        } else {
+            self.init(comparison)
+        }
+    }
+
+    private init?(_ path: Query.Path, _ condition: RootCondition) {
+        if case .equal(.null) = condition.test { return nil }
+        links = path.steps.map {
+            QueryDependencies.Link(
+                classIndex: $0.classIndex, property: $0.property, isBacklink: $0.isBacklink,
+                sourceClass: $0.sourceClass, targetClass: $0.targetClass)
+        }
+        self.condition = condition
+    }
+
+    private static func path(of comparison: Query.Comparison) -> Query.Path? {
+        guard case .path(let path) = comparison.left, path.scope == 0, !path.steps.isEmpty, case .value = path.leaf,
+            case .each(.any, _) = comparison.relation
+        else { return nil }
+        return path
+    }
+}
+
+extension LinkedCondition {
+    /// The condition in the query language.
+    package func text(in schema: Schema) -> String {
+        guard let last = links.last else { return "" }
+        let names = links.map { link in
+            let name = schema[link.classIndex].properties[link.property].name
+            return link.isBacklink ? "@links.\(schema[link.classIndex].name).\(name)" : name
+        }
+        return "\(names.joined(separator: ".")).\(condition.text(in: schema[last.targetClass]))"
+    }
+}

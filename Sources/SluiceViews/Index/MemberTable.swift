@@ -1,0 +1,56 @@
+import SluiceModel
+import SluiceQuery
+
+/// Finds views by the linked objects that they hold, and by those that they wait for.
+struct MemberTable {
+    private var byObject: [ObjectRef: NumberSet] = [:]
+    /// How many views follow links from linked objects to objects of a class, by class.
+    private var deepCounts: [Int: Int] = [:]
+
+    mutating func insert(_ view: LiveView, _ number: UInt64) {
+        for classIndex in view.plan.deepClasses { deepCounts[classIndex, default: 0] += 1 }
+        for object in view.closure?.objects ?? [] { byObject.insert(number, for: object) }
+        _ = view.closure?.takeRefiled()
+    }
+
+    mutating func remove(_ view: LiveView, _ number: UInt64) {
+        for classIndex in view.plan.deepClasses {
+            deepCounts[classIndex, default: 0] -= 1
+            if deepCounts[classIndex] == 0 { deepCounts[classIndex] = nil }
+        }
+        guard var objects = view.closure?.objects else { return }
+        objects.formUnion(view.closure?.takeRefiled() ?? [])
+        for object in objects { byObject.remove(number, for: object) }
+    }
+
+    /// Takes note of what a view has come to hold, and of what it holds no more.
+    mutating func update(_ view: LiveView, _ number: UInt64) {
+        for object in view.closure?.takeRefiled() ?? [] {
+            if view.closure?.holds(object) ?? false {
+                byObject.insert(number, for: object)
+            } else {
+                byObject.remove(number, for: object)
+            }
+        }
+    }
+
+    /// Calls `body` with the number of each view that a change could concern because of what it holds.
+    ///
+    /// A view holds the objects that its links lead to, and those missing that its results link to. What linked objects
+    /// link to while it is missing is found by those objects once it comes.
+    func forEachCandidate(
+        of change: ObjectDelta, schema: Schema, in source: any ObjectSource, _ body: (UInt64) -> Void
+    ) throws {
+        byObject[change.object]?.forEach(body)
+        guard change.old == nil, deepCounts[change.object.classIndex] != nil else { return }
+        let name = schema[change.object.classIndex].name
+        for (classIndex, declared) in schema.classes.enumerated() {
+            for (property, link) in declared.properties.enumerated() where link.type.targetClass == name {
+                try source.backlinks(to: change.object, fromClass: classIndex, property: property) { key in
+                    byObject[ObjectRef(classIndex, key)]?.forEach(body)
+                    return true
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import SluiceModel
+import SluiceQuery
+
+/// Numbers that are filed under conditions at the end of one chain of links.
+///
+/// A change finds them by following the links from the changed object to the ends, as they are and as they were.
+struct PathTable {
+    /// From the queried class outwards.
+    let links: [QueryDependencies.Link]
+    /// Whom a change of a queried object finds: results lead to an end that meets the condition.
+    var anchors = PropertyConditions()
+    /// Whom a change of an object on the way finds.
+    var linked = PropertyConditions()
+
+    /// More objects are not followed for one change; it finds everybody then.
+    static let objectCountMax = 256
+
+    init(_ links: [QueryDependencies.Link]) {
+        self.links = links
+    }
+
+    var isEmpty: Bool { anchors.isEmpty && linked.isEmpty }
+
+    /// Calls `body` with each number that a change could concern; more than once with some.
+    func forEachCandidate(
+        of change: ObjectDelta, in source: any ObjectSource, before: any ObjectSource, _ body: (UInt64) -> Void
+    ) {
+        let classIndex = change.object.classIndex
+        if links[0].sourceClass == classIndex, !anchors.isEmpty {
+            find(anchors, from: change, at: 0, in: source, before: before, body)
+        }
+        guard !linked.isEmpty else { return }
+        for position in 1...links.count
+        where links[position - 1].targetClass == classIndex && change.concerns(properties(at: position)) {
+            find(linked, from: change, at: position, in: source, before: before, body)
+        }
+    }
+
+    /// What is read of an object after so many links.
+    private func properties(at position: Int) -> PropertySet {
+        var properties =
+            position == links.count ? PropertySet(linked.tables.keys) : PropertySet([links[position]].ownProperties)
+        properties.formUnion(PropertySet([links[position - 1]].propertiesBehind))
+        return properties
+    }
+
+    private func find(
+        _ conditions: PropertyConditions, from change: ObjectDelta, at position: Int, in source: any ObjectSource,
+        before: any ObjectSource, _ body: (UInt64) -> Void
+    ) {
+        for (row, source) in [(change.old, before), (change.new, source)] {
+            guard let row else { continue }
+            var left = Self.objectCountMax
+            // An object that cannot be read could lead anywhere.
+            let isWhole =
+                (try? forEachEnd(from: row, at: position, in: source, &left) { conditions.forEach(metBy: $0, body) })
+                ?? false
+            guard isWhole else { return conditions.forEach(body) }
+        }
+    }
+
+    /// Calls `body` with each object at the end of the links from an object on the way.
+    ///
+    /// - Returns: false if there are more objects than may be followed.
+    private func forEachEnd(
+        from row: Row, at position: Int, in source: any ObjectSource, _ left: inout Int, _ body: (Row) -> Void
+    ) throws -> Bool {
+        guard position < links.count else {
+            body(row)
+            return true
+        }
+        let link = links[position]
+        var keys: [ObjectKey] = []
+        if link.isBacklink {
+            let object = ObjectRef(link.sourceClass, row.key)
+            try source.backlinks(to: object, fromClass: link.classIndex, property: link.property) { key in
+                keys.append(key)
+                return keys.count <= left
+            }
+        } else {
+            row.forEachLink(in: link.property) { keys.append($0) }
+        }
+        guard keys.count <= left else { return false }
+        left -= keys.count
+        for key in keys {
+            guard let next = try source.row(ObjectRef(link.targetClass, key)) else { continue }
+            guard try forEachEnd(from: next, at: position + 1, in: source, &left, body) else { return false }
+        }
+        return true
+    }
+}
+
+extension [QueryDependencies.Link] {
+    /// The properties that hold links which are followed forwards.
+    fileprivate var ownProperties: [Int] { filter { !$0.isBacklink }.map(\.property) }
+
+    /// The properties, of the objects that links lead to, which hold links that are followed backwards.
+    fileprivate var propertiesBehind: [Int] { filter(\.isBacklink).map(\.property) }
+}

@@ -1,0 +1,103 @@
+import SluiceModel
+import SluiceQuery
+import Testing
+
+@testable import SluiceViews
+
+/// A change finds the views that it concerns, however many others differ from them only in constants.
+@Suite struct ViewIndexScaleTests {
+    private let source = MemorySource()
+    private let flight = TestSchema.object(1, ofClass: TestSchema.flight)
+    private let plane = TestSchema.object(1, ofClass: TestSchema.plane)
+
+    /// An index of views over queries made of their numbers.
+    private func index(_ count: Int, _ text: (Int) -> String) throws -> ViewIndex {
+        var index = ViewIndex()
+        for number in 0..<count {
+            let view = LiveView(try TestSchema.query(text(number)), schema: TestSchema.schema)
+            try view.activate(in: source)
+            index.insert(view)
+        }
+        return index
+    }
+
+    private func found(_ index: ViewIndex, _ object: ObjectRef, _ values: [String: Value]) throws -> [String] {
+        let old = source.row(object)
+        let new = TestSchema.row(object, values)
+        source.set(object, new)
+        let commit = CommitDelta(changes: [ObjectDelta(object: object, old: old, new: new, authors: [])], version: 1)
+        let before = OldStateSource(commit, over: source, schema: source.schema)
+        return try index.candidates(for: commit, in: source, before: before).map(\.query.canonicalText)
+    }
+
+    @Test(arguments: [100, 400])
+    func aChangeOfOneObjectFindsTheViewOfItAlone(count: Int) throws {
+        let index = try index(count) { number in
+            let object = TestSchema.object(number, ofClass: TestSchema.flight)
+            return "OBJECT(\(Identity(className: "Flight", key: object.key).objectID))"
+        }
+        #expect(try found(index, flight, ["delay": .int(1)]).count == 1)
+        #expect(try found(index, flight, ["delay": .int(2)]).count == 1)
+    }
+
+    @Test(arguments: [100, 400])
+    func alternativesOverTwoPropertiesAreFoundByEither(count: Int) throws {
+        let index = try index(count) { "Flight WHERE delay == \($0) OR carrier == 'c\($0)'" }
+        #expect(try found(index, flight, ["delay": .int(7), "carrier": .string("c9")]).count == 2)
+        #expect(try found(index, flight, ["delay": .int(8), "carrier": .string("c9")]).count == 3)
+    }
+
+    @Test(arguments: [100, 400])
+    func whereAllShareOneConditionAnotherTellsThemApart(count: Int) throws {
+        let index = try index(count) { "Flight WHERE carrier == 'a' AND delay BETWEEN {\($0 * 10), \($0 * 10 + 9)}" }
+        // The first ones are filed under the value that they turn out to share.
+        #expect(try found(index, flight, ["carrier": .string("a"), "delay": .int(995)]).count <= 10)
+        #expect(try found(index, flight, ["carrier": .string("b"), "delay": .int(995)]).count <= 10)
+    }
+
+    @Test(arguments: [100, 400])
+    func aConditionBehindALinkIsFoundFromBothEnds(count: Int) throws {
+        source.set(plane, TestSchema.row(plane, ["seats": .int(5)]))
+        let index = try index(count) { "Flight WHERE plane.seats == \($0) EXCLUDE(plane)" }
+        #expect(try found(index, flight, ["plane": .link(plane.key)]).count == 1)
+        #expect(try found(index, plane, ["seats": .int(6)]).count == 2)
+        #expect(try found(index, flight, ["delay": .int(1), "plane": .link(plane.key)]).count == 1)
+        let other = TestSchema.object(2, ofClass: TestSchema.plane)
+        #expect(try found(index, other, ["seats": .int(7)]).count == 1)
+    }
+
+    @Test(arguments: [100, 400])
+    func aLinkedObjectFindsTheViewsThatHoldIt(count: Int) throws {
+        for number in 0..<count {
+            let plane = TestSchema.object(number, ofClass: TestSchema.plane)
+            source.set(plane, TestSchema.row(plane, ["seats": .int(1)]))
+            let flight = TestSchema.object(number, ofClass: TestSchema.flight)
+            source.set(flight, TestSchema.row(flight, ["delay": .int(Int64(number)), "plane": .link(plane.key)]))
+        }
+        let index = try index(count) { "Flight WHERE delay == \($0)" }
+        #expect(try found(index, plane, ["seats": .int(2)]) == ["Flight WHERE delay == 1"])
+        let stranger = TestSchema.object(count, ofClass: TestSchema.plane)
+        #expect(try found(index, stranger, ["seats": .int(2)]).isEmpty)
+    }
+
+    @Test func anObjectThatComesIsFoundByWhatLinksToIt() throws {
+        let hub = TestSchema.object(2, ofClass: TestSchema.airport)
+        let origin = TestSchema.object(1, ofClass: TestSchema.airport)
+        source.set(origin, TestSchema.row(origin, ["hub": .link(hub.key)]))
+        source.set(flight, TestSchema.row(flight, ["delay": .int(1), "origin": .link(origin.key)]))
+        let index = try index(20) { "Flight WHERE delay == \($0)" }
+        #expect(try found(index, hub, [:]) == ["Flight WHERE delay == 1"])
+    }
+
+    @Test func moreObjectsThanAreFollowedFindEveryView() throws {
+        let friends = (0...PathTable.objectCountMax).map { TestSchema.object($0, ofClass: TestSchema.user) }
+        for friend in friends { source.set(friend, TestSchema.row(friend, ["age": .int(1_000)])) }
+        let index = try index(20) { "User WHERE friends.age == \($0) EXCLUDE(friends, best)" }
+        let user = TestSchema.object(5_000, ofClass: TestSchema.user)
+        #expect(
+            try found(index, user, ["age": .int(1_000), "friends": .list(friends.dropLast().map { .link($0.key) })])
+                .isEmpty)
+        #expect(
+            try found(index, user, ["age": .int(1_000), "friends": .list(friends.map { .link($0.key) })]).count == 20)
+    }
+}
