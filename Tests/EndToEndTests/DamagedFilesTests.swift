@@ -23,7 +23,7 @@ struct DamagedFilesTests {
         return try Data(contentsOf: URL(filePath: folder + "/test.sluicedb"))
     }
 
-    /// Takes the headers from all pages that hold an entry.
+    /// Removes the headers of all pages that contain an entry.
     private func damage(_ folder: String, _ whole: Data) throws {
         var file = whole
         var generator = SeededGenerator(seed: 1)
@@ -56,12 +56,12 @@ struct DamagedFilesTests {
                         #expect(exit.code == 1, "\(command)")
                         #expect(exit.diagnostics.contains("test.sluicedb is damaged (SQLite 11"), "\(exit.diagnostics)")
                     }
-                    // What can be read is served.
+                    // The server serves what it can read.
                     #expect(try await Tool.run("query", url, "Plane").lines.count == 1)
                     #expect(try await Tool.run("export", url, "Plane").lines.count == 1)
                     #expect(try await Tool.run("explain", url, "Entry").code == 0)
                     #expect(try await Tool.run("subscriptions", url).code == 0)
-                    // The status is told, and that it is not well.
+                    // The status is reported, and says that the database is damaged.
                     let status = try await Tool.run("status", url)
                     #expect(status.code == 1)
                     #expect(
@@ -83,14 +83,14 @@ struct DamagedFilesTests {
                     #expect(logged == 1)
                 }
             }
-            // What was written meanwhile waits in its client's outbox, and comes once the database is restored.
+            // Writes made meanwhile wait in the client's outbox, and arrive once the database is restored.
             let path = folder + "/client.sluice"
             try await withServer(folder: folder) { server in
                 _ = try await Tool.run("query", server.url(), "Entry")
                 try await Fixture.withStore(server.url(), path: path) { store in
                     let error = await #expect(throws: SyncError.self) { try await store.addPlane("N4") }
                     #expect(error?.code == .databaseDamaged)
-                    // It shows what was written here.
+                    // The client shows its own writes.
                     let planes = try await store.found("Plane")
                     #expect(planes.count == 2)
                 }

@@ -21,7 +21,7 @@ struct DamagedDatabaseTests {
     /// Every page but the first.
     private static var pages: Range<Int> { get throws { try 1..<FileBench.whole.get().count / PageDamage.pageSize } }
 
-    /// A page that the query for all planes reads, and that for depots does not.
+    /// A page that the query for all planes reads and the query for depots does not.
     private static let planesPage = Result {
         var found: Int?
         try withDamageFolder { folder in

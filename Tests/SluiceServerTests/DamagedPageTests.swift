@@ -7,8 +7,8 @@ import SluiceWire
 import TestSupport
 import Testing
 
-/// Each page of a database in turn, damaged in each way: whatever is asked ends, nothing traps, and an answer that is given
-/// is the right one wherever SQLite can see the damage.
+/// Damages each page of a database in turn and in each way: every request ends, nothing traps, and every answer is
+/// right wherever SQLite can detect the damage.
 struct DamagedPageTests {
     private static let queries = [
         "Plane", "Plane WHERE seats == 7", "Plane WHERE note BEGINSWITH 'plane 30'", "Plane SORT(seats ASC) LIMIT(20)",
@@ -53,7 +53,7 @@ struct DamagedPageTests {
         }
     }
 
-    /// Asks everything of a damaged file.
+    /// Makes every kind of request to a damaged file.
     ///
     /// - Returns: whether the damage was noticed.
     private func meetsDamage(
@@ -75,7 +75,7 @@ struct DamagedPageTests {
             case .complete: #expect(!damage.isSeen || ending == right, "\(place), \(query)")
             }
         }
-        // A client that comes back reads the log.
+        // A returning client makes the server read the log.
         let (back, _) = try bench.open(.readOnly, identity: identity, version: version - 4)
         if let query = try? Query.parse("Plane", schema: bench.storage.schema) {
             let resume = ClientMessage.Resume(version: version - 4, queryHash: query.hash, memberCount: 0)
@@ -83,7 +83,7 @@ struct DamagedPageTests {
         }
         let status = try bench.status(in: back)
         #expect(!status.isEmpty, "\(place), status")
-        // Writing ends too: acknowledged, or refused.
+        // A write ends too: it is acknowledged or rejected.
         let (id, answers) = try bench.open()
         guard answers.contains(where: { if case .opened = $0 { true } else { false } }) else {
             #expect(FileBench.Ending(answers).isOfDamage || !damage.isSeen, "\(place), opening: \(answers)")

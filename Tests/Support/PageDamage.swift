@@ -1,27 +1,27 @@
 package import Foundation
 
-/// What happens to a page of a database file.
+/// A kind of damage to a page of a database file.
 package enum PageDamage: String, CaseIterable, Sendable {
-    /// The disk lost it.
+    /// The disk has lost the page.
     case zeroed
-    /// Its first bytes, which say what it is, are gone.
+    /// The first bytes, which give the page's type, are gone.
     case beheaded
-    /// The file ends before it.
+    /// The file ends before the page.
     case cutOff
-    /// A few bits of it are others.
+    /// A few bits are changed.
     case flipped
-    /// All of it is noise.
+    /// The page is random bytes.
     case noise
-    /// It is another page of the file.
+    /// The page is a copy of another page of the file.
     case replaced
 
     package static let pageSize = 4_096
 
-    /// The first page that it can happen to: a file that ends before its first page is an empty one, which is not damaged.
+    /// The first page that this can damage. A file that ends before its first page is empty, and not damaged.
     package var firstPage: Int { self == .cutOff ? 1 : 0 }
 
-    /// Whether SQLite can see it where the page belongs to a tree: pages have no sums, so that other bits may be anybody's
-    /// content.
+    /// Whether SQLite can detect the damage if the page belongs to a tree. Pages have no checksums, so changed bits may
+    /// look like content.
     package var isSeen: Bool { self == .zeroed || self == .beheaded || self == .cutOff }
 
     package func apply(to file: inout Data, page: Int, using generator: inout SeededGenerator) {
@@ -44,7 +44,7 @@ package enum PageDamage: String, CaseIterable, Sendable {
         }
     }
 
-    /// The page that holds a text for the first time from an offset on; nil if none does.
+    /// The first page after an offset that contains a text; nil if none does.
     package static func page(of text: String, in file: Data, from page: Int = 0) -> Int? {
         file[(file.startIndex + page * pageSize)...].firstRange(of: Data(text.utf8))
             .map { ($0.lowerBound - file.startIndex) / pageSize }

@@ -64,13 +64,13 @@ extension ClientEngine {
         batch.size = UploadSize()
     }
 
-    /// Sends nothing more in this session, and tells those who wait for it.
+    /// Sends no more uploads in this session, and fails those who wait for them.
     func stopUploads(because error: SyncError) {
         session.uploadProblem = error
         for (id, waiter) in uploadWaiters where waiter(.failure(error)) { uploadWaiters[id] = nil }
     }
 
-    /// The highest sequence that the outbox no longer has; 0 if none.
+    /// The highest sequence that has left the outbox; 0 if none has.
     var retiredSequence: UInt64 { storage.lastSequence - UInt64(storage.outboxCount) }
 
     /// The highest sequence that the server is known to have.

@@ -133,8 +133,8 @@ extension ClientEngine {
         retryLater(atLeast: minimum, because: reason)
     }
 
-    /// Runs `body`, and logs an error. Where the store's own file is damaged or gone syncing stops: it would meet that
-    /// again.
+    /// Runs `body`, and logs an error. If the store's own file is damaged or gone, syncing stops, since it would meet
+    /// the same error again.
     ///
     /// - Returns: false if syncing stopped.
     @discardableResult

@@ -14,10 +14,10 @@ extension ClientEngine {
         return number
     }
 
-    /// How much of a query's results the server has sent since it was last asked for them.
+    /// How many rows of a query's results the server has sent since the last request for them.
     package func arrivedCount(of query: Query) -> Int { subscriptions[query: query.hash]?.arrivedCount ?? 0 }
 
-    /// Lets go of a subscription held by ``awaitStatus(_:_:)``.
+    /// Releases a subscription that ``awaitStatus(_:_:)`` holds.
     package func releaseStatus(_ query: Query, waiter: UInt64) throws {
         guard let subscription = subscriptions[query: query.hash] else { return }
         subscription.waiters[waiter] = nil

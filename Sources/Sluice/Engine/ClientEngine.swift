@@ -84,7 +84,7 @@ package final class ClientEngine {
     var unreportedRejections: [WriteRejection] = []
     /// Work that was requested within a transaction and must happen after it.
     private var afterTransaction: [(ClientEngine) throws -> Void] = []
-    /// Whether syncing is about to stop for good, so that what fails on the way does not stop it again.
+    /// Whether syncing is already stopping for good, so that a failure on the way does not stop it again.
     var isFailing = false
     private var lastNumber: UInt64 = 0
     private var hasGrownSchema = false

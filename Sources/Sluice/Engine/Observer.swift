@@ -18,11 +18,11 @@ final class Observer {
     private var isBusy = false
     private var backlog = Backlog()
     private var reportedStatus: SubscriptionStatus?
-    /// Why no further events come, once that was or is about to be told.
+    /// Why no more events come; nil while they do.
     private var failure: Failure?
 
     private enum Failure {
-        /// The consumer has not taken the last event yet.
+        /// The consumer has not handled the last event yet.
         case waiting(SyncError)
         case told
     }
@@ -54,10 +54,10 @@ final class Observer {
         report(change, removed: [], remote: nil, isInitial: true)
     }
 
-    /// Whether no further events come, since the results could not be read.
+    /// Whether no more events come, because the results could not be read.
     var isOver: Bool { failure != nil }
 
-    /// Reports that the results can no longer be read, after the events that wait. It is the last event.
+    /// Reports that the results can no longer be read. This event comes after those that wait, and is the last.
     func fail(_ error: SyncError) {
         guard failure == nil else { return }
         failure = .waiting(error)

@@ -46,8 +46,8 @@ final class ObserverHub {
         for id in concerned.sorted() { index[id]?.receive([], origin: .local, now: engine.now()) }
     }
 
-    /// Tells observers what a committed transaction changed for them. One whose results cannot be read is told so, and
-    /// nothing after that; the transaction stands.
+    /// Reports to the observers concerned what a committed transaction changed. An observer whose results cannot be
+    /// read gets an error as its last event; the transaction stays committed.
     func publish(_ transaction: StoreTransaction, origin: ChangeOrigin, engine: ClientEngine) {
         let changed = engine.subscriptions.takeChanged()
         guard !index.isEmpty else { return }

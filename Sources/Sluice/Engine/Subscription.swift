@@ -27,9 +27,10 @@ final class Subscription {
     var wireID: UInt64?
     /// The progress of the bootstrap, as the server reports it.
     var progress = 0.0 { didSet { if progress != oldValue { onStatusChange?(self, isComplete) } } }
-    /// How many rows, and departures, the server has sent since it was last asked.
+    /// How many rows and departures the server has sent since the last request.
     var arrivedCount = 0
-    /// What the objects of a bootstrap link to, each to be sent before it is complete or not there.
+    /// The targets of links in a bootstrap. The server sends each of them before the bootstrap is complete, unless it
+    /// does not exist.
     var linkTargets: Set<ObjectRef> = []
     /// Whether the staged membership began as a copy of the stored one, to which the server sends the differences.
     var isCompared = false

@@ -38,7 +38,7 @@ struct SyncSession {
     /// Whether complete subscriptions are still at the state of the last session, since the server has not yet sent
     /// what changed meanwhile.
     var awaitsCatchUp = false
-    /// Why the server takes no uploads in this session; the outbox keeps them.
+    /// Why the server accepts no uploads in this session, which the outbox keeps; nil if it does.
     var uploadProblem: SyncError?
     /// The highest sequence that was sent in this session.
     var sentSequence: UInt64 = 0

@@ -23,10 +23,11 @@ private final class Arrival<Value: Sendable>: Sendable {
         continuation?.resume(with: result)
     }
 
-    /// Notes how much has come. What an earlier connection brought, and a new one brings again, is no progress.
+    /// Records how many rows have arrived. Rows that an earlier connection brought, and a new one brings again, are not
+    /// progress.
     func noteProgress(_ progress: UInt64) { state.withLock { $0.progress = max($0.progress, progress) } }
 
-    /// The most that has come; nil once the wait is over.
+    /// The highest number of rows that has arrived; nil once the wait is over.
     var progress: UInt64? { state.withLock { $0.result == nil ? $0.progress : nil } }
 
     func value() async throws -> Value {
@@ -72,8 +73,8 @@ extension StoreCore {
     /// Waits until a query's subscription is complete and has caught up in an open session, runs `body` while the
     /// subscription is held, and then releases it.
     ///
-    /// - Parameter timeout: the longest wait without progress; nil waits without limit. New rows are progress. A new
-    ///   connection is none, and neither are rows that an earlier connection brought.
+    /// - Parameter timeout: the longest wait without progress; nil waits without limit. New rows are progress; a new
+    ///   connection, and rows that an earlier connection brought, are not.
     package func synced<Value: Sendable>(
         _ query: Query, timeout: Duration?, _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {

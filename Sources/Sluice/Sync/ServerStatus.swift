@@ -47,8 +47,8 @@ public struct ServerStatus: Sendable, Hashable, Codable {
     public let database: String
     /// The database's id, in hexadecimal digits.
     public let databaseID: String
-    /// What is wrong with the database's file; empty unless the server has met damage. A damaged database serves what
-    /// can be read and takes no writes.
+    /// What is wrong with the database's file; empty unless the server has found damage. A damaged database serves what
+    /// can be read, and accepts no writes.
     public let damage: String
     /// The version of the database, which is that of its last commit.
     public let version: UInt64
@@ -60,8 +60,8 @@ public struct ServerStatus: Sendable, Hashable, Codable {
     public let indexes: [Index]
     /// The clients that are connected now.
     public let sessions: UInt64
-    /// The clients that the server has a record of, connected or not; nil if they cannot be counted because the database
-    /// is damaged.
+    /// The clients that the server has a record of, connected or not; nil if they cannot be counted because the
+    /// database is damaged.
     public let clients: UInt64?
     /// The current views. Subscriptions to equal queries share one view.
     public let views: UInt64
@@ -86,8 +86,8 @@ public struct ServerStatus: Sendable, Hashable, Codable {
 }
 
 extension ServerStatus: CustomStringConvertible {
-    /// One line: the database, its version, its objects by class, the numbers of sessions and subscriptions, and whether
-    /// it is damaged.
+    /// One line: the database, its version, its objects by class, the numbers of sessions and subscriptions, and
+    /// whether it is damaged.
     public var description: String {
         let objects = classes.map { "\($0.name) \($0.count.map(String.init) ?? "?")" }.joined(separator: ", ")
         let state = "[\(objects)], \(sessions) sessions, \(subscriptions) subscriptions"

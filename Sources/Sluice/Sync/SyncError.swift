@@ -30,8 +30,8 @@ public struct SyncError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let protocolViolation = Code(description: "protocolViolation")
         /// The request exceeds a limit of the server, such as the size of a transaction or the number of subscriptions.
         public static let limitExceeded = Code(description: "limitExceeded")
-        /// The server's database file is damaged, and the query reads the damaged part, or the server takes no writes for
-        /// that reason. Trying again does not help until the file is restored. Unsent writes stay in the store.
+        /// The server's database file is damaged, so that it cannot answer a query that reads the damaged part, and
+        /// accepts no writes. Trying again does not help until the file is restored. Unsent writes stay in the store.
         public static let databaseDamaged = Code(description: "databaseDamaged")
         /// The server failed.
         public static let server = Code(description: "server")

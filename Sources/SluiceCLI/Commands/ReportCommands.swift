@@ -24,7 +24,7 @@ struct StatusCommand: Command {
         let report = try await store.core.report(.status, timeout: access.timeout)
         try ReportPrinter.print(report, format: format)
         await store.close()
-        // Whoever asks by a script should not have to read.
+        // The exit code tells scripts, which do not read the text.
         if let damage = ReportPrinter.text("damage", of: report), !damage.isEmpty { throw CommandError.failure(damage) }
     }
 }

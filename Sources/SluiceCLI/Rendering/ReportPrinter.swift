@@ -11,7 +11,7 @@ enum ReportPrinter {
         output.flush()
     }
 
-    /// A member of a report that is an object; nil if it has none or that is no text.
+    /// The text of a member of a report; nil if the report is not an object, or if it has no such member of text.
     static func text(_ name: String, of report: String) -> String? {
         guard case .object(let members) = try? JSONParser.parse(report),
             case .string(let text) = members.first(where: { $0.name == name })?.value

@@ -2,10 +2,10 @@ internal import SluiceModel
 internal import SluiceStorage
 internal import SluiceWire
 
-/// What follows from a damaged file: the query that meets it ends for good, and nothing is written any more. What can be
-/// read is served.
+/// The consequences of a damaged file: a query that meets the damage ends for good, nothing more is written, and what
+/// can be read is served.
 extension DatabaseEngine {
-    /// How a client is told of an error of the store: what is damaged stays so, everything else may pass.
+    /// The code and action for an error of the store: damage is permanent, and any other error may pass.
     static func consequence(of error: any Error) -> (code: ErrorCode, action: ErrorAction) {
         guard let error = error as? StorageError else { return (.internalError, .retry) }
         return switch error.code {
@@ -21,7 +21,7 @@ extension DatabaseEngine {
         return "the server's database file \(DatabaseOpener.fileName(name)) is damaged\(reason)"
     }
 
-    /// Logs that something could not be done, and why. Damage is logged once, however often it is met.
+    /// Logs a failure and its reason. Damage is logged only once, however often it is met.
     func noteFailure(_ what: String, _ error: any Error, at level: LogLevel = .error) {
         if let error = error as? StorageError, error.isOfDamage {
             if storage.damage == nil, error.isProofOfDamage { storage.note(damage: error) }
@@ -38,13 +38,15 @@ extension DatabaseEngine {
         if (error as? StorageError)?.code == .tooManyFiles { onTooManyFiles() }
     }
 
-    /// Ends a session because of an error of the store. Of a damaged database its client must not try again by itself.
+    /// Ends a session because of an error of the store. If the database is damaged, the client must not try again by
+    /// itself.
     func end(_ session: ServerSession, because error: any Error, _ message: String? = nil) {
         let (code, action) = Self.consequence(of: error)
         end(session, code, message ?? unusable(because: error), action: action)
     }
 
-    /// Tells a client, once a session, that its uploads are not taken. It keeps them, and the session goes on.
+    /// Tells a client, once in a session, that its uploads are not accepted. The client keeps them, and the session
+    /// continues.
     func refuseUploads(of session: ServerSession, because error: StorageError) {
         guard !session.isRefusedUploads else { return }
         session.isRefusedUploads = true

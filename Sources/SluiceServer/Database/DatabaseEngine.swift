@@ -158,8 +158,8 @@ package final class DatabaseEngine {
     /// Whether the database has neither sessions nor work.
     package var isIdle: Bool { sessions.isEmpty && !hasWork && preparing == nil }
 
-    /// Why the database can no longer be used: its file vanished. Every session was told; it is to be closed then, and
-    /// opened again for the next session.
+    /// Why the database can no longer be used, because its file vanished; nil while it can. Every session was told so.
+    /// The database must then be closed, and is opened again for the next session.
     package var failure: StorageError? { storage.failure }
 
     /// Checks that the database's file is still where it was opened, and ends every session if it is not.
@@ -291,8 +291,8 @@ package final class DatabaseEngine {
         actions.append(.send(frame.finish(), to: id.connection))
     }
 
-    /// Runs `body`; an error of the store ends the session and leaves everything else alone. The client tries again, unless
-    /// the database is damaged.
+    /// Runs `body`. A storage error ends this session and affects nothing else. The client tries again, unless the
+    /// database is damaged.
     func guardingStorage(_ session: ServerSession, _ body: () throws -> Void) {
         do {
             try body()

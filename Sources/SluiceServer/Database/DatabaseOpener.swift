@@ -13,7 +13,7 @@ struct DatabaseOpener: Sendable {
     /// The name of a database's file in the data folder.
     static func fileName(_ name: String) -> String { name + ".sluicedb" }
 
-    /// Opens a database, which blocks. Its file comes into being with the first thing to be kept.
+    /// Opens a database; this blocks. The file of a new database is created only when there is something to keep.
     ///
     /// - Parameter checkFolder: called before a file is opened or created; throws if the folder is no longer the
     ///   server's.

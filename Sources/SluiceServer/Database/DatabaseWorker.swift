@@ -16,9 +16,9 @@ final class DatabaseWorker: Sendable {
         var engine: DatabaseEngine?
         /// When the engine last handled an event.
         var usedAt = Timestamp(microseconds: 0)
-        /// Why the database could not be opened when that was last tried: it is logged when that changes.
+        /// Why the last attempt to open the database failed. It is logged only when it changes.
         var openingFailure = ""
-        /// What has to wait until other databases are closed, since descriptors have run out.
+        /// Events that wait until other databases are closed, because file descriptors have run out.
         var postponed: [DatabaseEvent] = []
     }
 

@@ -1,14 +1,14 @@
 internal import SluiceStorage
 
 extension DatabaseEngine {
-    /// What a client is told when the database cannot be read or written.
+    /// The message to clients when the database cannot be read or written.
     func unusable(because error: any Error) -> String {
         Self.sentence("the server could not read or write its database", of: name, because: error)
     }
 
-    /// What a client is told of a database that cannot be used: why, and nothing of folders.
+    /// The message to clients about a database that cannot be used. It gives the reason, but no names of folders.
     ///
-    /// - Parameter name: the database.
+    /// - Parameter name: the name of the database.
     static func sentence(_ text: String, of name: String, because error: any Error) -> String {
         guard let error = error as? StorageError else { return text }
         if error.isOfDamage { return "\(text): \(damage(of: name, error)); it has to be restored from a backup" }

@@ -5,7 +5,7 @@ internal import SluiceViews
 internal import SluiceWire
 
 extension DatabaseEngine {
-    /// Answers a tool's question.
+    /// Answers a request for a report.
     func report(_ request: ClientMessage.ReportRequest, session: ServerSession) {
         guardingStorage(session) {
             do {
@@ -38,7 +38,7 @@ extension DatabaseEngine {
             to: session.id)
     }
 
-    /// A number that is counted on disk; null where what is to be counted is damaged.
+    /// A number that is counted on disk; null if damage prevents counting.
     func number(_ count: () throws -> Int) throws -> JSONText {
         do { return .number(UInt64(try count())) } catch let error as StorageError where error.isOfDamage {
             noteFailure("something could not be counted", error)

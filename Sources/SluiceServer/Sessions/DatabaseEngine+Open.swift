@@ -11,7 +11,7 @@ extension DatabaseEngine {
             try extendSchema(by: open.schema, mayAdd: user.mayExtendSchema && !isReadOnly)
             let client = try identify(open, isReadOnly: isReadOnly, user: user, now: now)
             let clientID = isReadOnly || client.record.id == 0 ? nil : client.record.id
-            // A client whose old connection is not yet known to be dead comes back on a new one.
+            // The client comes back on a new connection before the server has noticed the end of the old one.
             if clientID != nil, let stale = sessions.values.first(where: { $0.clientID == clientID }) {
                 end(stale, .protocolViolation, "the client has opened another session", action: .retry)
             }
@@ -19,7 +19,7 @@ extension DatabaseEngine {
                 id: id, user: user, isReadOnly: isReadOnly, clientID: clientID,
                 isShortLived: open.options.contains(.shortLived), pageCredit: limits.server.pageCreditMax,
                 unconfirmedNonce: clientID == nil ? nil : client.offer,
-                // A client whose history was undone goes on with the numbers that it has.
+                // A client whose history was undone continues its own numbers.
                 receivedSequence: client.outcome == .resumed ? client.record.sequence : 0)
             add(session)
             let identity = ClientIdentity(
@@ -81,9 +81,10 @@ extension DatabaseEngine {
         return try identifyUnrecorded(open, now: now)
     }
 
-    /// A client of a damaged database is served what can be read, and is what it says it is: nothing is written of it.
+    /// Identifies a client of a damaged database. Nothing is written about it, so its own word counts, and it is served
+    /// what can be read.
     ///
-    /// What the server does not know it may have lost itself, so that is no reason for the client to drop what it has.
+    /// What the server does not know it may have lost itself, so a client does not have to drop what it has.
     private func identifyUnrecorded(_ open: ClientMessage.Open, now: Timestamp) throws -> Identified {
         let reader = identifyReader(open, now: now)
         guard let identity = open.identity else { return reader }

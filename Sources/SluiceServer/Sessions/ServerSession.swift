@@ -5,13 +5,14 @@ internal import SluiceQuery
 final class ServerSession {
     let id: SessionID
     let user: User
-    /// Nil in a read-only session, and where the database could not make a record of the client since it is damaged.
+    /// The client's id; nil in a read-only session, and if the database is damaged and could not make a record of the
+    /// client.
     let clientID: UInt64?
-    /// Whether the client asked to read only.
+    /// Whether the client asked for read-only access.
     let isReadOnly: Bool
-    /// Whether the client was told that its uploads are not taken.
+    /// Whether the client was told that its uploads are not accepted.
     var isRefusedUploads = false
-    /// Whether the client is forgotten when it closes the session.
+    /// Whether the client's record is removed when the client closes the session.
     let isShortLived: Bool
     var subscriptions: [UInt64: ViewSubscription] = [:]
     var lastSubscription: UInt64 = 0

@@ -96,7 +96,7 @@ extension DatabaseEngine {
         handedOut = preparation
     }
 
-    /// Ends the subscription that costly work was done for.
+    /// Ends the subscription for which costly work was done.
     private func end(_ work: CostlyWork, because error: StorageError) {
         switch work {
         case .view(let start): refuse(start, because: error)
@@ -138,7 +138,7 @@ extension DatabaseEngine {
                 case (_, .none), (.view, .roots), (.roots, .view): break
                 }
             } catch let error as StorageError where error.endsQueryAlone || error.code == .cancelled {
-                // Cancelled is what nobody asks for any more.
+                // Nobody waits for cancelled work any more.
                 if error.code != .cancelled { end(work, because: error) }
             }
         }

@@ -8,7 +8,7 @@ extension DatabaseEngine {
     /// - Parameters:
     ///   - session: the session for which the work is done and to which it is charged; nil for all of them.
     ///   - stepCountMax: the limit; nil for that of a query.
-    /// - Throws: ``StorageError``, that of a query that takes too much included, see ``StorageError/endsQueryAlone``.
+    /// - Throws: ``StorageError``; if only the query must end, one with ``StorageError/endsQueryAlone``.
     func limitingWork<Result>(
         for session: SessionID?, stepCountMax: Int? = nil, _ body: (WorkLimit) throws -> Result
     ) throws -> Result {
@@ -30,7 +30,7 @@ extension DatabaseEngine {
         }
     }
 
-    /// Refuses a subscription whose query asks too much of the database, or meets damage.
+    /// Rejects a subscription whose query takes too much work, meets damage, or cannot be run.
     func refuse(_ start: SubscriptionStart, because error: StorageError) {
         noteRefusal("a query was refused", start.query, error)
         let (code, message) = subscriberError(of: error)
@@ -42,7 +42,7 @@ extension DatabaseEngine {
         log?(.warning, what, [("database", name), ("query", query.canonicalText), ("error", "\(error)")])
     }
 
-    /// Ends a subscription whose query asks too much of the database, or meets damage.
+    /// Ends a subscription whose query takes too much work, meets damage, or cannot be run.
     func end(_ subscription: ViewSubscription, because error: StorageError) {
         let session = subscription.session
         guard session.subscriptions.removeValue(forKey: subscription.id) != nil else { return }
@@ -65,7 +65,7 @@ extension DatabaseEngine {
         for session in view.subscriptions.map(\.session) { end(session, because: error) }
     }
 
-    /// What the subscriber of a query is told that ends alone, see ``StorageError/endsQueryAlone``.
+    /// The error for the subscriber of a query that ends alone, see ``StorageError/endsQueryAlone``.
     func subscriberError(of error: StorageError) -> (code: ErrorCode, message: String) {
         if error.isOfDamage {
             let damage = Self.damage(of: name, error)

@@ -34,18 +34,20 @@ extension DatabaseEngine {
         }
     }
 
+    /// The views that a commit may change. If the index cannot be read, these are all views: each of them then fails by
+    /// itself, or follows the commit.
     private func viewsConcerned(by commit: CommitDelta, before: OldStateSource) -> [LiveView] {
         do {
             return try index.candidates(for: commit, in: storage, before: before)
         } catch {
             log?(
                 .error, "the views that a commit concerns were not found", [("database", name), ("error", "\(error)")])
-            // Each then fails by itself, or follows.
             return views.values.map(\.live)
         }
     }
 
-    /// Runs what a view takes to follow a commit, within what one of its sessions has left for that.
+    /// Updates a view after a commit, within the steps that one of its sessions has left. It is charged to the session
+    /// that was charged least.
     private func followCommit(
         with view: SharedView, spending spent: inout [SessionID: Int], _ body: () throws -> ViewDelta?
     ) throws -> ViewDelta? {

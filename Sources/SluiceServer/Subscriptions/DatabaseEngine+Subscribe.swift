@@ -91,7 +91,8 @@ extension DatabaseEngine {
         return true
     }
 
-    /// What the client missed, by the log. Where the log is damaged the rest of the database may be read.
+    /// What the client has missed, read from the log; nil if the log is damaged, since the rest of the database may be
+    /// readable.
     private func replayIfReadable(_ live: LiveView, since version: UInt64, byteCountMax: Int) throws -> ViewBlock? {
         do { return try replay(live, since: version, byteCountMax: byteCountMax) } catch let error as StorageError
             where error.isOfDamage

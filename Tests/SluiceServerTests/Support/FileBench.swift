@@ -16,7 +16,7 @@ final class FileBench {
     let log = Lines()
     private var connection: UInt64 = 0
 
-    /// What was logged.
+    /// The lines that were logged.
     final class Lines: Sendable {
         private let lines = Mutex<[LogLine]>([])
 
@@ -75,7 +75,7 @@ final class FileBench {
                 }
                 changesets.append(bench.changeset(UInt64(changesets.count + 1), operations))
             }
-            // What was before makes the log long.
+            // Earlier changes make the log long.
             for id in 1...60 as ClosedRange<Int64> {
                 let same = FieldOperation(2, .set(.string(note(id))))
                 let update = ObjectOperation(ObjectRef(0, .int(id)), .update([same]))
@@ -106,7 +106,7 @@ final class FileBench {
         try messages(engine.handle(events, now: Timestamp(microseconds: 1)))
     }
 
-    /// Lets the engine do all that it has to do, in a bounded number of steps.
+    /// Makes the engine do all of its work, in a bounded number of steps.
     func finish() throws -> [ServerMessage] {
         var answers: [ServerMessage] = []
         for _ in 0..<1_000 {
@@ -141,7 +141,7 @@ final class FileBench {
         return try handle([.messages(id, [.subscribe(request)])]) + finish()
     }
 
-    /// Asks a query in a session of its own.
+    /// Asks a query in a new session.
     func ask(_ query: String) throws -> [ServerMessage] {
         let (id, answers) = try open(.readOnly)
         return try answers + ask(query, in: id) + handle([.closed(id)])
@@ -152,10 +152,10 @@ final class FileBench {
         try handle([.messages(id, [.reportRequest(.init(session: 1, request: 1, topic: .status))])])
     }
 
-    /// How something that was asked for ended.
+    /// How a request ended.
     enum Ending: Equatable {
         case complete([ObjectKey: [Value]])
-        /// Refused for good, since the database is damaged.
+        /// It was rejected for good, because the database is damaged.
         case damaged(String)
         case other(String)
         case none

@@ -5,7 +5,7 @@ import SluiceTesting
 import TestSupport
 import Testing
 
-/// Results that can no longer be read, since the store's file was damaged under an open store.
+/// Results that can no longer be read, because the file of an open store was damaged.
 @Suite(.timeLimit(.minutes(5))) struct DamagedResultsTests {
     private let schema: Schema
     private let ownerCount: Int64 = 2_000
@@ -40,12 +40,12 @@ import Testing
         let path = folder + "/store"
         try await fill(path)
         let store = try await open(path)
-        // What this write reads stays in SQLite's cache.
+        // The pages that this write reads stay in SQLite's cache.
         let owner = Identity(className: "Owner", key: .int(ownerCount))
         try await store.write { try $0.update(owner, set: ["age": .int(40)]) }
         let recorder = try EventRecorder(store.records("Car WHERE owner.age > 30"))
         _ = try await recorder.event { $0.isInitial }
-        // Whom a change of an owner concerns is read off the index of links, for the first time.
+        // A change of an owner reads the index of links for the first time, to find whom it concerns.
         let file = try #require(FileHandle(forUpdatingAtPath: path))
         let size = try file.seekToEnd()
         try file.seek(toOffset: UInt64(PageDamage.pageSize))
@@ -55,7 +55,7 @@ import Testing
         let last = try await recorder.event { $0.state == .error }
         #expect(last.subscription.error?.code == .storage)
         #expect(last.subscription.error?.message.contains(path) == true)
-        // A further write is nothing to it.
+        // A further write causes no event.
         try await store.write { try $0.update(owner, set: ["age": .int(21)]) }
         await store.close()
         #expect(recorder.events.count { $0.state == .error } == 1)

@@ -3,7 +3,7 @@ import SluiceModel
 import SluiceWire
 import Testing
 
-/// A server whose database is damaged: what meets it ends for good, and the rest goes on.
+/// A server with a damaged database: requests that meet the damage end for good, and all others go on.
 @Suite struct DamagedServerTests {
     private final class Seen {
         var errors: [SyncError] = []
@@ -54,7 +54,7 @@ import Testing
         awaitUpload()
         refuseUploads()
         #expect(seen.errors.map(\.code) == [.databaseDamaged])
-        // Who waits later is told at once, and nothing more is sent in this session.
+        // Later waits fail at once, and nothing more is uploaded in this session.
         _ = server.sent()
         try server.setAge(of: 1, to: 51)
         awaitUpload()

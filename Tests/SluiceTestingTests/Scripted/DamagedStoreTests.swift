@@ -6,7 +6,7 @@ import SluiceWire
 import TestSupport
 import Testing
 
-/// Each page of a client's store in turn, damaged in each way: the store says so, and does not try for ever.
+/// Damages each page of a client's store in turn and in each way: the store reports it, and does not try without end.
 @Suite struct DamagedStoreTests {
     private static let rows = (1...2_000).map { ScriptedSession.user($0, age: $0 % 90) }
 
@@ -16,9 +16,9 @@ import Testing
         case refused(String)
         /// Syncing stopped.
         case stopped(SyncError)
-        /// All went as if nothing were damaged.
+        /// Everything went as without damage.
         case served
-        /// It tries again for ever.
+        /// It tries again without end.
         case none
     }
 

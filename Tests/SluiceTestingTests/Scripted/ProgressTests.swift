@@ -4,7 +4,7 @@ import SluiceTesting
 import Synchronization
 import Testing
 
-/// What keeps a wait with a time-out alive: new rows, and nothing else.
+/// A wait with a time-out is prolonged by new rows and by nothing else.
 @Suite(.timeLimit(.minutes(5))) struct ProgressTests {
     private let clock = ManualClock()
     private let schema: Schema

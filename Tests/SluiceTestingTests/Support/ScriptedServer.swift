@@ -7,7 +7,7 @@ import Synchronization
 
 /// A server that begins to answer on each connection, and then loses it.
 final class ScriptedServer: Sendable {
-    /// What it sends on a connection: counted from 1.
+    /// What the server sends on a connection; connections count from 1.
     typealias Script = @Sendable (_ connection: Int) -> (rows: [Row], isComplete: Bool)
 
     private let schema: Schema
@@ -19,7 +19,7 @@ final class ScriptedServer: Sendable {
         self.script = script
     }
 
-    /// How many connections there were.
+    /// The number of connections so far.
     var connectionCount: Int { count.withLock { $0 } }
 
     func connect(_ delegate: any MessageConnectionDelegate) -> any MessageConnection {
