@@ -4,13 +4,13 @@ import Testing
 
 @testable import SluiceViews
 
-/// A change finds the views that it concerns, however many others differ from them only in constants.
+/// A change finds only the views that it concerns, even if many others differ from them only in constants.
 @Suite struct ViewIndexScaleTests {
     private let source = MemorySource()
     private let flight = TestSchema.object(1, ofClass: TestSchema.flight)
     private let plane = TestSchema.object(1, ofClass: TestSchema.plane)
 
-    /// An index of views over queries made of their numbers.
+    /// An index of `count` views. `text` makes the query of a view from the view's number.
     private func index(_ count: Int, _ text: (Int) -> String) throws -> ViewIndex {
         var index = ViewIndex()
         for number in 0..<count {
@@ -50,7 +50,7 @@ import Testing
     @Test(arguments: [100, 400])
     func whereAllShareOneConditionAnotherTellsThemApart(count: Int) throws {
         let index = try index(count) { "Flight WHERE carrier == 'a' AND delay BETWEEN {\($0 * 10), \($0 * 10 + 9)}" }
-        // The first ones are filed under the value that they turn out to share.
+        // The first views are filed under the carrier, before it turns out that all views share it.
         #expect(try found(index, flight, ["carrier": .string("a"), "delay": .int(995)]).count <= 10)
         #expect(try found(index, flight, ["carrier": .string("b"), "delay": .int(995)]).count <= 10)
     }

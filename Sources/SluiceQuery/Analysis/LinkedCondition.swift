@@ -1,16 +1,16 @@
 package import SluiceModel
 
-/// A condition on one single property of an object at the end of links that begin at the queried object.
+/// A condition on one property of an object at the end of a chain of links from the queried object.
 package struct LinkedCondition: Sendable, Hashable {
-    /// From the queried class outwards; at least one.
+    /// The chain, from the queried class outwards; at least one link.
     package let links: [QueryDependencies.Link]
-    /// On the class at the end of `links`.
+    /// The condition, on the class at the end of `links`.
     package let condition: RootCondition
 
-    /// What an object at the end must meet for the comparison to hold for the queried object.
+    /// The condition that some object at the end must meet for the comparison to hold for the queried object.
     ///
-    /// Nil if the comparison also holds without such an object, as one with null does, or if it asks for all objects at the
-    /// end instead of one.
+    /// Nil if the comparison may hold without such an object, as a comparison with null does, or if it asks for all
+    /// objects at the end instead of one.
     init?(_ comparison: Query.Comparison) {
         guard let path = Self.path(of: comparison), let condition = RootCondition(comparison, of: path) else {
             return nil
@@ -18,10 +18,11 @@ package struct LinkedCondition: Sendable, Hashable {
         self.init(path, condition)
     }
 
-    /// What an object at the end must meet, before or after a change of it, for the change to matter to the comparison.
+    /// The condition that an object at the end must meet, before or after a change of it, for the change to alter
+    /// whether the comparison holds.
     init?(mattering comparison: Query.Comparison) {
         guard let path = Self.path(of: comparison) else { return nil }
-        // One value is either equal or not.
+        // With one value, inequality changes exactly when equality does.
         if comparison.comparison == .notEqual, !path.isToMany, case .constant(let value) = comparison.right {
             let equality = Query.Comparison(
                 comparison.relation, comparison.left, .equal, .constant(value), ignoresCase: comparison.ignoresCase)

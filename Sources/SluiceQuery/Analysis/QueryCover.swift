@@ -1,34 +1,36 @@
 package import SluiceModel
 
-/// What a change must meet to concern a query, as far as the query's own words tell.
+/// Conditions that every change that concerns a query meets, derived from the query alone.
 ///
-/// The query's results change only with changes of three kinds: of an object that is a result before or after, of an
-/// object that a comparison finds at the end of links, or of something else that predicate and sort read. Each kind has
-/// its conditions here, so that a change can be compared with many queries at once.
+/// Three kinds of changes can change the query's results: of an object that is a result before or after the change, of
+/// a linked object that a comparison reads, and of any other object that the predicate or the sort reads. Each kind has
+/// its conditions here, so that an index of them finds the queries that a change concerns.
 package struct QueryCover: Sendable {
-    /// A condition that results may be known by.
+    /// A condition that results meet.
     package enum Anchor: Hashable, Sendable {
-        /// On the result itself.
+        /// A condition on the result itself.
         case own(RootCondition)
-        /// On some object that links of the result lead to.
+        /// A condition that some object meets that links of the result lead to.
         case linked(LinkedCondition)
     }
 
-    /// Ways to know results: each result meets at least one anchor of each list. The list that likely fewest objects meet
-    /// comes first. Empty if anything may be a result.
+    /// Covers of the results: each result meets at least one anchor of each list. The most selective list comes first.
+    /// Empty if every object may be a result.
     package let alternatives: [[Anchor]]
-    /// Of objects at the end of links, those that meet one of these before or after a change can matter to comparisons.
+    /// Conditions on linked objects: a change of an object that meets one of them, before or after, can alter whether a
+    /// comparison holds.
     package let linked: [LinkedCondition]
-    /// What else is read of objects behind links, by class: every such change may matter, and that an object comes or goes.
+    /// The properties of linked objects that the predicate and the sort read without such a condition, by class. Every
+    /// change of them can change the results, and so can every creation and deletion of an object of the class.
     package let others: [Int: PropertySet]
 
-    /// More anchors than this are not worth their entries.
+    /// The most anchors of one list; a longer list would need too many entries in an index.
     private static let anchorCountMax = 64
     private static let alternativeCountMax = 4
 
     /// - Parameters:
     ///   - query: checked against `schema`.
-    ///   - readsSort: whether a change of the order matters, as it does where not all matches are results.
+    ///   - readsSort: whether a change of the order can change the results, as it does if not all matches are results.
     package init(_ query: Query, schema: Schema, readsSort: Bool) {
         var linked: [LinkedCondition] = []
         var others: [Int: PropertySet] = [:]
@@ -78,7 +80,7 @@ package struct QueryCover: Sendable {
         return LinkedCondition(comparison).map { .linked($0) }
     }
 
-    /// Ranges of one property that all must hold are one range.
+    /// Replaces ranges of the same property, all of which results meet, by their intersection.
     private static func joiningRanges(_ alternatives: [[Anchor]]) -> [[Anchor]] {
         var joined: [[Anchor]] = []
         var places: [Int: Int] = [:]
@@ -102,7 +104,7 @@ package struct QueryCover: Sendable {
         return joined
     }
 
-    /// The most selective first; of equals the one that is written first.
+    /// Sorts the most selective list first; equally selective lists keep their order in the query.
     private static func sorted(_ alternatives: [[Anchor]], key: Int?) -> [[Anchor]] {
         func rank(_ anchors: [Anchor]) -> Int {
             anchors.reduce(0) { rank, anchor in

@@ -90,7 +90,7 @@ extension RootCondition {
         self.init(comparison, of: path)
     }
 
-    /// The condition that a comparison puts to the object at the end of its path.
+    /// The condition of a comparison on the object at the end of its path.
     init?(_ comparison: Query.Comparison, of path: Query.Path) {
         guard !comparison.ignoresCase else { return nil }
         let property: Int

@@ -28,14 +28,14 @@ struct LinkClosure {
     /// The keys of `touched` in the order of their first change.
     private(set) var touchedOrder: [ObjectRef] = []
 
-    /// Objects that came to have entries, or ceased to, since they were last taken; see ``takeRefiled()``.
+    /// The objects that may have gained or lost their entries since the last call of ``takeRefiled()``.
     private var refiled: Set<ObjectRef> = []
 
     init(plan: ClosurePlan) {
         self.plan = plan
     }
 
-    /// Every object that has an entry: what links lead to, and what is missing where roots link to it.
+    /// Every object that has an entry: the linked objects, and the missing objects that roots link to.
     var objects: Set<ObjectRef> { Set(entries.keys.lazy.map(\.object)) }
 
     /// Whether an object has an entry.
@@ -43,7 +43,7 @@ struct LinkClosure {
         (plan.linkedStates[object.classIndex] ?? []).contains { entries[ClosureNode(object, $0)] != nil }
     }
 
-    /// The objects that may have come to have entries, or ceased to, since the last call.
+    /// Returns and forgets the objects that may have gained or lost their entries since the last call.
     mutating func takeRefiled() -> Set<ObjectRef> {
         defer { refiled = [] }
         return refiled

@@ -68,9 +68,9 @@ public struct QueryExplanation: Sendable, Hashable, Codable {
             case prefix
             /// By a range that a property's value lies in.
             case range
-            /// By a property of an object that links lead to.
+            /// By a condition on a property of a linked object.
             case link
-            /// By any of several conditions.
+            /// By several conditions, of which every result meets at least one.
             case alternatives
             /// By the class alone: every change of the class finds the view.
             case scan
@@ -78,11 +78,12 @@ public struct QueryExplanation: Sendable, Hashable, Codable {
 
         /// How changes of the queried class find the view.
         public let method: Method
-        /// The property of the condition that the view is filed under; nil if there is no one property.
+        /// The property of the condition that the view is filed under; nil for `scan`, `link` and `alternatives`.
         public let property: String?
         /// The condition that the view is filed under, in the query language; nil for `scan`.
         public let condition: String?
-        /// Further classes whose changes find the view, whatever the object is, if they concern what the query reads.
+        /// Further classes. Every change of an object of these classes finds the view if it changes a property that the
+        /// query reads.
         public let otherClasses: [String]
         /// Whether the view holds anything in memory: a window, or linked objects.
         public let holdsMembers: Bool

@@ -1,7 +1,8 @@
 import SluiceModel
 import SluiceQuery
 
-/// Numbers that are filed under conditions on one property: by value, by prefix, by range.
+/// Stores numbers under conditions on one property (a value, a prefix or a range), and finds those whose condition a
+/// value could meet.
 struct ConditionTable {
     private var byValue: [Value: NumberSet] = [:]
     private var prefixes = PrefixTable()
@@ -9,7 +10,7 @@ struct ConditionTable {
 
     var isEmpty: Bool { byValue.isEmpty && prefixes.isEmpty && ranges.isEmpty }
 
-    /// How many numbers are filed under the same as the condition; of several values, under all of them together.
+    /// How many numbers are filed under this condition; for a list of values, the sum over the values.
     func count(of test: RootCondition.Test) -> Int {
         switch test {
         case .equal(let value): byValue[value]?.count ?? 0
@@ -37,7 +38,7 @@ struct ConditionTable {
         }
     }
 
-    /// Calls `body` with every number whose condition a value could meet; more than once with some.
+    /// Calls `body` with every number whose condition a value could meet, with some of them more than once.
     func forEach(metBy value: Value, _ body: (UInt64) -> Void) {
         byValue[value]?.forEach(body)
         if !ranges.isEmpty { ranges.forEach(holding: value, body) }
@@ -51,7 +52,8 @@ struct ConditionTable {
     }
 }
 
-/// Numbers that are filed under conditions on properties of one class.
+/// Stores numbers under conditions on the properties of one class, and finds those whose condition an object could
+/// meet.
 struct PropertyConditions {
     private(set) var tables: [Int: ConditionTable] = [:]
 
@@ -68,8 +70,8 @@ struct PropertyConditions {
         if tables[condition.property]?.isEmpty == true { tables[condition.property] = nil }
     }
 
-    /// Calls `body` with every number whose condition an object meets; where the object lacks the property, with all of
-    /// that property.
+    /// Calls `body` with every number whose condition an object could meet. If the value of a property is not known,
+    /// these are all numbers under conditions on the property.
     func forEach(metBy row: Row, _ body: (UInt64) -> Void) {
         for (property, table) in tables {
             if let value = row.value(of: property) { table.forEach(metBy: value, body) } else { table.forEach(body) }
@@ -80,7 +82,7 @@ struct PropertyConditions {
 }
 
 extension Row {
-    /// A property's value; nil where it is not known, since the row is older than the property or lacks it.
+    /// The value of a property; nil if it is not known, because the row is older than the property or lacks it.
     func value(of property: Int) -> Value? {
         values.indices.contains(property) && !absent.contains(property) ? values[property] : nil
     }

@@ -1,29 +1,31 @@
 package import SluiceModel
 package import SluiceQuery
 
-/// Under what something that follows a query is filed, so that changes which cannot concern it do not find it.
+/// The conditions that a view or an observer is filed under in a ``FilingTable``, so that changes that cannot concern
+/// its query do not find it.
 package struct Filing: Sendable {
-    /// Changes of a class that find the query whatever the object is.
+    /// A class whose changes find the query, whichever object they change.
     struct ClassEntry: Hashable, Sendable {
         let classIndex: Int
-        /// The properties that matter; nil if all do. That an object comes or goes always matters.
+        /// Only changes of these properties count; nil if all do. Creations and deletions always count.
         let properties: PropertySet?
     }
 
     /// The queried class; nil for a query of one object by id, which may be of any class.
     package let rootClass: Int?
-    /// Which changes of results matter; nil if all do.
+    /// The properties of results whose changes count; nil if all do.
     let rootProperties: PropertySet?
-    /// Ways to know results, see ``QueryCover/alternatives``; empty if every change of the class finds the query.
+    /// The covers of the query, see ``QueryCover/alternatives``. The query is filed under one of them. Empty if every
+    /// change of the class finds the query.
     package let covers: [[QueryCover.Anchor]]
-    /// Conditions on objects that comparisons find behind links.
+    /// Conditions on linked objects: a change of an object that meets one of them finds the query.
     let linked: [LinkedCondition]
-    /// Classes whose changes find the query, beyond the queried one.
+    /// The classes of linked objects whose changes find the query.
     let classes: [ClassEntry]
     /// The object whose changes find the query, whatever its class.
     package let object: ObjectID?
 
-    /// How a view is filed; objects that it holds as linked find it beside that.
+    /// The filing of a view. Changes of the linked objects that the view holds find it through ``MemberTable``.
     init(_ view: LiveView) {
         let query = view.query
         let cover = QueryCover(query, schema: view.schema, readsSort: query.isPartial)
@@ -35,10 +37,12 @@ package struct Filing: Sendable {
         object = query.object
     }
 
-    /// How an observer is filed that learns of changes of linked objects, beyond those its condition reads, by other ways.
+    /// The filing of an observer. It covers changes of results and of linked objects that the predicate reads; changes
+    /// of other linked objects reach the observer in another way.
     ///
-    /// A condition does not count where it reads a property that the query excludes: the object may lack it here, or
-    /// have it as of some other time, and the server's word stands. Nor does one on linked objects, which may be missing.
+    /// It uses no condition on a property that the query excludes: the client may lack the value or have an older one,
+    /// and the server decides whether the object is a result. It uses no condition on linked objects either, because
+    /// the client may lack them.
     package init(observing query: Query, schema: Schema) {
         object = query.object
         rootProperties = nil
@@ -60,7 +64,7 @@ package struct Filing: Sendable {
 }
 
 extension LiveView {
-    /// The properties of results whose changes matter for being results.
+    /// The properties of results whose changes can change the results or what they link to.
     fileprivate var rootProperties: PropertySet {
         let dependencies = query.isPartial ? query.dependencies : query.predicateDependencies
         return dependencies.rootProperties.union(plan.rootProperties(ofClass: query.classIndex))

@@ -1,28 +1,28 @@
 package import SluiceModel
 package import SluiceQuery
 
-/// Finds the numbers of those whom a change could concern, at a cost that grows with what it finds and not with what is
-/// filed. Views on a server and observers on a client are filed in it, as ``Filing`` says.
+/// Finds the views or observers that a change could concern, by number. The cost grows with what is found and not with
+/// what is filed. A server files views, a client files observers; see ``Filing``.
 package struct FilingTable {
-    /// A filing as it was carried out, to be undone.
+    /// Where a number was filed; needed to remove it.
     package struct Placement {
         package let filing: Filing
-        /// Which of the filing's covers was chosen; nil if there is none.
+        /// The position of the chosen cover in the filing's covers; nil if it has none.
         package let cover: Int?
 
         fileprivate var anchors: [QueryCover.Anchor] { cover.map { filing.covers[$0] } ?? [] }
     }
 
-    /// The numbers that changes of a class find, by the properties that matter; nil for all.
+    /// The numbers that changes of a class find, by the properties whose changes count; nil for all properties.
     private var byClass: [Int: [PropertySet?: NumberSet]] = [:]
     /// The numbers that changes of a class find by a property's value.
     private var byCondition: [Int: PropertyConditions] = [:]
-    /// The numbers that changes find by the values of objects behind links.
+    /// The numbers that changes find by the values of linked objects, by the links that lead there.
     private var byPath: [[QueryDependencies.Link]: PathTable] = [:]
     /// The numbers that changes of one object find.
     private var byObject: [ObjectID: NumberSet] = [:]
 
-    /// Where so many share what a filing would be filed under, it looks for something that fewer share.
+    /// If at least so many numbers are filed under a cover already, a cover with fewer numbers is preferred.
     private static let crowd = 8
 
     package init() {}
@@ -49,7 +49,7 @@ package struct FilingTable {
         return placement
     }
 
-    /// Takes a number out again that was filed so.
+    /// Removes a number from where ``insert(_:_:)`` filed it.
     package mutating func remove(_ placement: Placement, _ number: UInt64) {
         let filing = placement.filing
         for entry in placement.classEntries {
@@ -73,7 +73,7 @@ package struct FilingTable {
         }
     }
 
-    /// The most selective cover, or where that is crowded the one that is least.
+    /// Chooses the cover to file under: the most selective one or, if that is crowded, the one with the fewest numbers.
     private func chooseCover(of filing: Filing) -> Int? {
         guard let rootClass = filing.rootClass, !filing.covers.isEmpty else { return nil }
         let counts = filing.covers.map { anchors in
@@ -89,9 +89,10 @@ package struct FilingTable {
         return counts.indices.min { (counts[$0], $0) < (counts[$1], $1) }
     }
 
-    /// Calls `body` with each number that a change could concern by its own values; more than once with some.
+    /// Calls `body` with each number that a change finds by the values of the changed object, with some of them more
+    /// than once.
     ///
-    /// - Parameter schema: of the changed object's class.
+    /// - Parameter schema: the schema that has the class of the changed object.
     package func forEachCandidate(of change: ObjectDelta, schema: Schema, _ body: (UInt64) -> Void) {
         let classIndex = change.object.classIndex
         for (properties, numbers) in byClass[classIndex] ?? [:] where properties.map(change.concerns) ?? true {
@@ -110,7 +111,8 @@ package struct FilingTable {
         }
     }
 
-    /// Calls `body` with each number that a change could concern by what its object leads to; more than once with some.
+    /// Calls `body` with each number that a change finds by the values of linked objects, with some of them more than
+    /// once.
     ///
     /// - Parameters:
     ///   - source: the state after the change's group.
@@ -123,7 +125,7 @@ package struct FilingTable {
 }
 
 extension FilingTable.Placement {
-    /// The filing's classes, and the queried class if nothing else tells its objects.
+    /// The filing's classes, and the queried class if there is no cover.
     fileprivate var classEntries: [Filing.ClassEntry] {
         guard cover == nil, let rootClass = filing.rootClass else { return filing.classes }
         return filing.classes + [.init(classIndex: rootClass, properties: filing.rootProperties)]

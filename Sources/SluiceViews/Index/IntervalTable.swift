@@ -1,12 +1,12 @@
 import SluiceModel
 import SluiceQuery
 
-/// Ranges of values with numbers each, found by a value inside.
+/// Stores numbers under ranges of values, and finds those whose range contains a value.
 ///
-/// A treap ordered by lower ends in which every node knows the highest upper end of its subtree: the interval tree of
-/// Cormen, Leiserson, Rivest and Stein, "Introduction to Algorithms", chapter 14.3, balanced by random priorities (Seidel
-/// and Aragon, "Randomized Search Trees", 1996). Adding and removing cost O(log n) and finding k ranges O(k · log n), for n
-/// different ranges, as expected over the priorities.
+/// The table is a treap ordered by lower ends. Every node stores the highest upper end of its subtree: this is the
+/// interval tree of Cormen, Leiserson, Rivest and Stein, "Introduction to Algorithms", chapter 14.3, balanced by random
+/// priorities (Seidel and Aragon, "Randomized Search Trees", 1996). With n different ranges, insertion and removal take
+/// O(log n) expected time, and finding k ranges takes O(k · log n).
 struct IntervalTable {
     private struct Node {
         var range: ValueRange
@@ -14,19 +14,19 @@ struct IntervalTable {
         let priority: UInt64
         var left: Int32 = -1
         var right: Int32 = -1
-        /// The highest upper end in the subtree; nil if one of its ranges has none.
+        /// The highest upper end in the subtree; nil if one of its ranges has no upper end.
         var upper: Value?
     }
 
     private var nodes: [Node] = []
-    /// Places in `nodes` that are free.
+    /// The free places in `nodes`.
     private var free: [Int32] = []
     private var root: Int32 = -1
     private var seed: UInt64 = 0
 
     var isEmpty: Bool { root < 0 }
 
-    /// How many numbers a range has.
+    /// How many numbers are filed under a range.
     func count(of range: ValueRange) -> Int {
         let place = find(range)
         return place < 0 ? 0 : nodes[Int(place)].numbers.count
@@ -50,7 +50,7 @@ struct IntervalTable {
         if root < 0 { (nodes, free) = ([], []) }
     }
 
-    /// Calls `body` with every number whose range holds the value.
+    /// Calls `body` with every number whose range contains the value.
     func forEach(holding value: Value, _ body: (UInt64) -> Void) { visit(root, value, body) }
 
     func forEach(_ body: (UInt64) -> Void) {
@@ -86,7 +86,7 @@ struct IntervalTable {
     }
 
     private mutating func makeNode(_ range: ValueRange, _ number: UInt64) -> Int32 {
-        // SplitMix64 (Steele, Lea and Flood, 2014): the same table comes of the same calls.
+        // SplitMix64 (Steele, Lea and Flood, 2014) with a fixed seed: equal calls make equal tables.
         seed &+= 0x9E37_79B9_7F4A_7C15
         var priority = (seed ^ (seed >> 30)) &* 0xBF58_476D_1CE4_E5B9
         priority = (priority ^ (priority >> 27)) &* 0x94D0_49BB_1331_11EB
@@ -100,7 +100,7 @@ struct IntervalTable {
         return place
     }
 
-    /// Notes the highest upper end of a node whose subtrees changed.
+    /// Updates the highest upper end of a node whose subtrees changed.
     private mutating func measure(_ place: Int32) {
         let index = Int(place)
         var upper = nodes[index].range.upper?.value
@@ -114,7 +114,7 @@ struct IntervalTable {
         nodes[index].upper = upper
     }
 
-    /// Parts a tree into what comes before a range and the rest.
+    /// Splits a tree into the ranges before a range and the others.
     private mutating func split(_ place: Int32, before range: ValueRange) -> (Int32, Int32) {
         guard place >= 0 else { return (-1, -1) }
         let index = Int(place)
@@ -130,7 +130,7 @@ struct IntervalTable {
         return (left, place)
     }
 
-    /// Joins two trees of which the left one comes before the right one.
+    /// Joins two trees. All ranges of the left one come before those of the right one.
     private mutating func join(_ left: Int32, _ right: Int32) -> Int32 {
         guard left >= 0 else { return right }
         guard right >= 0 else { return left }
@@ -158,7 +158,8 @@ struct IntervalTable {
         return place
     }
 
-    /// By lower end, those without one first, then by upper end, those without one last. Zero for one range only.
+    /// Orders ranges by lower end (a range without one comes first), then by upper end (a range without one comes
+    /// last). Zero only if the ranges are equal.
     private static func compare(_ left: ValueRange, _ right: ValueRange) -> Int {
         let order = compare(left.lower, right.lower, whenMissing: -1)
         return order != 0 ? order : compare(left.upper, right.upper, whenMissing: 1)

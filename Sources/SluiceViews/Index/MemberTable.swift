@@ -1,10 +1,11 @@
 import SluiceModel
 import SluiceQuery
 
-/// Finds views by the linked objects that they hold, and by those that they wait for.
+/// Finds the views that a change concerns because they hold the changed object as a linked object, or would hold it if
+/// it existed.
 struct MemberTable {
     private var byObject: [ObjectRef: NumberSet] = [:]
-    /// How many views follow links from linked objects to objects of a class, by class.
+    /// By class: how many views follow links from linked objects to objects of the class.
     private var deepCounts: [Int: Int] = [:]
 
     mutating func insert(_ view: LiveView, _ number: UInt64) {
@@ -23,7 +24,7 @@ struct MemberTable {
         for object in objects { byObject.remove(number, for: object) }
     }
 
-    /// Takes note of what a view has come to hold, and of what it holds no more.
+    /// Files a view under the objects that it has come to hold, and no longer under those that it has ceased to hold.
     mutating func update(_ view: LiveView, _ number: UInt64) {
         for object in view.closure?.takeRefiled() ?? [] {
             if view.closure?.holds(object) ?? false {
@@ -34,10 +35,12 @@ struct MemberTable {
         }
     }
 
-    /// Calls `body` with the number of each view that a change could concern because of what it holds.
+    /// Calls `body` with the number of each view that a change could concern because of the linked objects that the
+    /// view holds.
     ///
-    /// A view holds the objects that its links lead to, and those missing that its results link to. What linked objects
-    /// link to while it is missing is found by those objects once it comes.
+    /// A view holds the objects that its links lead to, and the missing objects that its results link to. It does not
+    /// hold missing objects that only linked objects link to: when such an object is created, the objects that link to
+    /// it find the view.
     func forEachCandidate(
         of change: ObjectDelta, schema: Schema, in source: any ObjectSource, _ body: (UInt64) -> Void
     ) throws {

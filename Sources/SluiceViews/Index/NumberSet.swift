@@ -1,4 +1,4 @@
-/// A set of numbers that mostly has one: then it takes no memory of its own.
+/// A set of at least one number. With one number, which is the usual case, it allocates no memory.
 enum NumberSet {
     case one(UInt64)
     case many(Set<UInt64>)
@@ -17,9 +17,9 @@ enum NumberSet {
         }
     }
 
-    /// Takes a number out.
+    /// Removes a number.
     ///
-    /// - Returns: whether the set is empty then; an empty set is for the owner to drop.
+    /// - Returns: whether the set is empty now; the owner must then drop it.
     mutating func remove(_ number: UInt64) -> Bool {
         switch self {
         case .one(let own): return own == number
@@ -45,7 +45,7 @@ extension Dictionary where Value == NumberSet {
         if self[key]?.insert(number) == nil { self[key] = NumberSet(number) }
     }
 
-    /// Takes a number out of the set of a key.
+    /// Removes a number from the set of a key, and drops the set if it is empty then.
     mutating func remove(_ number: UInt64, for key: Key) {
         if self[key]?.remove(number) ?? false { self[key] = nil }
     }

@@ -1,18 +1,20 @@
 import SluiceModel
 import SluiceQuery
 
-/// Numbers that are filed under conditions at the end of one chain of links.
+/// Stores numbers under conditions on the objects at the end of one chain of links.
 ///
-/// A change finds them by following the links from the changed object to the ends, as they are and as they were.
+/// A change finds numbers by following the links from the changed object to the ends, in the state before the change
+/// and in the state after it.
 struct PathTable {
-    /// From the queried class outwards.
+    /// The chain, from the queried class outwards.
     let links: [QueryDependencies.Link]
-    /// Whom a change of a queried object finds: results lead to an end that meets the condition.
+    /// The numbers that a change of an object of the queried class finds: each result links to an end that meets the
+    /// condition.
     var anchors = PropertyConditions()
-    /// Whom a change of an object on the way finds.
+    /// The numbers that a change of another object of the chain finds.
     var linked = PropertyConditions()
 
-    /// More objects are not followed for one change; it finds everybody then.
+    /// The most objects that are read for one state of a change. A change that leads to more of them finds all numbers.
     static let objectCountMax = 256
 
     init(_ links: [QueryDependencies.Link]) {
@@ -21,7 +23,7 @@ struct PathTable {
 
     var isEmpty: Bool { anchors.isEmpty && linked.isEmpty }
 
-    /// Calls `body` with each number that a change could concern; more than once with some.
+    /// Calls `body` with each number that a change could concern, with some of them more than once.
     func forEachCandidate(
         of change: ObjectDelta, in source: any ObjectSource, before: any ObjectSource, _ body: (UInt64) -> Void
     ) {
@@ -36,7 +38,7 @@ struct PathTable {
         }
     }
 
-    /// What is read of an object after so many links.
+    /// The properties that the conditions and the chain read of an object after this many links.
     private func properties(at position: Int) -> PropertySet {
         var properties =
             position == links.count ? PropertySet(linked.tables.keys) : PropertySet([links[position]].ownProperties)
@@ -51,7 +53,7 @@ struct PathTable {
         for (row, source) in [(change.old, before), (change.new, source)] {
             guard let row else { continue }
             var left = Self.objectCountMax
-            // An object that cannot be read could lead anywhere.
+            // An object that cannot be read could link to any end.
             let isWhole =
                 (try? forEachEnd(from: row, at: position, in: source, &left) { conditions.forEach(metBy: $0, body) })
                 ?? false
@@ -59,7 +61,7 @@ struct PathTable {
         }
     }
 
-    /// Calls `body` with each object at the end of the links from an object on the way.
+    /// Follows the rest of the chain from an object on it, and calls `body` with each object at the end.
     ///
     /// - Returns: false if there are more objects than may be followed.
     private func forEachEnd(
@@ -91,9 +93,9 @@ struct PathTable {
 }
 
 extension [QueryDependencies.Link] {
-    /// The properties that hold links which are followed forwards.
+    /// The properties of the links that are followed forwards.
     fileprivate var ownProperties: [Int] { filter { !$0.isBacklink }.map(\.property) }
 
-    /// The properties, of the objects that links lead to, which hold links that are followed backwards.
+    /// The properties of the links that are followed backwards; the objects behind the links have them.
     fileprivate var propertiesBehind: [Int] { filter(\.isBacklink).map(\.property) }
 }

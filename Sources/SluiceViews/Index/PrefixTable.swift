@@ -7,7 +7,7 @@ struct PrefixTable {
 
     var isEmpty: Bool { numbers.isEmpty }
 
-    /// How many numbers a prefix has.
+    /// How many numbers are filed under a prefix.
     func count(of prefix: Value) -> Int {
         let bytes = Self.bytes(of: prefix)
         return numbers[bytes.count]?[bytes]?.count ?? 0

@@ -20,7 +20,7 @@ package struct ViewIndex {
     /// How many views are filed.
     package var count: Int { views.count }
 
-    /// Files an active view. Costs O(its conditions and linked objects).
+    /// Files an active view. The cost grows with the view's conditions and linked objects.
     package mutating func insert(_ view: LiveView) {
         lastNumber += 1
         views[lastNumber] = Filed(view: view, placement: table.insert(Filing(view), lastNumber))
@@ -37,7 +37,8 @@ package struct ViewIndex {
         members.remove(view, number)
     }
 
-    /// Takes note of what a commit has changed in a view. Costs O(linked objects that came or went).
+    /// Files a view anew after a commit changed what it holds. The cost grows with the linked objects that it has come
+    /// to hold or ceased to hold.
     package mutating func update(_ view: LiveView) {
         guard let number = numbers[ObjectIdentifier(view)] else { return }
         members.update(view, number)
@@ -48,7 +49,7 @@ package struct ViewIndex {
     /// - Parameters:
     ///   - source: the state after the commit.
     ///   - before: the state before it.
-    /// - Throws: what the source throws.
+    /// - Throws: the errors of `source`.
     package func candidates(
         for commit: CommitDelta, in source: any ObjectSource, before: any ObjectSource
     ) throws -> [LiveView] {
