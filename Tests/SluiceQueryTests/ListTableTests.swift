@@ -120,7 +120,8 @@ struct ListTableTests {
     @Test(
         "The results that another implementation's tests state for lists of prices and names",
         arguments: [
-            // Customers 0, 1 and 2 have items of these prices, in this order: 5.5, 4, 9.5, 6.5; ten times 5.5; 9.5, 9.5, 6.5.
+            // Customers 0, 1 and 2 have items of these prices, in this order: 5.5, 4, 9.5, 6.5; ten times 5.5;
+            // 9.5, 9.5, 6.5.
             ("id IN {}", []), ("id IN {0, 1, 2}", [0, 1, 2]), ("NOT id IN {0}", [1, 2]), ("id != {0}", [1, 2]),
             ("id != {0, 1}", [0, 1, 2]), ("id > {0, 1}", [1, 2]), ("id < {0, 1}", [0]), ("id < {0}", []),
             ("id >= {2, 3, 4}", [2]), ("id <= {-1}", []), ("id IN ANY {0, 1, 2}", [0, 1, 2]),
