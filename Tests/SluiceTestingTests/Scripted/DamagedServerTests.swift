@@ -47,6 +47,13 @@ import Testing
         #expect(server.actions().isEmpty)
         server.commit(4, to: 1, [ScriptedSession.user(1, age: 41, version: 4)])
         #expect(try server.age(of: 1) == .int(41))
+        // The next session asks again: the database may have been restored.
+        server.loseConnection()
+        server.open(.resumed)
+        let queries = server.sent().compactMap { message in
+            if case .subscribe(let request) = message { request.query } else { nil }
+        }
+        #expect(queries.contains(query.canonicalText))
     }
 
     @Test func writesThatAreNotTakenStayInTheOutboxAndAreSentInTheNextSession() throws {
