@@ -136,7 +136,7 @@ let package = Package(
                 "SluiceViews",
                 "SluiceWire", "TestSupport",
             ]),
-        tests("SluiceCLI", ["SluiceModel", "SluiceQuery", "TestSupport"]),
+        tests("SluiceCLI", ["Sluice", "SluiceModel", "SluiceQuery", "TestSupport"]),
         // What `make fuzz` feeds, and the inputs that every test run feeds again.
         .target(
             name: "FuzzTargets",

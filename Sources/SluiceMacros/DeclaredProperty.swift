@@ -9,6 +9,8 @@ struct DeclaredProperty {
     let name: String
     /// The property's name in schemas and queries.
     let storedName: String
+    /// What the property was called before, the last first.
+    let formerNames: [PropertyNames.Name]
     /// The declared or inferred type, as source.
     let type: String
     let isOptional: Bool
@@ -61,9 +63,10 @@ struct DeclaredProperty {
         isIndexed = variable.attribute(named: "Indexed") != nil
         isIgnored = variable.attribute(named: "Ignored") != nil
 
-        let given = Self.name(in: variable, reportingTo: &reporter)
-        storedName = given?.text ?? plainName
-        if !isIgnored { NameRule.check(storedName, of: .property, at: given?.node ?? Syntax(pattern), &reporter) }
+        let names = PropertyNames(variable.attribute(named: "Property"), reportingTo: &reporter)
+        storedName = names.name?.text ?? plainName
+        formerNames = names.formerNames
+        if !isIgnored { NameRule.check(storedName, of: .property, at: names.name?.node ?? Syntax(pattern), &reporter) }
 
         isOptional = declaredType?.isOptional ?? false
         if isIgnored {
@@ -82,18 +85,6 @@ struct DeclaredProperty {
         }
         checkLet(variable, binding, reportingTo: &reporter)
         checkPrimaryKey(declaredType, variable, reportingTo: &reporter)
-    }
-
-    /// The name that `@Property` gives.
-    private static func name(
-        in variable: VariableDeclSyntax, reportingTo reporter: inout Reporter
-    ) -> (text: String, node: Syntax)? {
-        guard let argument = variable.attribute(named: "Property")?.firstArgument else { return nil }
-        guard let name = argument.as(StringLiteralExprSyntax.self)?.representedLiteralValue else {
-            reporter.report(.error("computedName", "the property's name must be a plain string literal", at: argument))
-            return nil
-        }
-        return (name, Syntax(argument))
     }
 
     private func checkIgnored(_ variable: VariableDeclSyntax, reportingTo reporter: inout Reporter) {

@@ -26,9 +26,12 @@ struct ModelExpansion {
     private var table: DeclSyntax {
         let lines = stored.map { property in
             var arguments = "\(StringLiteralExprSyntax(content: property.storedName)), \\.\(property.name)"
-            if property.isPrimaryKey { return "model.primaryKey(\(arguments))" }
+            let names = property.formerNames.map { StringLiteralExprSyntax(content: $0.text).description }
+            let was = names.isEmpty ? "" : ", was: [\(names.joined(separator: ", "))]"
+            if property.isPrimaryKey { return "model.primaryKey(\(arguments)\(was))" }
             if let value = property.initialValue { arguments += ", default: \(value)" }
             if property.isIndexed { arguments += ", isIndexed: true" }
+            arguments += was
             return "model.property(\(arguments))"
         }
         let inverses = model.inverses.map { inverse in

@@ -68,6 +68,7 @@ extension ModelDeclaration {
             reporter.report(.error("duplicateName", problem, at: node))
         }
         for property in stored { add(property.storedName, property.syntax) }
+        checkFormerNames(of: stored, reportingTo: &reporter)
         for inverse in inverses {
             NameRule.check(inverse.queryName, of: .inverse, at: inverse.syntax, &reporter)
             add(inverse.queryName, inverse.syntax)
@@ -78,6 +79,22 @@ extension ModelDeclaration {
                     "tooManyProperties",
                     "\(className) has \(stored.count) properties; the limit is \(NameRule.propertyCountMax)",
                     at: excess.syntax))
+        }
+    }
+
+    /// Reports former names that some property has: one property cannot become two, nor two one.
+    private func checkFormerNames(of stored: [DeclaredProperty], reportingTo reporter: inout Reporter) {
+        var owners: [String: DeclaredProperty] = [:]
+        for property in stored { owners[property.storedName] = property }
+        for property in stored {
+            for former in property.formerNames {
+                guard let owner = owners.updateValue(property, forKey: former.text) else { continue }
+                let problem =
+                    owner.name == property.name
+                    ? "'\(former.text)' is a name of '\(property.name)' already; remove it"
+                    : "'\(former.text)' names '\(owner.name)' too; a former name belongs to one property"
+                reporter.report(.error("duplicateName", problem, at: former.node))
+            }
         }
     }
 

@@ -31,6 +31,21 @@ import Testing
         #expect(expansion.messages.contains { $0.hasSuffix(message) }, "\(expansion.messages)")
     }
 
+    @Test func formerNamesGoIntoTheTable() {
+        let expansion = MacroExpansion(
+            """
+            @Model struct Car {
+                @PrimaryKey @Property(was: "vin") var number: String
+                @Property("cost", was: "price", "amount") var money = 1.0
+            }
+            """)
+        #expect(expansion.messages.isEmpty)
+        for line in [
+            "model.primaryKey(\"number\", \\.number, was: [\"vin\"])",
+            "model.property(\"cost\", \\.money, default: 1.0, was: [\"price\", \"amount\"])",
+        ] { #expect(expansion.source.contains(line), "\(line)") }
+    }
+
     @Test func aStructBecomesAModel() {
         let expansion = MacroExpansion(
             """

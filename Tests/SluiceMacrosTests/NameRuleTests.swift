@@ -84,6 +84,22 @@ struct NameRuleTests {
             "2:15 the property's name must be a plain string literal"
         ),
         (
+            "@Model struct Car {\n    @Property(was: \"1st\") var a = 2\n}",
+            "2:20 '1st' cannot name a property before: \(rule)"
+        ),
+        (
+            "@Model struct Car {\n    @Property(was: \"a\") var b = 1\n    var a = 2\n}",
+            "2:20 'a' names 'a' too; a former name belongs to one property"
+        ),
+        (
+            "@Model struct Car {\n    @Property(was: \"c\") var b = 1\n    @Property(was: \"c\") var a = 2\n}",
+            "3:20 'c' names 'b' too; a former name belongs to one property"
+        ),
+        (
+            "@Model struct Car {\n    @Property(was: \"a\") var a = 1\n}",
+            "2:20 'a' is a name of 'a' already; remove it"
+        ),
+        (
             "@Model struct Car {\n    var name = 1\n    var Name = 2\n}",
             "3:9 Car has 'name' and 'Name', which differ only in case; rename one"
         ),
@@ -107,7 +123,7 @@ struct NameRuleTests {
     @Test(arguments: [
         "var `class` = 1", "var `default` = 1", "var count = 1", "var _ok = 1", "@Property(\"NOT\") var negated = 1",
         "@Ignored var größe = 1", "@Property(\"size\") var größe = 1", "static let größe = 1", "var größe: Int { 1 }",
-        "var className = \"\"",
+        "var className = \"\"", "@Property(was: \"B\", \"c\") var b = 1",
     ]) func otherNamesAreAccepted(member: String) {
         let expansion = MacroExpansion("@Model struct `Type` {\n    var a = 1\n    \(member)\n}")
         #expect(expansion.messages == [])

@@ -186,7 +186,7 @@ struct CanonicalFormTests {
         "Clauses have one canonical text",
         arguments: [
             ("Car", "Car"), ("Car WHERE TRUEPREDICATE", "Car"), ("Car LIMIT(5) LIMIT(3)", "Car LIMIT(3)"),
-            ("Car SORT(price DESC, name ASCENDING, price ASC)", "Car SORT(price DESC, name ASC)"),
+            ("Car SORT(price DESC, name ASCENDING, price DESC)", "Car SORT(price DESC, name ASC)"),
             ("Car SORT(price) SORT(name DESC)", "Car SORT(name DESC, price ASC)"),
             ("Car SORT(id ASC, name ASC)", "Car SORT(id ASC)"),
             ("Car SORT(owner.name DESC, owner.home.label ASC)", "Car SORT(owner.name DESC, owner.home.label ASC)"),

@@ -14,6 +14,8 @@ struct ErrorTests {
             ("Car WHERE pric < 5", .unknownProperty, 10, "Car has no property 'pric'; did you mean 'price'?"),
             ("Car WHERE owner.nam == 'a'", .unknownProperty, 16, "Person has no property 'nam'; did you mean 'name'?"),
             ("Car WHERE owner.zzzzzz == 'a'", .unknownProperty, 16, "it has ssn, name, age, friends, home"),
+            ("Car SORT(price ASC, price DESC)", .repeatedSortKey, 20, "'price' is sorted by twice, ascending and"),
+            ("Car SORT(name DESC, price ASC, owner.name ASC, name ASC)", .repeatedSortKey, 47, "'name' is sorted by"),
             ("Car WHERE price.x == 1", .typeMismatch, 16, "Car.price is int; only a path through links goes on"),
             ("Car WHERE price <", .syntax, 17, "found the end of the query, expected a property or a value"),
             ("Car WHERE price", .typeMismatch, 15, "Car.price is int, expected a comparison operator after it"),

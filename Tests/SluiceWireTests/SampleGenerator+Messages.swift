@@ -14,7 +14,9 @@ extension SampleGenerator {
                     element, container: pick([.single, .list, .set, .map]), isOptional: bool())
                 let hasDefault = type == .scalar(.int) || type == .scalar(.int, isOptional: true)
                 properties.append(
-                    Property("p\(index)", type, default: hasDefault ? .int(integer()) : nil, isIndexed: bool()))
+                    Property(
+                        "p\(index)", type, default: hasDefault ? .int(integer()) : nil, isIndexed: bool(),
+                        was: below(3) == 0 ? ["was\(index)"] : []))
             }
             return try? ClassSchema(name, primaryKey: bool() ? "key" : nil, properties: properties)
         }

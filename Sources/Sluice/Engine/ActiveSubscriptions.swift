@@ -21,7 +21,7 @@ final class ActiveSubscriptions {
     subscript(id id: UInt64) -> Subscription? { byID[id] }
 
     func add(_ subscription: Subscription) {
-        byQuery[subscription.query.hash] = subscription
+        byQuery[subscription.record.hash] = subscription
         byID[subscription.record.id] = subscription
         if subscription.isComplete { completeCount += 1 }
         subscription.onStatusChange = { [unowned self] subscription, wasComplete in
@@ -31,11 +31,29 @@ final class ActiveSubscriptions {
     }
 
     func remove(_ subscription: Subscription) {
-        byQuery[subscription.query.hash] = nil
+        byQuery[subscription.record.hash] = nil
         byID[subscription.record.id] = nil
         changed[subscription.record.id] = nil
         if subscription.isComplete { completeCount -= 1 }
         subscription.onStatusChange = nil
+    }
+
+    /// Puts a record back as it was before a transaction that failed.
+    func restore(_ record: SubscriptionRecord) {
+        guard let subscription = byID[record.id] else { return }
+        if subscription.record.hash != record.hash {
+            byQuery[subscription.record.hash] = nil
+            byQuery[record.hash] = subscription
+        }
+        subscription.record = record
+    }
+
+    /// Files a subscription under the text that its query has now.
+    func refile(_ subscription: Subscription) {
+        byQuery[subscription.record.hash] = nil
+        subscription.record.canonicalText = subscription.query.canonicalText
+        subscription.record.hash = subscription.query.hash
+        byQuery[subscription.record.hash] = subscription
     }
 
     /// The subscriptions whose status may have changed since the last call, by ascending id.

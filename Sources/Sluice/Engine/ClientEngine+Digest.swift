@@ -39,11 +39,12 @@ extension ClientEngine {
         _ row: Row, to reference: ObjectRef, _ properties: PropertySet, _ map: SchemaMap
     ) -> Row? {
         guard let positions = map.properties(fromServer: properties, ofClass: reference.classIndex) else { return nil }
-        let count = session.serverSchema[reference.classIndex].properties.count
-        var translated = Row(key: row.key, values: [Value](repeating: .null, count: count))
+        let declared = session.serverSchema[reference.classIndex].properties
+        var translated = Row(key: row.key, values: [Value](repeating: .null, count: declared.count))
         for (property, position) in zip(properties, positions) {
             guard !row.absent.contains(position) else { return nil }
-            translated.values[property] = row.values[position]
+            let value = row.values[position]
+            translated.values[property] = declared[property].type.narrowing(value) ?? value
         }
         return translated
     }

@@ -149,7 +149,8 @@ extension ClientEngine {
     private func image(_ base: BaseImage?, after operations: [ObjectOperation]) -> Row? {
         var image: Row? = if case .row(let row)? = base { row } else { nil }
         for operation in operations {
-            image = OperationEffect(operation).applied(to: image, of: operation.object, schema: schema)
+            let effect = OperationEffect(operation, of: schema[operation.object.classIndex])
+            image = effect.applied(to: image, of: operation.object, schema: schema)
         }
         // Below the version of any image from the server.
         if image?.version == 0 { image?.version = 1 }

@@ -158,8 +158,8 @@ extension ClientEngine {
         let beginsAnew = opened.outcome == .reset || opened.outcome == .forgotten
         if opened.outcome == .forgotten { try rejectUncertainUploads() }
         if beginsAnew { try forgetServer() }
-        try transaction(.local) { _ in
-            try adopt(opened.schema)
+        try transaction(.local) { transaction in
+            try adopt(opened.schema, transaction)
             let version = beginsAnew ? 0 : storage.syncState?.version ?? 0
             try markUploads(.open)
             // A session that only reads leaves the stored identity of this file unchanged, for later sessions that
@@ -189,48 +189,6 @@ extension ClientEngine {
         log?(.info, "session opened", [("outcome", "\(opened.outcome)"), ("version", "\(opened.version)")])
         onSession?(nil)
         for (id, waiter) in connectionWaiters where waiter(.success(true)) { connectionWaiters[id] = nil }
-    }
-
-    /// Takes in the server's schema, inside a transaction.
-    private func adopt(_ schema: Schema) throws {
-        try merge(schema, from: "the server")
-        declarations.note(server: schema)
-        session.awaitsSchema = false
-        session.serverSchema = schema
-        session.map = SchemaMap(server: schema, store: storage.schema)
-    }
-
-    func schemaGrew(_ schema: Schema) throws {
-        try transaction(.local) { _ in try adopt(schema) }
-        for subscription in subscriptions.values {
-            if let query = try? subscription.query.rebound(to: self.schema) {
-                subscription.rebind(query, schema: self.schema)
-            }
-        }
-        hub.rebind(engine: self)
-        for (id, waiter) in connectionWaiters where waiter(.success(true)) { connectionWaiters[id] = nil }
-        pumpUploads()
-    }
-
-    /// Extends the schema of this store, and of the server as soon as it is reached.
-    ///
-    /// - Parameter isDeferred: whether the server is told with the first upload of objects of these classes, so that it
-    ///   keeps nothing if none comes about.
-    package func declare(_ classes: [ClassSchema], isDeferred: Bool = false) throws {
-        let additions = try schema.closure(of: classes)
-        try transaction(.local) { _ in try merge(additions, from: "the declaration") }
-        if session.map != nil { session.map = SchemaMap(server: session.serverSchema, store: schema) }
-        try declarations.add(additions, isDeferred: isDeferred)
-        if !isDeferred, session.isActive && !options.isReadOnly {
-            send([.declare(session: SyncSession.number, schema: declarations.standing)])
-        }
-    }
-
-    /// Whether the server knows every class and property that this store declares.
-    package var schemaIsAgreed: Bool {
-        guard session.isActive else { return false }
-        var server = session.serverSchema
-        return (try? server.merge(declarations.standing).isEmpty) ?? false
     }
 
     /// The server's history is another one than this store builds on: what came from it is void, the outbox is kept.

@@ -9,6 +9,7 @@ extension ClientEngine {
     /// server.
     func addSubscription(_ query: Query) throws -> Subscription {
         try checkOutsideTransaction()
+        let query = current(query)
         if let subscription = subscriptions[query: query.hash] {
             subscription.holderCount += 1
             return subscription
@@ -56,7 +57,7 @@ extension ClientEngine {
     /// Within a write, it happens after the write has ended.
     package func stopSyncing(_ query: Query, purging: Bool) throws {
         try outsideTransaction { engine in
-            guard let subscription = engine.subscriptions[query: query.hash] else { return }
+            guard let subscription = engine.subscriptions[query: engine.current(query).hash] else { return }
             subscription.isKept = false
             if subscription.holderCount == 0 { try engine.endSubscription(subscription, purging: purging) }
         }

@@ -19,7 +19,7 @@ extension ClientEngine {
 
     /// Releases a subscription that ``awaitStatus(_:_:)`` holds.
     package func releaseStatus(_ query: Query, waiter: UInt64) throws {
-        guard let subscription = subscriptions[query: query.hash] else { return }
+        guard let subscription = subscriptions[query: current(query).hash] else { return }
         subscription.waiters[waiter] = nil
         try releaseSubscription(subscription, keeping: subscription.isKept, purging: false)
     }

@@ -87,7 +87,9 @@ package final class ClientEngine {
     /// Whether syncing is already stopping for good, so that a failure on the way does not stop it again.
     var isFailing = false
     private var lastNumber: UInt64 = 0
-    private var hasGrownSchema = false
+    var hasGrownSchema = false
+    /// Whether properties had other names before, by which queries may still be known.
+    var hasRenamedProperties = false
 
     /// - Parameters:
     ///   - storage: an open storage that contains the application's schema.
@@ -159,11 +161,6 @@ package final class ClientEngine {
         }
     }
 
-    /// Takes classes and properties in, inside a transaction.
-    func merge(_ other: Schema, from side: String) throws {
-        if try !storage.merge(other, sides: ("this store", side)).isEmpty { hasGrownSchema = true }
-    }
-
     /// Runs `body` now or, while a transaction is open, as soon as that has ended, however it does.
     func outsideTransaction(_ body: @escaping (ClientEngine) throws -> Void) throws {
         guard storage.isInTransaction else { return try body(self) }
@@ -197,10 +194,11 @@ package final class ClientEngine {
             try storage.commit()
         } catch {
             storage.rollback()
-            hasGrownSchema = false
             unreportedRejections = []
             pendingEffects.removeAll()
-            for record in storage.subscriptions { subscriptions[id: record.id]?.record = record }
+            for record in storage.subscriptions { subscriptions.restore(record) }
+            if hasGrownSchema { rebindQueries() }
+            hasGrownSchema = false
             try findUnconfirmed()
             throw error
         }

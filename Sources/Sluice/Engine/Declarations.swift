@@ -50,7 +50,7 @@ struct Declarations {
             }
             let deferred = deferred.classSchema(named: own.name)?.propertyNames ?? []
             let lacking = own.properties.enumerated().filter { position, property in
-                known.index(of: property.name) == nil
+                known.index(of: property) == nil
                     && (deferred.contains(property.name) || !isComplete && properties.contains(position))
             }
             guard !lacking.isEmpty else { continue }

@@ -214,7 +214,8 @@ final class FrameApplier {
                 let properties = map.properties(fromServer: group.properties, ofClass: group.classIndex)
             else { throw SyncError(.protocolViolation, "a class or property that was not announced") }
             let images = ServerImages(
-                classSchema: engine.schema[classIndex], classIndex: classIndex, properties: properties)
+                classSchema: engine.schema[classIndex], properties: properties,
+                server: engine.session.serverSchema[group.classIndex], serverProperties: group.properties)
             for row in 0..<group.count {
                 let object = ObjectRef(classIndex, group.keys[row])
                 try apply(
@@ -304,16 +305,20 @@ final class FrameApplier {
 /// Converts the rows of one group to rows of this store.
 private struct ServerImages {
     let classSchema: ClassSchema
-    let classIndex: Int
     /// The store's positions of the values that the rows carry.
     let properties: [Int]
     let carried: PropertySet
     private let others: PropertySet
+    /// The store's positions of those that the server has in a narrower type.
+    private let widened: PropertySet
 
-    init(classSchema: ClassSchema, classIndex: Int, properties: [Int]) {
+    init(classSchema: ClassSchema, properties: [Int], server: ClassSchema, serverProperties: PropertySet) {
         self.classSchema = classSchema
-        self.classIndex = classIndex
         self.properties = properties
+        widened = PropertySet(
+            zip(properties, serverProperties).lazy.filter {
+                classSchema.properties[$0].type.element != server.properties[$1].type.element
+            }.map(\.0))
         carried = PropertySet(properties)
         var others = PropertySet(all: classSchema.properties.count).subtracting(carried)
         if let primaryKey = classSchema.primaryKeyIndex { others.remove(primaryKey) }
@@ -325,6 +330,10 @@ private struct ServerImages {
         var result = row ?? Row(key: key, values: classSchema.defaultValues(for: key), absent: others)
         result.version = version
         for (property, value) in zip(properties, values) { result.values[property] = value }
+        for property in widened {
+            let declared = classSchema.properties[property]
+            result.values[property] = declared.type.fitting(result.values[property]) ?? declared.defaultValue
+        }
         result.absent.subtract(carried)
         return result
     }

@@ -25,7 +25,7 @@ struct SchemaMap {
 
     private static func map(_ classSchema: ClassSchema, to other: Schema) -> ClassMap? {
         guard let index = other.index(of: classSchema.name) else { return nil }
-        let properties = classSchema.properties.map { other[index].index(of: $0.name) }
+        let properties = classSchema.properties.map { $0.isRetired ? nil : other[index].index(of: $0) }
         return ClassMap(
             index: index, properties: properties,
             isIdentity: properties == Array(0..<properties.count).map(Optional.some))

@@ -13,6 +13,12 @@ package final class ElementBinding: Sendable {
     nonisolated(unsafe) let positions: UnsafeBufferPointer<Int>
     /// The columns for which something stands when they are excluded.
     let replaceable: PropertySet
+    /// The columns as the type declares them, where the store may have a wider type.
+    let declared: [Property]
+    /// The columns that the store has in a wider type.
+    let widened: PropertySet
+    /// The columns that may be null in the store and not in the type, which has a default that stands for null.
+    let nullable: PropertySet
     /// What a row holds before anything is put into it.
     let defaultValues: [Value]
     let allPositions: PropertySet
@@ -40,14 +46,25 @@ package final class ElementBinding: Sendable {
         self.onExcludedAccess = onExcludedAccess
         var positions: [Int] = []
         var replaceable = PropertySet()
+        var properties: [Property] = []
+        var widened = PropertySet()
+        var nullable = PropertySet()
         if let declared = element.declaredClass {
-            for (column, property) in try declared.schema.get().properties.enumerated() {
-                guard let position = classSchema.index(of: property.name) else {
+            properties = try declared.schema.get().properties
+            for (column, property) in properties.enumerated() {
+                guard let position = classSchema.index(of: property) else {
                     throw ModelError(
                         .notInSchema, "the store's class '\(className)' has no property '\(property.name)'")
                 }
                 positions.append(position)
+                let stored = classSchema.properties[position].type
+                if stored.element != property.type.element { widened.insert(column) }
                 if declared.defaulted.contains(column) || property.canBeAbsent { replaceable.insert(column) }
+                if declared.defaulted.contains(column), stored.isOptional, !property.type.isOptional,
+                    !property.type.isCollection
+                {
+                    nullable.insert(column)
+                }
             }
         }
         let storage = UnsafeMutableBufferPointer<Int>.allocate(capacity: positions.count)
@@ -56,6 +73,9 @@ package final class ElementBinding: Sendable {
         defaultValues = classSchema.properties.map(\.defaultValue)
         allPositions = PropertySet(all: defaultValues.count)
         self.replaceable = replaceable
+        self.declared = properties
+        self.widened = widened
+        self.nullable = nullable
     }
 
     deinit { positions.deallocate() }

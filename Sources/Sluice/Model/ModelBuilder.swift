@@ -15,9 +15,9 @@ public struct ModelBuilder<Root: Model>: Sendable {
     /// Adds the property that names objects within their class.
     @inlinable
     public mutating func primaryKey<Key: PrimaryKeyValue>(
-        _ name: String, _ keyPath: any KeyPath<Root, Key> & Sendable
+        _ name: String, _ keyPath: any KeyPath<Root, Key> & Sendable, was formerNames: [String] = []
     ) {
-        add(.stored(Property(name, Key.propertyType), keyPath, isDefaulted: false))
+        add(.stored(Property(name, Key.propertyType, was: formerNames), keyPath, isDefaulted: false))
         setPrimaryKey(name) { ObjectKey(primaryKeyValue: $0[keyPath: keyPath]) }
     }
 
@@ -28,13 +28,14 @@ public struct ModelBuilder<Root: Model>: Sendable {
     ///   - keyPath: where it is in the value.
     ///   - defaultValue: what objects have that were made without it. A ``KeyPathModel`` has it in its empty value.
     ///   - isIndexed: whether queries by this property should find an index.
+    ///   - formerNames: what it was called before, in schemas and queries.
     @inlinable
     public mutating func property<Value: PropertyValue>(
         _ name: String, _ keyPath: any KeyPath<Root, Value> & Sendable, default defaultValue: Value? = nil,
-        isIndexed: Bool = false
+        isIndexed: Bool = false, was formerNames: [String] = []
     ) {
         let value = (defaultValue ?? prototype?[keyPath: keyPath])?.propertyValue
-        let property = Property(name, Value.propertyType, default: value, isIndexed: isIndexed)
+        let property = Property(name, Value.propertyType, default: value, isIndexed: isIndexed, was: formerNames)
         add(.stored(property, keyPath, isDefaulted: defaultValue != nil))
     }
 

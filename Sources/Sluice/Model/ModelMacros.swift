@@ -6,7 +6,7 @@
     /// annotation takes its type from its literal.
     ///
     /// The names of the class and its properties are 1 to 63 ASCII letters, digits and `_`, do not start with a digit, and no
-    /// two properties differ only in case. A Swift name that does not do gets another with ``Property(_:)`` or `name`.
+    /// two properties differ only in case. A Swift name that does not do gets another with ``Property(_:was:)`` or `name`.
     ///
     /// The struct may be `Equatable`, `Hashable` and `Codable`, written by the compiler: objects are compared and encoded by
     /// their properties and, in a class without a primary key, their ids, see ``ObjectMetadata``. It works in modules whose
@@ -42,7 +42,17 @@
     public macro Inverse<Source: Model, Value>(_ property: KeyPath<Source, Value>) =
         #externalMacro(module: "SluiceMacros", type: "InverseMacro")
 
-    /// Gives the property another name in schemas and queries.
+    /// Gives the property another name in schemas and queries, or says what its name was before.
+    ///
+    /// ```swift
+    /// @Property(was: "cost") var price = 0.0
+    /// ```
+    /// Where a store or server has a property of a former name, it becomes this one, with its values; programs and
+    /// queries that use the former name go on.
+    /// - Parameters:
+    ///   - name: the name; the Swift name when left out.
+    ///   - formerNames: what it was called before, the last first.
     @attached(peer)
-    public macro Property(_ name: String) = #externalMacro(module: "SluiceMacros", type: "PropertyMarkerMacro")
+    public macro Property(_ name: String? = nil, was formerNames: String...) =
+        #externalMacro(module: "SluiceMacros", type: "PropertyMarkerMacro")
 #endif

@@ -19,7 +19,15 @@ extension Record: ResultElement {
                 throw ModelError(
                     .notInSchema, "the store's class '\(classSchema.name)' has no property '\(property.name)'")
             }
-            encoder.set(position: position, row.values[index])
+            let stored = encoder.binding.classSchema.properties[position]
+            guard let value = property.type == stored.type ? row.values[index] : stored.type.fitting(row.values[index])
+            else {
+                throw ModelError(
+                    .typeMismatch,
+                    "\(classSchema.name).\(property.name) is \(stored.type) in the store by now, which cannot hold the value"
+                )
+            }
+            encoder.set(position: position, value)
         }
     }
 }

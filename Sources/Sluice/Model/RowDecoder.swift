@@ -16,10 +16,15 @@ public struct RowDecoder: ~Copyable {
     init(_ row: Row, _ binding: ElementBinding) {
         values = row.values
         positions = binding.positions
-        isPartial = !row.absent.isEmpty
         key = row.key
         version = row.version
-        absent = row.absent
+        var absent = row.absent
+        // What only stands for null must not be written back as if the program had set it.
+        for column in binding.nullable where row.values[binding.positions[column]].isNull {
+            absent.insert(binding.positions[column])
+        }
+        self.absent = absent
+        isPartial = !absent.isEmpty
         unretainedBinding = Unmanaged.passUnretained(binding)
     }
 
@@ -35,9 +40,7 @@ public struct RowDecoder: ~Copyable {
     public func value<Property: PropertyValue>(_ column: Int) throws -> Property {
         precondition(column >= 0 && column < positions.count)
         if isPartial { return try partialValue(column) }
-        guard let value = Property.decode(values[positions[column]], from: self) else {
-            throw mismatch(column, Property.self)
-        }
+        guard let value = Property.decode(values[positions[column]], from: self) else { return try adapted(column) }
         return value
     }
 
@@ -54,7 +57,7 @@ public struct RowDecoder: ~Copyable {
     @usableFromInline
     func partialValue<Property: PropertyValue>(_ column: Int) throws -> Property {
         let position = positions[column]
-        if absent.contains(position) {
+        if absent.contains(position), !(values[position].isNull && binding.nullable.contains(column)) {
             let name = binding.classSchema.properties[position].name
             let excluded = ExcludedProperty(
                 of: Identity(className: binding.classSchema.name, key: key), named: name,
@@ -69,19 +72,37 @@ public struct RowDecoder: ~Copyable {
             }
             excluded.touch(isLink: false)
         }
-        guard let value = Property.decode(values[position], from: self) else {
-            throw mismatch(column, Property.self)
-        }
+        guard let value = Property.decode(values[position], from: self) else { return try adapted(column) }
         return value
     }
 
+    /// The value of a column whose type in the store is wider than the Swift type: a number where it is the same, the
+    /// declared default for null.
     @usableFromInline
-    func mismatch(_ column: Int, _ type: (some PropertyValue).Type) -> ModelError {
+    func adapted<Property: PropertyValue>(_ column: Int) throws -> Property {
+        let value = values[positions[column]]
+        if binding.declared.indices.contains(column) {
+            let declared = binding.declared[column]
+            if value.isNull, binding.nullable.contains(column),
+                let value = Property.decode(declared.defaultValue, from: self)
+            {
+                return value
+            }
+            let adapted = declared.type.narrowing(value) ?? declared.type.fitting(value)
+            if let adapted, let value = Property.decode(adapted, from: self) { return value }
+        }
+        throw mismatch(column, Property.self, isNull: value.isNull)
+    }
+
+    private func mismatch(_ column: Int, _ type: (some PropertyValue).Type, isNull: Bool) -> ModelError {
         let property = binding.classSchema.properties[positions[column]]
+        let problem =
+            isNull
+            ? "null in one object, and the program declares it as \(type): declare it optional, or give it a default"
+            : "\(property.type) in the store, and one object's value is none that \(type) has"
         return ModelError(
             .typeMismatch,
-            "\(binding.classSchema.name).\(property.name) is \(property.type) in the store, and one object's value is none "
-                + "that \(type) has; the error's object and value say which",
+            "\(binding.classSchema.name).\(property.name) is \(problem); the error's object and value say which",
             object: Identity(className: binding.classSchema.name, key: key), property: property.name,
             value: values[positions[column]])
     }

@@ -18,22 +18,39 @@ public struct RowEncoder: Sendable {
 
     /// Puts the value of a column.
     ///
-    /// A property that was excluded when the value was read stays absent, unless it was given another value since.
+    /// A property that was excluded when the value was read, or null where the type has no null, stays absent, unless it was
+    /// given another value since.
     /// - Throws: ``ModelError`` when the value cannot be stored.
     @inlinable
     public mutating func set<Property: PropertyValue>(_ column: Int, _ value: Property) throws {
         switch value.presence {
-        case .present: put(column, value.propertyValue, isKnownPresent: !isPartial || Property.tracksExclusion)
+        case .present: try put(column, value.propertyValue, isKnownPresent: !isPartial || Property.tracksExclusion)
         case .excluded: return
         case .invalid(let error): throw located(error, column)
         }
     }
 
     @usableFromInline
-    mutating func put(_ column: Int, _ value: Value, isKnownPresent: Bool) {
+    mutating func put(_ column: Int, _ value: Value, isKnownPresent: Bool) throws {
         let position = binding.positions[column]
-        if !isKnownPresent, metadata.absent.contains(column), value.isIdentical(to: values[position]) { return }
+        let value = try binding.widened.contains(column) ? fitting(value, column) : value
+        if !isKnownPresent, metadata.absent.contains(column), isStandIn(value, column) { return }
         set(position: position, value)
+    }
+
+    /// Whether a value is what reading gave in the place of one that was not there.
+    private func isStandIn(_ value: Value, _ column: Int) -> Bool {
+        value.isIdentical(to: values[binding.positions[column]])
+            || binding.nullable.contains(column) && value.isIdentical(to: binding.declared[column].defaultValue)
+    }
+
+    private func fitting(_ value: Value, _ column: Int) throws -> Value {
+        let type = binding.classSchema.properties[binding.positions[column]].type
+        guard let value = type.fitting(value) else {
+            throw located(
+                ModelError(.typeMismatch, "the store has it as \(type), which does not hold the value exactly"), column)
+        }
+        return value
     }
 
     mutating func set(position: Int, _ value: Value) {

@@ -32,7 +32,6 @@ package final class StoreCore: Sendable {
     private struct BindingKey: Hashable {
         let element: ObjectIdentifier
         let classIndex: Int
-        let propertyCount: Int
     }
 
     init(storage: any ClientStorage, configuration: StoreConfiguration) throws {
@@ -230,10 +229,9 @@ package final class StoreCore: Sendable {
     /// How rows of a class are decoded as a type.
     func binding(of element: any ResultElement.Type, classIndex: Int) throws -> ElementBinding {
         let schema = schema
-        let key = BindingKey(
-            element: ObjectIdentifier(element), classIndex: classIndex,
-            propertyCount: schema[classIndex].properties.count)
-        if let binding = bindings.withLock({ $0[key] }) { return binding }
+        let key = BindingKey(element: ObjectIdentifier(element), classIndex: classIndex)
+        // Comparing is quick while the schema is the very same.
+        if let binding = bindings.withLock({ $0[key] }), binding.classSchema == schema[classIndex] { return binding }
         let binding = try ElementBinding(
             element, className: schema[classIndex].name, schema: schema, links: LinkSource(StoreLinks(self)),
             onExcludedAccess: excludedAccessLogger)

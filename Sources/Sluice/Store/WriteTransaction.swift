@@ -112,28 +112,26 @@ public struct WriteTransaction: ~Copyable {
     public func update(_ object: Identity, set: [String: Value] = [:], add: [String: Value] = [:]) throws {
         let (reference, classSchema) = try reference(object)
         var fields: [FieldOperation] = []
+        var named = PropertySet()
         for (name, value) in set {
-            guard let index = classSchema.index(of: name) else {
-                throw RecordError.unknownProperty(name, of: classSchema)
-            }
-            guard classSchema.properties[index].type.accepts(value) else {
+            let index = try classSchema.index(of: name, named: &named)
+            guard let fitting = classSchema.properties[index].type.fitting(value) else {
                 throw RecordError.mismatch(value, property: classSchema.properties[index], of: classSchema)
             }
             guard index != classSchema.primaryKeyIndex else {
                 if ObjectKey(primaryKey: value) == object.key { continue }
                 throw RecordError(.missingPrimaryKey, "the primary key of a \(classSchema.name) cannot change")
             }
-            fields.append(FieldOperation(index, .set(value)))
+            fields.append(FieldOperation(index, .set(fitting)))
         }
+        named = PropertySet()
         for (name, amount) in add {
-            guard let index = classSchema.index(of: name) else {
-                throw RecordError.unknownProperty(name, of: classSchema)
-            }
+            let index = try classSchema.index(of: name, named: &named)
             let property = classSchema.properties[index]
-            guard let type = amount.scalarType, property.type.element == .scalar(type), !property.type.isCollection,
+            guard case .add(let fitting)? = property.fitting(.add(amount)), let type = fitting.scalarType,
                 [.int, .float, .double, .decimal].contains(type)
             else { throw RecordError.mismatch(amount, property: property, of: classSchema) }
-            fields.append(FieldOperation(index, .add(amount)))
+            fields.append(FieldOperation(index, .add(fitting)))
         }
         try writer.update(reference, fields.sorted { $0.property < $1.property })
     }

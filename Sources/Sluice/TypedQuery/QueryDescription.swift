@@ -75,17 +75,7 @@ package struct QueryDescription<Element: ResultElement>: Sendable {
             order = earlier
             description.clauses.remove(at: position)
         }
-        for key in keys.map(\.syntax) {
-            if order.contains(where: { $0.isAscending != key.isAscending && $0.path.isWritten(as: key.path) }) {
-                description.fault =
-                    fault
-                    ?? QueryError(
-                        .repeatedSortKey,
-                        "'\(key.path.text)' is sorted by twice, ascending and descending; the second cannot matter",
-                        at: nil)
-            }
-            order.append(key)
-        }
+        order += keys.map(\.syntax)
         return description.adding(clauses: [.sort(order)])
     }
 
@@ -110,26 +100,5 @@ extension PathSyntax {
     /// Makes a path from property names joined by dots.
     init(dotted text: String) {
         self.init(text.split(separator: ".", omittingEmptySubsequences: false).map { Component(.property(String($0))) })
-    }
-}
-
-extension PathSyntax {
-    /// Whether both paths have the same steps.
-    fileprivate func isWritten(as other: PathSyntax) -> Bool {
-        components.map { "\($0.kind)" } == other.components.map { "\($0.kind)" }
-    }
-
-    /// The path as error messages show it.
-    fileprivate var text: String {
-        components.map { component in
-            switch component.kind {
-            case .property(let name), .named(let name): name
-            case .operation(let name): "@\(name)"
-            case .variable(let name): "$\(name)"
-            case .backlink(let className, let property): "@links.\(className).\(property)"
-            case .key: "['…']"
-            case .index(let index): "[\(index)]"
-            }
-        }.joined(separator: ".")
     }
 }

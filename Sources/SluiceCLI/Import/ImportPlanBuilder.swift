@@ -16,7 +16,8 @@ struct ImportPlanBuilder {
     init(_ request: ImportPlan.Request, names: [String], schema: Schema) throws(CommandError) {
         self.request = request
         self.schema = schema
-        existing = schema.classSchema(named: request.className)
+        let existing = schema.classSchema(named: request.className)
+        self.existing = existing
         properties = existing?.properties ?? []
         let named = (request.key.map { [$0] } ?? []) + request.links.map(\.column) + request.types.map(\.column)
         for column in named where !names.contains(column) {
@@ -36,7 +37,10 @@ struct ImportPlanBuilder {
                 throw .usage("the column '\(type.column)' cannot be both --type and --link")
             }
         }
-        let asked = try request.key.map { (key) throws(CommandError) in try Self.propertyName(key) }
+        let asked = try request.key.map { (key) throws(CommandError) in
+            let name = try Self.propertyName(key)
+            return existing?.property(named: name)?.name ?? name
+        }
         if let existing, let asked, existing.primaryKey != asked {
             let identity = existing.primaryKey.map { "the primary key '\($0)'" } ?? "no primary key"
             throw .failure(
@@ -63,7 +67,9 @@ struct ImportPlanBuilder {
         }
         let link = request.links.first { $0.column == column }
         let renamed = link?.property
-        let name = if let renamed { renamed } else { try Self.propertyName(column) }
+        let own = if let renamed { renamed } else { try Self.propertyName(column) }
+        // A column may have the name that a property had before.
+        let name = existing?.property(named: own)?.name ?? own
         if let other = columns.first(where: { $0.property == name }) {
             throw .failure("the columns '\(other.name)' and '\(column)' both make the property '\(name)'; rename one")
         }

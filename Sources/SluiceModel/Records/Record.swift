@@ -25,7 +25,9 @@ public struct Record: Sendable {
     ) throws(RecordError) {
         let key: ObjectKey
         if let name = classSchema.primaryKey {
-            guard let value = values[name], let primaryKey = ObjectKey(primaryKey: value) else {
+            let formerNames = classSchema.property(named: name)?.formerNames ?? []
+            let value = values[name] ?? formerNames.lazy.compactMap { values[$0] }.first
+            guard let primaryKey = value.flatMap(ObjectKey.init(primaryKey:)) else {
                 throw RecordError(.missingPrimaryKey, "\(classSchema.name) needs a value for its primary key '\(name)'")
             }
             key = primaryKey
@@ -34,12 +36,13 @@ public struct Record: Sendable {
         }
         self.classSchema = classSchema
         row = Row(key: key, values: classSchema.defaultValues(for: key))
+        var named = PropertySet()
         for (name, value) in values {
-            guard let index = classSchema.index(of: name) else { throw .unknownProperty(name, of: classSchema) }
-            guard classSchema.properties[index].type.accepts(value) else {
+            let index = try classSchema.index(of: name, named: &named)
+            guard let fitting = classSchema.properties[index].type.fitting(value) else {
                 throw .mismatch(value, property: classSchema.properties[index], of: classSchema)
             }
-            row.values[index] = value
+            row.values[index] = fitting
         }
     }
 

@@ -8,6 +8,8 @@ public struct RecordError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let unknownClass = Code(description: "unknownClass")
         /// The class has no property of that name.
         public static let unknownProperty = Code(description: "unknownProperty")
+        /// A property is given twice, by two of its names.
+        public static let repeatedProperty = Code(description: "repeatedProperty")
         /// A value is not of the property's type.
         public static let typeMismatch = Code(description: "typeMismatch")
         /// A primary key is missing, has a type that a key cannot have, or would change.
@@ -36,9 +38,31 @@ public struct RecordError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     package static func mismatch(_ value: Value, property: Property, of classSchema: ClassSchema) -> RecordError {
-        RecordError(
+        if case .int = value, property.type.element == .scalar(.double), !property.type.isCollection {
+            return RecordError(
+                .typeMismatch,
+                "\(classSchema.name).\(property.name) is \(property.type), which holds no int beyond 2^53 exactly")
+        }
+        return RecordError(
             .typeMismatch,
             "\(classSchema.name).\(property.name) is \(property.type), and the given value is \(value.kindName)")
+    }
+}
+
+extension ClassSchema {
+    /// The position of a property that a record or an update names.
+    ///
+    /// - Parameter named: the positions named so far; gets this one.
+    /// - Throws: ``RecordError`` for an unknown name, and for a second name of one property.
+    package func index(of name: String, named: inout PropertySet) throws(RecordError) -> Int {
+        guard let index = index(of: name) else { throw .unknownProperty(name, of: self) }
+        guard !named.contains(index) else {
+            throw RecordError(
+                .repeatedProperty,
+                "\(self.name).\(properties[index].name) is given twice, by its name and a former one; give it once")
+        }
+        named.insert(index)
+        return index
     }
 }
 

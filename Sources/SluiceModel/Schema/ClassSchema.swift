@@ -5,7 +5,7 @@ public struct ClassSchema: Hashable, Sendable {
     /// The properties in the order of declaration; a schema only ever appends to them.
     public private(set) var properties: [Property]
     /// The name of the primary-key property; nil in a keyless class, whose objects are named by their object ids.
-    public let primaryKey: String?
+    public private(set) var primaryKey: String?
     /// The position of the primary key in `properties`; nil in a keyless class.
     public let primaryKeyIndex: Int?
     /// Whether the class was removed and only its position is left: then it has no name, no properties and no objects.
@@ -50,8 +50,13 @@ public struct ClassSchema: Hashable, Sendable {
         }
     }
 
-    /// The position of the property with a name; nil if there is none.
+    /// The position of the property with a name, be it the name of now or a former one; nil if there is none.
     public func index(of property: String) -> Int? { indexByName[property] }
+
+    /// The position of what another schema declares: by its name, else by what it was.
+    package func index(of property: Property) -> Int? {
+        indexByName[property.name] ?? property.formerNames.lazy.compactMap { indexByName[$0] }.first
+    }
 
     /// The names of the properties, in the order of declaration.
     package var propertyNames: [String] { properties.lazy.filter { !$0.isRetired }.map(\.name) }
@@ -87,7 +92,7 @@ public struct ClassSchema: Hashable, Sendable {
     /// - Precondition: the property is not the primary key.
     package mutating func retire(_ position: Int) {
         precondition(position != primaryKeyIndex)
-        indexByName[properties[position].name] = nil
+        indexByName = indexByName.filter { $0.value != position }
         properties[position] = .retired(at: position)
         retiredProperties.insert(position)
     }
@@ -105,8 +110,58 @@ public struct ClassSchema: Hashable, Sendable {
             throw SchemaError(
                 .invalidDefault, "the default of \(name).\(property.name) is not a value of its type, \(property.type)")
         }
-        indexByName[property.name] = properties.count
+        let position = properties.count
+        for name in property.formerNames {
+            try Self.check(name: name, of: "property")
+            guard indexByName[name] == nil, name != property.name else {
+                throw SchemaError(
+                    .duplicateName, "\(self.name).\(property.name) was '\(name)', which is a property too")
+            }
+        }
+        for name in property.formerNames + [property.name] { indexByName[name] = position }
         properties.append(property)
+    }
+
+    /// Gives a property the former names of another declaration of it, and perhaps its name.
+    ///
+    /// - Returns: whether anything is new.
+    mutating func rename(_ position: Int, as other: Property, takesName: Bool) -> Bool {
+        let before = properties[position]
+        let name = takesName ? other.name : before.name
+        var former = before.formerNames
+        for known in [before.name] + other.formerNames + [other.name]
+        where known != name && !former.contains(known) && indexByName[known, default: position] == position {
+            former.append(known)
+        }
+        former.removeAll { $0 == name }
+        guard name != before.name || former != before.formerNames else { return false }
+        if position == primaryKeyIndex { primaryKey = name }
+        properties[position].name = name
+        properties[position].formerNames = former
+        for known in former + [name] { indexByName[known] = position }
+        return true
+    }
+
+    /// Takes a former name from the property that has it.
+    mutating func forgetFormerName(_ name: String) {
+        guard let position = indexByName[name], properties[position].name != name else { return }
+        indexByName[name] = nil
+        properties[position].formerNames.removeAll { $0 == name }
+    }
+
+    /// Makes the type of a property wider.
+    mutating func setType(_ type: PropertyType, at position: Int) {
+        properties[position].type = type
+        let value = properties[position].defaultValue
+        properties[position].defaultValue = type.fitting(value) ?? type.zero
+    }
+
+    /// Begins a property anew with another type.
+    mutating func replace(_ position: Int, by property: Property) {
+        let before = properties[position]
+        properties[position] = property
+        properties[position].name = before.name
+        properties[position].formerNames = before.formerNames
     }
 
     mutating func setIndexed(_ index: Int) { properties[index].isIndexed = true }

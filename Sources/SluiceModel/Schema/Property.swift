@@ -10,6 +10,8 @@ public struct Property: Hashable, Sendable {
     public var defaultValue: Value
     /// Whether the property has an index, for queries by it. Primary keys and links always have one.
     public var isIndexed: Bool
+    /// The names that the property had before, which older programs still use.
+    public var formerNames: [String]
     /// Whether the property was removed and only its position is left: then it has no name, and its values are null.
     package private(set) var isRetired = false
 
@@ -18,11 +20,16 @@ public struct Property: Hashable, Sendable {
     ///   - type: the type of the property's values.
     ///   - defaultValue: nil for null where the type allows it, for the empty collection, or else for the type's zero.
     ///   - isIndexed: whether the property has an index, for queries by it.
-    public init(_ name: String, _ type: PropertyType, default defaultValue: Value? = nil, isIndexed: Bool = false) {
+    ///   - formerNames: the names that the property had before: an existing property of such a name becomes this one.
+    public init(
+        _ name: String, _ type: PropertyType, default defaultValue: Value? = nil, isIndexed: Bool = false,
+        was formerNames: [String] = []
+    ) {
         self.name = name
         self.type = type
         self.defaultValue = defaultValue ?? type.zero
         self.isIndexed = isIndexed
+        self.formerNames = formerNames
     }
 
     /// Makes the placeholder for a removed property. Its name is the position, which no property can have as its name.
@@ -67,7 +74,7 @@ extension PropertyType {
         }
     }
 
-    private func acceptsElement(_ value: Value) -> Bool {
+    func acceptsElement(_ value: Value) -> Bool {
         switch (element, value) {
         case (_, .null): isOptional
         case (.link, .link): true

@@ -8,6 +8,9 @@ public struct Schema: Hashable, Sendable {
     /// The maximum number of properties in a class.
     public static let propertyCountMax = 500
 
+    /// The most former names of a property.
+    static let formerNameCountMax = 16
+
     /// The classes in the order of declaration. Their positions never change; see ``ClassSchema``.
     public private(set) var classes: [ClassSchema]
     private var indexByName: [String: Int]
@@ -51,6 +54,13 @@ public struct Schema: Hashable, Sendable {
     /// - Precondition: the position exists.
     public subscript(index: Int) -> ClassSchema { classes[index] }
 
+    /// The property at a position.
+    ///
+    /// - Precondition: there is one.
+    package subscript(position: SchemaChanges.PropertyPosition) -> Property {
+        classes[position.classIndex].properties[position.property]
+    }
+
     /// Removes a class but keeps its position, so that the positions of the others stay.
     ///
     /// - Precondition: no property links to the class.
@@ -73,6 +83,20 @@ public struct Schema: Hashable, Sendable {
         try classes[index].append(property)
     }
 
+    mutating func rename(_ position: SchemaChanges.PropertyPosition, as other: Property, takesName: Bool) -> Bool {
+        classes[position.classIndex].rename(position.property, as: other, takesName: takesName)
+    }
+
+    mutating func forgetFormerName(_ name: String, ofClass index: Int) { classes[index].forgetFormerName(name) }
+
+    mutating func setType(_ type: PropertyType, of position: SchemaChanges.PropertyPosition) {
+        classes[position.classIndex].setType(type, at: position.property)
+    }
+
+    mutating func replace(_ position: SchemaChanges.PropertyPosition, by property: Property) {
+        classes[position.classIndex].replace(position.property, by: property)
+    }
+
     mutating func setIndexed(property: Int, ofClass index: Int) { classes[index].setIndexed(property) }
 
     func check() throws(SchemaError) {
@@ -89,6 +113,12 @@ public struct Schema: Hashable, Sendable {
                 )
             }
             for property in declared.properties {
+                guard property.formerNames.count <= Self.formerNameCountMax else {
+                    throw SchemaError(
+                        .limitExceeded,
+                        "\(declared.name).\(property.name) has \(property.formerNames.count) former names; the limit is "
+                            + "\(Self.formerNameCountMax)")
+                }
                 if let target = property.type.targetClass, indexByName[target] == nil {
                     throw SchemaError(
                         .unknownClass,

@@ -70,6 +70,14 @@ extension Checker {
                     "SORT cannot order by the link '\(path.text)'; order by a property of \(schema[target].name)",
                     at: key.path.position)
             }
+            if let earlier = result.first(where: { $0.path == path }) {
+                // The same key again changes nothing, as when keys are put together at run time.
+                guard earlier.isAscending != key.isAscending else { continue }
+                throw QueryError(
+                    .repeatedSortKey,
+                    "'\(path.text)' is sorted by twice, ascending and descending; the second key would decide nothing, "
+                        + "remove it", at: key.path.position)
+            }
             result.append(SortKey(path: path, isAscending: key.isAscending))
         }
         return result
@@ -95,7 +103,7 @@ extension Checker {
             let property = try property(name, ofClass: classIndex, at: component.position)
             let declared = schema[classIndex].properties[property]
             properties.append(property)
-            names.append(CanonicalText.name(name))
+            names.append(CanonicalText.name(declared.name))
             if property == schema[classIndex].primaryKeyIndex {
                 throw QueryError(
                     .invalidExclusion,

@@ -37,7 +37,8 @@ extension Checker {
             switch resolved(component, ofClass: builder.classIndex) {
             case .backlink(let className, let name):
                 let backlink = try backlink(className, name, to: builder.classIndex, component)
-                let text = "@links.\(schema[backlink.classIndex].name).\(CanonicalText.name(name))"
+                let origin = schema[backlink.classIndex]
+                let text = "@links.\(origin.name).\(CanonicalText.name(origin.properties[backlink.property].name))"
                 if let next = components.first, next.isCount {
                     try end(components.dropFirst())
                     return (builder.number(.backlinkCount([backlink]), text: text + ".@count"), collectionEnd)
@@ -61,8 +62,10 @@ extension Checker {
                 return (builder.number(.backlinkCount(backlinks), text: "@links.@count"), collectionEnd)
             case .property(let name):
                 let property = try property(name, ofClass: builder.classIndex, at: component.position)
-                builder.names.append(CanonicalText.name(name))
-                let type = schema[builder.classIndex].properties[property].type
+                // By the name of today, also where the query has a former one.
+                let declared = schema[builder.classIndex].properties[property]
+                builder.names.append(CanonicalText.name(declared.name))
+                let type = declared.type
                 var selection: Query.Path.Selection?
                 if components.startIndex != operation {
                     selection = try self.selection(property, in: builder, &components)

@@ -51,11 +51,17 @@ struct GroupCommit {
             )
             return try refuse(upload, reason)
         }
-        for operation in changeset.operations {
+        var upload = upload
+        for (index, operation) in changeset.operations.enumerated() {
             guard let problem = check.problem(with: operation) else { continue }
-            let reason = ServerMessage.Rejection.Reason(
-                object: operation.object, code: .invalidOperation, message: problem)
-            return try refuse(upload, reason)
+            // It may have been made when a property was of a narrower type.
+            let fitting = check.fitting(operation)
+            guard check.problem(with: fitting) == nil else {
+                let reason = ServerMessage.Rejection.Reason(
+                    object: operation.object, code: .invalidOperation, message: problem)
+                return try refuse(upload, reason)
+            }
+            upload.changeset.operations[index] = fitting
         }
         try apply(upload)
     }

@@ -6,6 +6,28 @@ package struct OperationCheck: Sendable {
 
     package init(schema: Schema) { self.schema = schema }
 
+    /// An operation in the types that the schema has: one that was made when a property was of a narrower type still
+    /// counts. What does not fit stays as it is, for ``problem(with:)`` to tell.
+    package func fitting(_ operation: ObjectOperation) -> ObjectOperation {
+        guard schema.classes.indices.contains(operation.object.classIndex) else { return operation }
+        let properties = schema[operation.object.classIndex].properties
+        func fitted(_ fields: [FieldOperation]) -> [FieldOperation] {
+            fields.map { field in
+                guard properties.indices.contains(field.property),
+                    let change = properties[field.property].fitting(field.change)
+                else { return field }
+                return FieldOperation(field.property, change)
+            }
+        }
+        var operation = operation
+        switch operation.action {
+        case .create(let fields): operation.action = .create(fitted(fields))
+        case .update(let fields): operation.action = .update(fitted(fields))
+        case .delete: break
+        }
+        return operation
+    }
+
     /// What is wrong with an operation, in words; nil if nothing is.
     package func problem(with operation: ObjectOperation) -> String? {
         guard schema.classes.indices.contains(operation.object.classIndex) else {

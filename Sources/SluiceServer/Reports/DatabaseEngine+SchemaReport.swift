@@ -34,6 +34,7 @@ extension DatabaseEngine {
                                 ("name", .string(property.name)),
                                 ("type", .string(property.type.description)),
                                 ("optional", .bool(property.type.isOptional)),
+                                ("was", .string(property.formerNames.joined(separator: ", "))),
                                 ("index", .string(isKey ? "key" : own?.origin.rawValue ?? "")),
                             ])
                         }

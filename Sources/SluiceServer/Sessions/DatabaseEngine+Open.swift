@@ -159,6 +159,7 @@ extension DatabaseEngine {
     func declare(_ schema: Schema, session: ServerSession) {
         do {
             try extendSchema(by: schema, mayAdd: session.user.mayExtendSchema && session.clientID != nil)
+            guard sessions[session.id] != nil else { return }
             send([.schema(session: session.id.session, schema: storage.schema)], to: session.id)
         } catch let error as SchemaError {
             let code: ErrorCode = error.code == .notAllowed ? .permissionDenied : .incompatibleSchema
@@ -171,16 +172,17 @@ extension DatabaseEngine {
 
     private func extendSchema(by schema: Schema, mayAdd: Bool) throws {
         var merged = storage.schema
-        let additions = try merged.merge(schema, sides: ("the server", "this client"))
-        guard !additions.isEmpty else { return }
+        let changes = try merged.merge(schema, sides: ("the server", "this client"))
+        guard !changes.isEmpty else { return }
         if let damage = storage.damage { throw damage }
         guard mayAdd else {
-            let name = additions.classes.first.map { "the class '\(merged[$0].name)'" } ?? "new properties"
             throw SchemaError(
-                .notAllowed, "the server does not have \(name), and this session may not add to its schema")
+                .notAllowed,
+                "the server does not have \(changes.first(in: merged)), and this session may not change its schema")
         }
         try becomeDurable()
         _ = try transaction { try storage.merge(schema, sides: ("the server", "this client")) }
+        guard !changes.reshapes else { return beginSessionsAnew() }
         replays.removeAll()
         // Positions stay the same, but views must include the new properties.
         try starting.rebind(to: storage.schema)
@@ -218,5 +220,21 @@ extension DatabaseEngine {
             storage.rollback()
             throw error
         }
+    }
+}
+
+extension SchemaChanges {
+    /// One of the changes, for a message.
+    fileprivate func first(in schema: Schema) -> String {
+        if let index = classes.first { return "the class '\(schema[index].name)'" }
+        guard let place = (properties + retypes.map(\.position) + renames.map(\.position) + indexes).first else {
+            return "what the schema declares"
+        }
+        let declared = schema[place.classIndex]
+        let property = declared.properties[place.property]
+        let isNew = properties.contains(place)
+        return isNew
+            ? "the property '\(declared.name).\(property.name)'"
+            : "'\(declared.name).\(property.name)' as this client declares it, \(property.type)"
     }
 }

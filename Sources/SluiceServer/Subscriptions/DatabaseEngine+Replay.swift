@@ -9,9 +9,9 @@ extension DatabaseEngine {
     /// version, and the two are compared.
     ///
     /// - Parameter byteCountMax: the most bytes before compression that the answer may have, about.
-    /// - Returns: nil where the log does not reach back, or tells of too much.
+    /// - Returns: nil where the log does not reach back or tells of too much, and where properties had other types then.
     func replay(_ live: LiveView, since version: UInt64, byteCountMax: Int) throws -> ViewBlock? {
-        guard version <= storage.version, version >= storage.logStart else { return nil }
+        guard version <= storage.version, version >= storage.logStart, isOfTodaysTypes(version) else { return nil }
         guard version < storage.version else { return ViewBlock() }
         let commit = try replays.commit(since: version, to: storage.version) { try changes(since: version) }
         guard let commit else { return nil }
@@ -21,6 +21,9 @@ extension DatabaseEngine {
         }
         return block.estimatedSize <= byteCountMax ? block : nil
     }
+
+    /// Whether queries found at a version what they find in the same objects now.
+    private func isOfTodaysTypes(_ version: UInt64) -> Bool { storage.retypedVersion.map { version > $0 } ?? true }
 
     /// Everything that changed after a version, as one commit; nil if that is too much to look at.
     func changes(since version: UInt64) throws -> CommitDelta? {

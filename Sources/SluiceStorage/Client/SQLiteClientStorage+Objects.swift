@@ -42,7 +42,13 @@ extension SQLiteClientStorage {
             var row = try StoredBlob.decode(Row.self, from: bytes, file: connection.name, what: "a base image")
             // Properties that were added later have their defaults.
             let count = row.values.count
-            row.values += try tables.table(object.classIndex).schema.defaultValues(for: object.key).dropFirst(count)
+            let declared = try tables.table(object.classIndex).schema
+            row.values += declared.defaultValues(for: object.key).dropFirst(count)
+            // An image may be older than the types of today.
+            for (position, property) in declared.properties.enumerated().prefix(count)
+            where !property.type.accepts(row.values[position]) {
+                row.values[position] = property.type.nearest(row.values[position]) ?? property.defaultValue
+            }
             return .row(row)
         }
     }

@@ -2,26 +2,48 @@ internal import SluiceModel
 internal import SluiceQuery
 
 extension ObjectTables {
-    /// Adds the classes, properties and indexes that another schema adds, to the tables and to ``schema``. The caller
-    /// stores the schema itself.
+    /// Merges what a program declares into the tables and ``schema``. The caller stores the schema itself.
     ///
-    /// - Returns: what was added.
-    func merge(_ other: Schema, sides: (own: String, other: String)) throws -> SchemaAdditions {
+    /// - Returns: what changed.
+    func merge(_ other: Schema, sides: (own: String, other: String)) throws -> SchemaChanges {
         var merged = schema
-        let additions = try merged.merge(other, sides: sides)
-        guard !additions.isEmpty else { return additions }
+        let changes = try merged.merge(other, sides: sides)
+        try apply(changes, leadingTo: merged, isExact: true)
+        return changes
+    }
+
+    /// Takes in the schema of a server. The caller stores the schema itself.
+    ///
+    /// - Returns: what changed.
+    func adopt(_ server: Schema) throws -> SchemaChanges {
+        var merged = schema
+        let changes = try merged.adopt(server)
+        try apply(changes, leadingTo: merged, isExact: false)
+        return changes
+    }
+
+    /// - Parameter isExact: whether a value that a wider type does not hold exactly is an error; else it is rounded.
+    private func apply(_ changes: SchemaChanges, leadingTo merged: Schema, isExact: Bool) throws {
+        guard !changes.isEmpty else { return }
         try Self.checkTables(merged)
-        for classIndex in additions.classes { try makeTable(of: merged[classIndex], in: merged) }
-        for position in additions.properties {
+        for rename in changes.renames { try self.rename(rename, in: merged) }
+        for retype in changes.retypes { try widen(retype, in: merged, isExact: isExact) }
+        for position in changes.replacements { try replace(position, in: merged) }
+        for classIndex in changes.classes { try makeTable(of: merged[classIndex], in: merged) }
+        for position in changes.properties {
             try addColumn(merged[position.classIndex].properties[position.property], to: merged[position.classIndex])
         }
-        for position in additions.indexes {
+        let reshaped = changes.renames.map(\.position) + changes.retypes.map(\.position)
+        let indexed = reshaped.filter {
+            let property = merged[$0.classIndex].properties[$0.property]
+            return property.isIndexed || property.type.element.isLink
+        }
+        for position in changes.indexes + indexed {
             let declared = merged[position.classIndex]
             try makeIndex(declared.properties[position.property], of: declared)
         }
         try open(merged)
-        for position in additions.properties { try fillDefault(position) }
-        return additions
+        for position in changes.properties + changes.replacements { try fillDefault(position) }
     }
 
     /// Refuses a schema in which two collections would share a table. A table's name consists of those of class and
@@ -66,7 +88,7 @@ extension ObjectTables {
         }
     }
 
-    private func makeCollection(_ property: Property, of declared: ClassSchema) throws {
+    func makeCollection(_ property: Property, of declared: ClassSchema) throws {
         let name = TableLayout().table(declared.name, collection: property.name)
         let isMap = property.type.container == .map
         let order = isMap ? "\(TableLayout.key) TEXT NOT NULL" : "\(TableLayout.position) INTEGER NOT NULL"
@@ -79,7 +101,7 @@ extension ObjectTables {
         if property.type.element.isLink || property.isIndexed { try makeIndex(property, of: declared) }
     }
 
-    private func makeIndex(_ property: Property, of declared: ClassSchema) throws {
+    func makeIndex(_ property: Property, of declared: ClassSchema) throws {
         guard property.name != declared.primaryKey else { return }
         let layout = TableLayout()
         let isLink = property.type.element.isLink
@@ -97,7 +119,7 @@ extension ObjectTables {
 
     /// Adds a property to a table that may have rows. SQLite keeps the default of a new column in the declaration, so
     /// the cost does not depend on the number of rows.
-    private func addColumn(_ property: Property, to declared: ClassSchema) throws {
+    func addColumn(_ property: Property, to declared: ClassSchema) throws {
         if property.type.isCollection { return try makeCollection(property, of: declared) }
         let layout = TableLayout()
         let type = TableLayout.columnType(property.type.element)
@@ -110,7 +132,7 @@ extension ObjectTables {
     }
 
     /// Gives present rows the default of a new property where a column's declaration cannot: links and collections.
-    private func fillDefault(_ position: SchemaAdditions.PropertyPosition) throws {
+    private func fillDefault(_ position: SchemaChanges.PropertyPosition) throws {
         let property = schema[position.classIndex].properties[position.property]
         let isEmptyCollection = property.type.isCollection && property.defaultValue == property.type.zero
         guard property.type.isCollection || property.type.element.isLink, !isEmptyCollection,

@@ -17,12 +17,17 @@ package protocol ObjectWriting: ObjectReading {
     /// Undoes everything since ``begin()``; does nothing outside a transaction.
     func rollback()
 
-    /// Adds the classes, properties and indexes of `other` that the schema does not have. Existing rows get the
-    /// defaults of new properties.
+    /// Adds the classes, properties, indexes, names and wider types of `other` that the schema does not have. Existing rows
+    /// get the defaults of new properties. O(rows) where numbers become wider, else independent of the rows.
     ///
     /// - Parameter sides: what to call the store and `other` in messages.
     /// - Throws: `SchemaError` when the two schemas contradict each other; nothing is then changed.
-    func merge(_ other: Schema, sides: (own: String, other: String)) throws -> SchemaAdditions
+    func merge(_ other: Schema, sides: (own: String, other: String)) throws -> SchemaChanges
+
+    /// Adds the schema of a server, and takes the names that the server has.
+    ///
+    /// - Throws: `SchemaError` when the server identifies objects in another way; nothing is then changed.
+    func adopt(_ server: Schema) throws -> SchemaChanges
 
     /// Removes a class that has no objects and that no property links to. Its position is not used again.
     ///

@@ -132,11 +132,18 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
 
     // MARK: Objects
 
-    package func merge(_ other: Schema, sides: (own: String, other: String)) throws -> SchemaAdditions {
+    package func merge(_ other: Schema, sides: (own: String, other: String)) throws -> SchemaChanges {
         try requireTransaction()
-        let additions = try tables.merge(other, sides: sides)
-        if !additions.isEmpty { try storeSchema() }
-        return additions
+        let changes = try tables.merge(other, sides: sides)
+        if !changes.isEmpty { try storeSchema() }
+        return changes
+    }
+
+    package func adopt(_ server: Schema) throws -> SchemaChanges {
+        try requireTransaction()
+        let changes = try tables.adopt(server)
+        if !changes.isEmpty { try storeSchema() }
+        return changes
     }
 
     package func removeClass(_ classIndex: Int) throws {

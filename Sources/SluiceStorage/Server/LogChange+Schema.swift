@@ -11,16 +11,22 @@ extension LogChange {
             && oldValues.count <= properties.count
     }
 
-    /// The change under the current schema, without the old values of properties that were removed since; nil if its
-    /// class was removed.
+    /// The change under the current schema: in the types of now, and without the old values of properties that were removed
+    /// since. Nil if its class was removed.
     func fitting(_ schema: Schema) -> LogChange? {
         let declared = schema[object.classIndex]
         guard !declared.isRetired else { return nil }
-        guard !declared.retiredProperties.isEmpty else { return self }
         var change = self
         let positions = kind == .delete ? Array(oldValues.indices) : Array(written)
-        for (index, position) in zip(oldValues.indices, positions) where declared.retiredProperties.contains(position) {
-            change.oldValues[index] = .null
+        for (index, position) in zip(oldValues.indices, positions) {
+            let property = declared.properties[position]
+            guard property.isRetired || !property.type.accepts(oldValues[index]) else { continue }
+            change.oldValues[index] =
+                property.isRetired ? .null : property.type.nearest(oldValues[index]) ?? property.defaultValue
+        }
+        for (index, addition) in additions.enumerated() {
+            let type = PropertyType(declared.properties[addition.property].type.element)
+            change.additions[index].amount = type.nearest(addition.amount) ?? addition.amount
         }
         return change
     }

@@ -16,6 +16,8 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         var byteCount: Int
         /// When the last version was accepted; nil if the log no longer has it.
         var acceptedAt: Timestamp?
+        /// The version at which values of another type came into the objects last.
+        var retyped: UInt64?
 
         /// Reads what the log holds, and the latest time in it.
         static func read(
@@ -75,6 +77,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
             log = LogState(start: version, version: version, entryCount: 0, byteCount: 0)
             damage = error
         }
+        log.retyped = try meta.integer("retyped").map { UInt64(clamping: $0) }
         committedLog = log
         versionClock = VersionClock(version: log.version, latest: latest)
         try super.init(connection, file: file)
@@ -135,6 +138,17 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
 
     /// The index is dropped, since it may have values of properties that were removed.
     override func didChangeSchema() { writeIndex = nil }
+
+    package override func merge(_ other: Schema, sides: (own: String, other: String)) throws -> SchemaChanges {
+        let changes = try super.merge(other, sides: sides)
+        if changes.retypes.contains(where: { $0.type.element != schema[$0.position].type.element }) {
+            log.retyped = version
+            try meta.set("retyped", Int64(version))
+        }
+        return changes
+    }
+
+    package var retypedVersion: UInt64? { log.retyped }
 
     override func didRollBack() {
         log = committedLog

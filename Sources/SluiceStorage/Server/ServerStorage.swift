@@ -32,8 +32,12 @@ package protocol ServerStorage: ObjectWriting {
     /// - Parameter error: an error of damage, see ``StorageError/isOfDamage``.
     func note(damage error: StorageError)
 
-    /// Runs `body`, whose reads together may do no more than a limit allows. Outside a transaction, and not within another
-    /// limit.
+    /// The version at which a property got another type last; nil if none did. A query may find other objects since then,
+    /// though none has changed: `5 / 2` is 2 with integers.
+    var retypedVersion: UInt64? { get }
+
+    /// Runs `body` and limits the work of all its reads together. Must be called outside a transaction and outside
+    /// another limit.
     ///
     /// - Throws: ``StorageError/Code/interrupted`` when the limit is reached, ``StorageError/Code/cancelled`` when
     ///   nobody waits for the result any more, and what `body` throws.

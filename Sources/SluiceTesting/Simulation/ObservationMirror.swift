@@ -9,7 +9,7 @@ final class ObservationMirror {
     /// What the simulation does when an event arrives.
     enum Step { case local, content, other }
 
-    let query: Query
+    var query: Query
     var id: UInt64 = 0
     /// Whether the observer delays saying that it is ready for the next event.
     var isLagging = false

@@ -9,8 +9,10 @@ final class ProblemLog: Sendable {
         LogSink(level: .info) { [self] entry in
             let text = ([entry.message] + entry.metadata.map { "\($0.name): \($0.value)" }).joined(separator: ", ")
             // The server sends a client away once if it returns before the server has noticed that it was gone.
+            // It sends everybody away when a program of another version changes its schema.
             let isSentAway =
                 entry.message == "the server asks to come again" && !text.contains("has opened another session")
+                && !text.contains("schema has changed")
             guard entry.level >= .warning || isSentAway else { return }
             lines.withLock { $0.append("\(side): \(text)") }
         }

@@ -33,6 +33,24 @@ final class ServerState: ViewSource {
         self.rows = rows
     }
 
+    /// The same state in the names and types of a later schema.
+    init(_ other: ServerState, in schema: Schema) {
+        self.schema = schema
+        version = other.version
+        rows = schema.classes.indices.map { classIndex in
+            guard classIndex < other.rows.count else { return [:] }
+            let declared = schema[classIndex]
+            return other.rows[classIndex].mapValues { row in
+                var row = row
+                row.values += declared.defaultValues(for: row.key).dropFirst(row.values.count)
+                for (position, property) in declared.properties.enumerated() {
+                    row.values[position] = property.type.fitting(row.values[position]) ?? row.values[position]
+                }
+                return row
+            }
+        }
+    }
+
     func row(_ object: ObjectRef) -> Row? { rows[object.classIndex][object.key] }
 
     func isPresent(_ object: ObjectRef) -> Bool { row(object) != nil }
@@ -79,6 +97,14 @@ final class ServerState: ViewSource {
         let view = (query, try ViewSnapshot(of: query, schema: schema, in: self))
         snapshots[text] = view
         return view
+    }
+
+    /// What a subscription to a client's query should hold, when the client may have names that the server has yet to hear.
+    func view(_ text: String, of client: Schema) throws -> (query: Query, snapshot: ViewSnapshot) {
+        if let view = try? view(text) { return view }
+        var merged = schema
+        try merged.merge(client)
+        return try ServerState(self, in: merged).view(text)
     }
 
     func identity(_ object: ObjectRef) -> Identity {
@@ -141,6 +167,9 @@ final class ServerHistory {
             throw SimulationFailure("version \(repeated.version) repeats a transaction of client \(repeated.clientID)")
         }
         let earlier = latest.version
+        if storage.schema != latest.schema {
+            states = states.mapValues { ServerState($0, in: storage.schema) }
+        }
         latest = try ServerState(storage)
         states[latest.version] = latest
         guard latest.version > earlier + 1 else { return }

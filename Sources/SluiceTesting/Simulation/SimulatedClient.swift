@@ -14,7 +14,7 @@ final class SimulatedClient {
     }
 
     struct Hold {
-        let query: Query
+        var query: Query
         let waiter: UInt64
     }
 
@@ -41,6 +41,10 @@ final class SimulatedClient {
     private(set) var life = 0
     var step = ObservationMirror.Step.other
     var keylessCount: [String: Int] = [:]
+    /// Of the program that the client runs.
+    var version = 0
+    /// The schema that the queries are bound to.
+    private var boundSchema = Schema()
 
     init(
         _ index: Int, options: SimulationOptions, path: String?, problems: ProblemLog,
@@ -67,10 +71,9 @@ final class SimulatedClient {
 
     private func open(_ handedOver: (any ClientStorage)?) throws {
         let storage = try handedOver ?? SQLiteClientStorage.open(path.map { .file($0) } ?? .memory)
-        if handedOver == nil {
+        if handedOver == nil || version > 0 {
             try storage.begin()
-            _ = try storage.merge(
-                SimulationWorld.schema(ofClient: index, options: options), sides: ("the store", "the models"))
+            _ = try storage.merge(declared(), sides: ("the store", "the models"))
             try storage.commit()
         }
         var engineOptions = ClientEngine.Options()
@@ -81,6 +84,24 @@ final class SimulatedClient {
             log: problems.sink("client \(index)"))
         engine.onRejection = { [unowned self] _ in rejectionCount += 1 }
         opened = (storage, engine)
+    }
+
+    /// What the program declares.
+    private func declared() throws -> Schema {
+        try SimulationWorld.schema(ofClient: index, version: version, options: options)
+    }
+
+    /// Declares the classes of this version in the running program.
+    func declare() throws { try engine.declare(declared().classes) }
+
+    /// Reads the queries in the names and types of now.
+    func rebindQueries() throws {
+        let schema = engine.schema
+        guard schema != boundSchema else { return }
+        boundSchema = schema
+        for mirror in observations { mirror.query = try mirror.query.rebound(to: schema) }
+        for index in holds.indices { holds[index].query = try holds[index].query.rebound(to: schema) }
+        kept = try kept.map { try $0.rebound(to: schema) }
     }
 
     /// Loses everything that is not stored, and starts the client again.

@@ -45,8 +45,21 @@ extension Simulation {
         case .plugIn: client.isReachable = true
         case .crashClient: try crash(client)
         case .crashServer: try crashServer(generator)
+        case .evolve: try evolve(client, &generator)
         case .trimLog: try server.trimLog(keepingVersions: UInt64(generator.below(6)))
         }
+    }
+
+    /// Replaces a client's program by its next version: while it runs, as another store of the process may, or with a
+    /// restart.
+    private func evolve(_ client: SimulatedClient, _ generator: inout SeededGenerator) throws {
+        guard client.version < SimulationWorld.versionMax else { return }
+        client.version += 1
+        note("  client \(client.index) is of version \(client.version)")
+        guard generator.chance(40) else { return try crash(client) }
+        client.step = .local
+        try client.declare()
+        try carryOutActions(of: client)
     }
 
     // MARK: Subscriptions
@@ -129,6 +142,10 @@ extension Simulation {
         try carryOutActions(of: client)
     }
 
+    private static func isNumber(_ type: PropertyType) -> Bool {
+        !type.isCollection && [.scalar(.int), .scalar(.double), .scalar(.decimal)].contains(type.element)
+    }
+
     private func operate(
         _ writer: LocalWriter, _ classIndex: Int, _ client: SimulatedClient, _ generator: inout SeededGenerator
     ) throws {
@@ -160,8 +177,10 @@ extension Simulation {
         }
         var fields: [FieldOperation] = []
         for index in named.prefix(2) {
-            if declared.properties[index].type == .scalar(.int), generator.chance(60) {
-                fields.append(FieldOperation(index, .add(.int(Int64(1 + generator.below(3))))))
+            let type = declared.properties[index].type
+            if type == .scalar(.int) || client.version > 0 && Self.isNumber(type), generator.chance(60) {
+                let amount = Value.int(Int64(1 + generator.below(3)))
+                fields.append(FieldOperation(index, .add(PropertyType(type.element).fitting(amount) ?? amount)))
             } else {
                 fields.append(FieldOperation(index, .set(row.values[index])))
             }

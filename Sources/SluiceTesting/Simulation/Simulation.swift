@@ -126,6 +126,7 @@ package final class Simulation {
         client.readyObservers()
         for action in client.engine.takeActions() { carryOut(action, of: client) }
         client.step = .other
+        try client.rebindQueries()
         try client.noteIdentity()
         try check(client)
     }

@@ -30,6 +30,8 @@ package struct SimulationAction: Sendable, CustomStringConvertible {
         case crashClientAfterHandling
         /// The server drops old log entries.
         case trimLog
+        /// The client's program is replaced by its next version, with or without a restart.
+        case evolve
     }
 
     package var kind: Kind
@@ -106,6 +108,8 @@ package struct SimulationPlan: Sendable {
         if isReturning { options.queryCount = generator.pick([2, 3, 5]) }
         // Not drawn from the generator, so that old seeds keep their meaning.
         if seed % 2 == 0 { options.shareStepCountMax = 200 }
+        // Nor this: every third seed has programs of several versions.
+        let evolves = seed % 3 == 0
         self.options = options
         var actions: [SimulationAction] = []
         for _ in 0..<actionCount {
@@ -113,6 +117,14 @@ package struct SimulationPlan: Sendable {
                 SimulationAction(
                     kind: generator.pick(weighted: weights),
                     client: generator.below(options.clientCount), seed: generator.next()))
+        }
+        if evolves {
+            var generator = SeededGenerator(seed: seed ^ 0xE701)
+            for _ in 0..<generator.pick([1, 2, 3, 5]) {
+                let action = SimulationAction(
+                    kind: .evolve, client: generator.below(options.clientCount), seed: generator.next())
+                actions.insert(action, at: generator.below(actions.count + 1))
+            }
         }
         self.actions = actions
     }

@@ -1,14 +1,33 @@
+import FoundationEssentials
 import SluiceModel
 
 /// The classes, values and queries of a simulation. They contain every kind of link, cycles, lists, and classes with
 /// and without a primary key.
 struct SimulationWorld {
-    private static func classes() throws -> [ClassSchema] {
-        [
+    /// The last version of the program.
+    static let versionMax = 2
+
+    /// The classes as a version of the program declares them. Later versions rename properties and give them wider types,
+    /// all so that queries, which go by the first names, find the same objects.
+    private static func classes(version: Int) throws -> [ClassSchema] {
+        let seen =
+            switch version {
+            case 0: Property("views", .scalar(.int))
+            case 1: Property("seen", .scalar(.double), was: ["views"])
+            default: Property("sights", .scalar(.double, isOptional: true), was: ["seen", "views"])
+            }
+        let label =
+            version < 2
+            ? Property("name", .scalar(.string), isIndexed: true)
+            : Property("label", .scalar(.string), isIndexed: true, was: ["name"])
+        let rank = PropertyType.scalar(version < 1 ? .int : .decimal, isOptional: true)
+        let tags = PropertyType(.scalar(.string), container: .list, isOptional: version > 1)
+        let mark = version < 1 ? [] : [Property("mark", .scalar(.string), default: .string("b"))]
+        return [
             try ClassSchema(
                 "User", primaryKey: "id",
                 properties: [
-                    Property("id", .scalar(.int)), Property("name", .scalar(.string), isIndexed: true),
+                    Property("id", .scalar(.int)), label,
                     Property("age", .scalar(.int)), Property("friends", .links("User")),
                     Property("best", .link("User")),
                 ]),
@@ -17,30 +36,30 @@ struct SimulationWorld {
                 properties: [
                     Property("name", .scalar(.string), default: .string("Toyota")),
                     Property("price", .scalar(.double, isOptional: true), isIndexed: true),
-                    Property("views", .scalar(.int)),
-                    Property("tags", PropertyType(.scalar(.string), container: .list)),
+                    seen, Property("tags", tags),
                     Property("owners", .links("User")), Property("dealer", .link("Dealer")),
                 ]),
             try ClassSchema(
                 "Dealer", primaryKey: "code",
                 properties: [
-                    Property("code", .scalar(.string)), Property("city", .scalar(.string)),
+                    Property("code", .scalar(.string)),
+                    Property("city", .scalar(.string, isOptional: version > 0)),
                     Property("staff", PropertyType(.link("User"), container: .set)),
                     Property("show", PropertyType(.link("Car"), container: .map)),
                 ]),
             try ClassSchema(
                 "Note",
                 properties: [
-                    Property("text", .scalar(.string)), Property("rank", .scalar(.int, isOptional: true)),
+                    Property("text", .scalar(.string)), Property("rank", rank),
                     Property("parent", .link("Note")),
-                ]),
+                ] + mark),
         ]
     }
 
     /// The schema that one client declares: the same classes, in an order that depends on the client.
-    static func schema(ofClient client: Int, options: SimulationOptions) throws -> Schema {
+    static func schema(ofClient client: Int, version: Int, options: SimulationOptions) throws -> Schema {
         if options.lastClientLearnsSchema, client == options.clientCount - 1 { return Schema() }
-        let all = try classes()
+        let all = try classes(version: version)
         return try Schema(
             all.indices.map { index in
                 let declared = all[(index + client) % all.count]
@@ -92,6 +111,7 @@ struct SimulationWorld {
         switch type.element {
         case .link(let name): return .link(key(ofClass: name, clientCount: clientCount, &generator))
         case .scalar(.int): return .int(Int64(generator.below(10)))
+        case .scalar(.decimal): return .decimal(Decimal(generator.below(10)))
         case .scalar(.double): return .double(generator.chance(3) ? .nan : Double(generator.below(10)))
         case .scalar: return .string(generator.pick(["a", "b", "c", "d", "A", "é"]))
         }

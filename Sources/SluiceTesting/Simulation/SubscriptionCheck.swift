@@ -24,7 +24,7 @@ struct SubscriptionCheck {
     }
 
     func run() throws {
-        let view = try state.view(record.canonicalText)
+        let view = try state.view(record.canonicalText, of: storage.schema)
         try checkMembers(view.snapshot)
         for (object, included) in view.snapshot.included { try checkContents(object, included) }
         try checkResults(view.snapshot)
@@ -66,8 +66,17 @@ struct SubscriptionCheck {
         let reference = try local(object)
         let serverClass = state.schema[object.classIndex]
         let declared = storage.schema[reference.classIndex]
-        var expected: [String: Value]? = [:]
-        for property in included { expected?[serverClass.properties[property].name] = row.values[property] }
+        var expected: [Int: Value]? = [:]
+        for property in included {
+            let serverProperty = serverClass.properties[property]
+            guard let position = declared.index(of: serverProperty) else {
+                throw fail("lacks the property \(serverProperty.name)")
+            }
+            // The server may have a wider type that this client has yet to hear of.
+            let type = declared.properties[position].type
+            let value = row.values[property]
+            expected?[position] = type.fitting(value) ?? type.narrowing(value) ?? value
+        }
         for operation in try storage.pendingOperations(of: reference) {
             expected = apply(operation.operation, to: expected, declared)
         }
@@ -78,8 +87,8 @@ struct SubscriptionCheck {
             }
             return
         }
-        for (name, value) in expected {
-            guard let property = declared.index(of: name) else { throw fail("lacks the property \(name)") }
+        for (property, value) in expected {
+            let name = declared.properties[property].name
             guard !actual.absent.contains(property) else {
                 throw fail("\(declared.name) \(object.key).\(name) is absent and should be \(value)")
             }
@@ -93,25 +102,24 @@ struct SubscriptionCheck {
 
     /// Applies an unacknowledged operation to the server's values; only the properties in the dictionary are compared.
     private func apply(
-        _ operation: ObjectOperation, to values: [String: Value]?, _ declared: ClassSchema
-    ) -> [String: Value]? {
+        _ operation: ObjectOperation, to values: [Int: Value]?, _ declared: ClassSchema
+    ) -> [Int: Value]? {
         var values = values
         switch operation.action {
         case .delete: return nil
         case .update where values == nil: return nil
         case .create where values == nil:
-            values = [:]
-            for (property, value) in zip(declared.properties, declared.defaultValues(for: operation.object.key)) {
-                values?[property.name] = value
-            }
+            let defaults = declared.defaultValues(for: operation.object.key)
+            values = Dictionary(uniqueKeysWithValues: zip(defaults.indices, defaults))
         case .create, .update: break
         }
         for field in operation.fields {
-            let name = declared.properties[field.property].name
-            if case .set(let value) = field.change {
-                values?[name] = value
-            } else if let current = values?[name] {
-                values?[name] = field.change.applied(to: current)
+            // It may have been made when the type was narrower.
+            guard let change = declared.properties[field.property].fitting(field.change) else { continue }
+            if case .set(let value) = change {
+                values?[field.property] = value
+            } else if let current = values?[field.property] {
+                values?[field.property] = change.applied(to: current)
             }
         }
         return values

@@ -59,6 +59,8 @@ extension Property {
         static let indexed: UInt8 = 2
         /// A default that is not the type's zero follows.
         static let hasDefault: UInt8 = 4
+        /// Former names follow.
+        static let wasRenamed: UInt8 = 8
     }
 
     /// Name, element (a scalar's code, or 32 and the target's name), container, flags, then the default where flagged.
@@ -74,8 +76,10 @@ extension Property {
         }
         writer.byte(type.container.wireCode)
         writer.byte(
-            (type.isOptional ? Flag.optional : 0) | (isIndexed ? Flag.indexed : 0) | (hasDefault ? Flag.hasDefault : 0))
+            (type.isOptional ? Flag.optional : 0) | (isIndexed ? Flag.indexed : 0) | (hasDefault ? Flag.hasDefault : 0)
+                | (formerNames.isEmpty ? 0 : Flag.wasRenamed))
         if hasDefault { defaultValue.encode(into: &writer) }
+        if !formerNames.isEmpty { writer.array(formerNames) { $0.string($1) } }
     }
 
     /// - Parameter position: where the property stands in its class.
@@ -95,11 +99,13 @@ extension Property {
             throw reader.malformed("\(code) is no container of a property")
         }
         let flags = try reader.byte()
-        guard flags < 8 else { throw reader.malformed("\(flags) are no flags of a property") }
+        guard flags < 16 else { throw reader.malformed("\(flags) are no flags of a property") }
         self.init(
             name, PropertyType(element, container: container, isOptional: flags & Flag.optional != 0),
             default: flags & Flag.hasDefault != 0 ? try Value(from: &reader) : nil,
-            isIndexed: flags & Flag.indexed != 0)
+            isIndexed: flags & Flag.indexed != 0,
+            was: flags & Flag.wasRenamed != 0
+                ? try reader.array(minimumSize: 2) { reader throws(WireError) in try reader.string() } : [])
         if self == Property(String(position), .scalar(.bool, isOptional: true)) { self = .retired(at: position) }
     }
 }

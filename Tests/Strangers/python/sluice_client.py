@@ -438,8 +438,9 @@ def read_property(reader):
     container = ("single", "list", "set", "map")[reader.byte()]
     flags = reader.byte()
     default = read_value(reader) if flags & 4 else None
+    former = reader.array(reader.string) if flags & 8 else []
     kind = SCALARS[element] if target is None else "link"
-    return {"name": name, "type": kind, "target": target, "container": container, "flags": flags, "default": default}
+    return {"name": name, "type": kind, "target": target, "container": container, "flags": flags, "default": default, "was": former}
 
 
 def read_class(reader):

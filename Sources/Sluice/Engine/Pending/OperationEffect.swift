@@ -24,12 +24,21 @@ struct OperationEffect {
     /// Makes the effect of no operation.
     init() {}
 
-    init(_ operation: ObjectOperation) {
+    /// The effect of an operation on an object of a class as it is now: what was written under narrower types counts as
+    /// far as it fits. The server rejects the rest.
+    init(_ operation: ObjectOperation, of declared: ClassSchema) {
+        func folded(_ fields: [FieldOperation]) -> [FieldOperation] {
+            [FieldOperation]().folding(
+                fields.compactMap { field in
+                    declared.properties[field.property].fitting(field.change).map { FieldOperation(field.property, $0) }
+                })
+        }
         switch operation.action {
         case .create(let fields):
-            ofMissing = .created([FieldOperation]().folding(fields))
-            ofPresent = .changed([FieldOperation]().folding(fields))
-        case .update(let fields): ofPresent = .changed([FieldOperation]().folding(fields))
+            let fields = folded(fields)
+            ofMissing = .created(fields)
+            ofPresent = .changed(fields)
+        case .update(let fields): ofPresent = .changed(folded(fields))
         case .delete: ofPresent = .missing
         }
     }

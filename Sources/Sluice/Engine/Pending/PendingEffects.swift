@@ -52,7 +52,7 @@ final class PendingEffects {
         self.changesetCountMin = changesetCountMin
     }
 
-    /// Forgets everything: to be called when the outbox was rolled back.
+    /// Forgets everything: to be called when the outbox was rolled back, and when properties have other types.
     func removeAll() { backlogs = [:] }
 
     /// Applies the unacknowledged operations on an object to its server image; nil if they delete it.
@@ -118,12 +118,13 @@ final class PendingEffects {
     private func stretches(
         of object: ObjectRef, after sequence: UInt64, before end: UInt64, count: Int
     ) throws -> [Stretch] {
+        let declared = storage.schema[object.classIndex]
         var stretches: [Stretch] = []
         var changesetCount = 0
         try storage.forEachPendingOperation(of: object, after: sequence) { pending in
             guard pending.sequence < end else { return false }
             readCount += 1
-            let effect = OperationEffect(pending.operation)
+            let effect = OperationEffect(pending.operation, of: declared)
             if let last = stretches.last, last.last == pending.sequence || changesetCount < count {
                 if last.last != pending.sequence { changesetCount += 1 }
                 stretches[stretches.count - 1].effect = last.effect.followed(by: effect)
