@@ -62,7 +62,7 @@ struct DamagedPageTests {
     ) throws -> Bool {
         let bench: FileBench
         do { bench = try FileBench(path) } catch {
-            // Refused as a whole.
+            // The file was rejected as a whole.
             #expect((error as? StorageError)?.isOfDamage == true || !damage.isSeen, "\(place): \(error)")
             return true
         }
