@@ -110,10 +110,10 @@ let package = Package(
         // What several test targets need: a generator with a seed, and programs that run.
         .target(
             name: "TestSupport", dependencies: ["SluiceModel"], path: "Tests/Support", swiftSettings: settings),
-        tests("SluiceModel"),
+        tests("SluiceModel", ["TestSupport"]),
         tests("SluiceQuery", ["SluiceModel", "CSQLite", "CAllocationCounter", "TestSupport"]),
         tests("SluiceViews", ["SluiceModel", "SluiceQuery", "TestSupport"]),
-        tests("SluiceWire", ["SluiceModel"]),
+        tests("SluiceWire", ["SluiceModel", "TestSupport"]),
         tests("SluiceTransport", ["CEpoll", "TestSupport"]),
         tests(
             "SluiceStorage", ["SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "CSQLite", "TestSupport"]),

@@ -1,3 +1,5 @@
+package import SluiceModel
+
 /// What a reader accepts. Every length and count is checked against these before anything is allocated for it.
 package struct WireLimits: Hashable, Sendable {
     /// The longest frame as it travels, in bytes.
@@ -13,8 +15,11 @@ package struct WireLimits: Hashable, Sendable {
     package var nestingDepthMax: Int
 
     package init(
-        frameLengthMax: Int = 16 << 20, expandedLengthMax: Int = 64 << 20, messageCountMax: Int = 65_536,
-        elementCountMax: Int = 8 << 20, nestingDepthMax: Int = 8
+        frameLengthMax: Int = DataLimits.standard.frameByteCount,
+        expandedLengthMax: Int = DataLimits.standard.expandedByteCount,
+        messageCountMax: Int = DataLimits.standard.messageCount,
+        elementCountMax: Int = DataLimits.standard.downloadElementCount,
+        nestingDepthMax: Int = DataLimits.standard.valueDepth
     ) {
         self.frameLengthMax = frameLengthMax
         self.expandedLengthMax = expandedLengthMax
@@ -23,6 +28,20 @@ package struct WireLimits: Hashable, Sendable {
         self.nestingDepthMax = nestingDepthMax
     }
 
-    /// The limits of protocol version 1 where nobody said otherwise.
-    package static let standard = WireLimits()
+    /// What a client accepts.
+    package init(downloadsOf limits: DataLimits) {
+        self.init(
+            frameLengthMax: limits.frameByteCount, expandedLengthMax: limits.expandedByteCount,
+            messageCountMax: limits.messageCount, elementCountMax: limits.downloadElementCount,
+            nestingDepthMax: limits.valueDepth)
+    }
+
+    /// What a server accepts.
+    package init(uploadsOf limits: DataLimits) {
+        self.init(downloadsOf: limits)
+        elementCountMax = limits.uploadElementCount
+    }
+
+    /// What clients accept by protocol version 1.
+    package static let standard = WireLimits(downloadsOf: .standard)
 }

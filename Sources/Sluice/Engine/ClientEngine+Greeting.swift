@@ -60,33 +60,54 @@ extension ClientEngine {
         }
     }
 
-    /// Sends messages in one frame. What the server would not take ends syncing with an error that says so, since
-    /// sending it again would not help.
+    /// Sends messages in one frame. A frame that the server does not accept ends syncing with an error that says so,
+    /// since sending it again would not help.
     func send(_ messages: [ClientMessage]) {
+        switch frame(of: messages) {
+        case .success(let bytes): actions.append(.send(bytes))
+        case .failure(let error): fail(error)
+        }
+    }
+
+    /// Sends messages in one frame, so that the server answers all of them at one version; in more only where they do not
+    /// fit one.
+    func sendTogether(_ messages: ArraySlice<ClientMessage>) {
+        let frame = frame(of: Array(messages))
+        if case .success(let bytes) = frame, messages.count <= options.dataLimits.messageCount {
+            actions.append(.send(bytes))
+        } else if messages.count > 1 {
+            let middle = messages.startIndex + messages.count / 2
+            sendTogether(messages[..<middle])
+            sendTogether(messages[middle...])
+        } else if case .failure(let error) = frame {
+            fail(error)
+        }
+    }
+
+    /// A frame that the server accepts.
+    func frame(of messages: [ClientMessage]) -> Result<[UInt8], SyncError> {
         var frame = FrameBuilder()
         for message in messages { frame.append(message) }
         let size = frame.size
         let bytes = frame.finish()
         guard bytes.count <= session.limits.frameLengthMax, size <= session.limits.expandedLengthMax else {
-            return fail(
+            return .failure(
                 SyncError(
                     .limitExceeded,
-                    "\(bytes.count) bytes (\(size) expanded) have to be sent in one piece, and the server takes "
+                    "\(bytes.count) bytes (\(size) expanded) have to be sent in one piece, and the server accepts "
                         + "\(session.limits.frameLengthMax) (\(session.limits.expandedLengthMax))"))
         }
-        actions.append(.send(bytes))
+        return .success(bytes)
     }
 
     /// The approximate maximum of bytes in a frame that several transactions share.
     var uploadByteCountMax: Int { min(options.uploadByteCountMax, frameLengthMax / 2) }
 
-    /// The most bytes, about, that a transaction may take: what the server takes that this store knows of, or any does.
-    var transactionByteCountMax: Int { min(TransactionLimit.byteCountMax, frameLengthMax / 4 * 3) }
-
     /// The most members that are listed in one message.
     var listedMemberCountMax: Int { max(1, min(options.listedMemberCountMax, frameLengthMax / 256)) }
 
-    private var frameLengthMax: Int {
+    /// The most bytes of a frame that the server accepts, before compression too.
+    var frameLengthMax: Int {
         Int(clamping: min(session.limits.frameLengthMax, session.limits.expandedLengthMax))
     }
 }

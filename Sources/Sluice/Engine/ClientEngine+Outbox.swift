@@ -13,20 +13,30 @@ extension ClientEngine {
         guard session.isActive, !options.isReadOnly, let map = session.map, !session.awaitsSchema,
             session.uploadProblem == nil, schemaIsAgreed
         else { return }
-        let byteCountMax = uploadByteCountMax
-        var batch = UploadBatch(travelling: session.underWay.size)
+        var batch = UploadBatch()
         func add(_ changeset: Changeset) -> Bool {
-            guard session.isActive, batch.travelling.operationCount < options.inFlightOperationCountMax,
-                batch.travelling.byteCount < options.inFlightByteCountMax
+            let travelling = session.underWay.size
+            guard session.isActive, travelling.operationCount < options.inFlightOperationCountMax,
+                travelling.data.byteCount < options.inFlightByteCountMax,
+                session.underWay.range == nil || !quarantine.mustTravelAlone(changeset.sequence)
             else { return false }
             var translated = changeset
-            translated.operations = changeset.operations.compactMap(map.toServer)
-            let isComplete = translated.operations.count == changeset.operations.count
-            guard !declareNeeded(for: changeset, areComplete: isComplete) else { return false }
+            if quarantine.isSetAside(changeset.sequence) {
+                translated.operations = [UploadQuarantine.placeholder]
+            } else {
+                translated.operations = changeset.operations.compactMap(map.toServer)
+                let isComplete = translated.operations.count == changeset.operations.count
+                guard !declareNeeded(for: changeset, areComplete: isComplete) else { return false }
+            }
             let size = UploadSize(translated.operations)
-            // No frame may outgrow what servers take.
-            if batch.size.byteCount + size.byteCount > byteCountMax { sendUploads(of: &batch) }
-            batch.add(translated, size)
+            // No frame may outgrow what servers accept.
+            if batch.size.data.byteCount + size.data.byteCount > uploadByteCountMax
+                || batch.size.data.elementCount + size.data.elementCount > options.dataLimits.transactionElementCount
+            {
+                sendUploads(of: &batch)
+            }
+            batch.changesets.append(translated)
+            batch.size = batch.size + size
             session.sentSequence = changeset.sequence
             session.underWay.append(changeset.sequence, size)
             if batch.size.operationCount >= options.uploadOperationCountMax { sendUploads(of: &batch) }
@@ -59,9 +69,33 @@ extension ClientEngine {
 
     private func sendUploads(of batch: inout UploadBatch) {
         guard !batch.changesets.isEmpty, session.isActive else { return }
-        send([.upload(session: SyncSession.number, changesets: batch.changesets)])
-        batch.changesets = []
-        batch.size = UploadSize()
+        let changesets = batch.changesets
+        batch = UploadBatch()
+        let upload = ClientMessage.upload(session: SyncSession.number, changesets: changesets)
+        switch frame(of: [upload]) {
+        case .success(let frame): actions.append(.send(frame))
+        case .failure(let error):
+            guard changesets.count == 1 else { return fail(error) }
+            // It was made by an older version of this library, or for a server that accepts more.
+            quarantine.setAside(changesets[0].sequence, .limitExceeded, error.message)
+            var placeholder = changesets[0]
+            placeholder.operations = [UploadQuarantine.placeholder]
+            send([.upload(session: SyncSession.number, changesets: [placeholder])])
+        }
+    }
+
+    /// Comes again after the server ended the connection over what may have been an upload.
+    ///
+    /// - Returns: false if none travelled.
+    func suspectUploads(because reason: String) -> Bool {
+        guard session.isActive, let travelling = session.underWay.range else { return false }
+        quarantine.noteBreak(over: travelling, because: reason)
+        log?(
+            .warning, "the server ended the connection while uploads travelled; they are sent again one at a time",
+            [("reason", reason), ("sequence", "\(travelling.lowerBound)")])
+        actions.append(.disconnect)
+        leaveForRetry(atLeast: .zero, because: reason)
+        return true
     }
 
     /// Sends no more uploads in this session, and fails those who wait for them.
@@ -79,6 +113,7 @@ extension ClientEngine {
     func noteAcknowledged(_ sequence: UInt64) {
         session.acknowledged = max(session.acknowledged, sequence)
         session.underWay.remove(through: sequence)
+        quarantine.noteAcknowledged(sequence)
     }
 
     /// Records the server version that this store has reached, in the open transaction or in one of its own.
@@ -246,7 +281,10 @@ extension ClientEngine {
 
     /// Reports the rejected writes that a transaction has reverted, after the transaction is stored.
     func reportRejections() {
-        if !session.awaitsCatchUp { session.forgetRejections(through: session.acknowledged) }
+        if !session.awaitsCatchUp {
+            session.forgetRejections(through: session.acknowledged)
+            quarantine.forget(through: session.acknowledged)
+        }
         let reports = unreportedRejections
         unreportedRejections = []
         for report in reports { onRejection?(report) }
@@ -345,18 +383,8 @@ extension [Changeset] {
     }
 }
 
-/// Changesets on their way into one frame.
+/// Transactions on their way into one frame.
 private struct UploadBatch {
     var changesets: [Changeset] = []
     var size = UploadSize()
-    /// What travels unacknowledged, the batch included.
-    var travelling: UploadSize
-
-    init(travelling: UploadSize) { self.travelling = travelling }
-
-    mutating func add(_ changeset: Changeset, _ added: UploadSize) {
-        changesets.append(changeset)
-        size = size + added
-        travelling = travelling + added
-    }
 }

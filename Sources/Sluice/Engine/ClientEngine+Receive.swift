@@ -15,7 +15,8 @@ extension ClientEngine {
             var content: [ServerMessage] = []
             for frame in frames {
                 guard session.phase == .opening || session.isActive else { return }
-                let messages = try Frame.decode(frame, as: ServerMessage.self)
+                let messages = try Frame.decode(
+                    frame, as: ServerMessage.self, limits: WireLimits(downloadsOf: options.dataLimits))
                 if !canShare(content, messages) { try apply(&content) }
                 for message in messages {
                     // A previous message may have ended the session.
@@ -99,7 +100,8 @@ extension ClientEngine {
             try forgetServer()
             try transaction(.local) { _ in try storage.setSyncState(nil) }
         case .stop:
-            fail(error)
+            let isOfFrame = failure.code == .protocolViolation || failure.code == .limitExceeded
+            guard isOfFrame, suspectUploads(because: failure.message) else { return fail(error) }
         }
     }
 
@@ -141,7 +143,7 @@ extension ClientEngine {
             for case .commit(let commit) in messages {
                 if let acknowledged = commit.header.acknowledged { noteAcknowledged(acknowledged) }
             }
-            for case .rejected(let rejected) in messages { session.note([rejected.rejection]) }
+            for case .rejected(let rejected) in messages { session.note([quarantine.explained(rejected.rejection)]) }
             for message in messages {
                 switch message {
                 case .page(let page):

@@ -52,10 +52,10 @@ extension ClientEngine {
         case .connecting, .opening, .active: break
         }
         log?(.info, "disconnected", [("reason", reason)])
-        leaveSession()
         if isTransient {
+            leaveSession()
             retryLater(atLeast: .zero, because: reason)
-        } else {
+        } else if !suspectUploads(because: reason) {
             fail(SyncError(.unreachable, reason))
         }
     }
@@ -174,15 +174,14 @@ extension ClientEngine {
         lastProblem = nil
         backoff.reset()
         session.acknowledged = opened.acknowledged
-        session.note(opened.rejections)
+        session.note(opened.rejections.map(quarantine.explained))
         session.sentSequence = session.acknowledged
         session.digestObjectCountLeft = options.digestObjectCountMax
         let messages = try subscriptions.values.sorted { $0.record.id < $1.record.id }.map { subscription in
             try subscribeMessage(subscription)
         }
         session.awaitsCatchUp = subscriptions.completeCount > 0
-        // In one frame, so that the server answers all of them at one version.
-        if !messages.isEmpty { send(messages) }
+        if !messages.isEmpty { sendTogether(messages[...]) }
         try retireOutbox()
         if subscriptions.isEmpty { try advance(to: opened.version) }
         pumpUploads()

@@ -9,7 +9,8 @@ extension ClientEngine {
             throw StoreError(.readOnly, "the store was opened to read only; sync with access .readWrite to write")
         }
         let (result, changeset) = try transaction(.local) { transaction in
-            let writer = LocalWriter(transaction, schema: schema, isRecording: records)
+            let writer = LocalWriter(
+                transaction, schema: schema, limits: options.dataLimits, isRecording: records)
             let result = try body(writer)
             return (result, try enqueue(writer, transaction))
         }
@@ -34,12 +35,15 @@ extension ClientEngine {
                     let operation = ObjectOperation(
                         ObjectRef(classIndex, row.key), .create(fields.map { FieldOperation($0, .set(row.values[$0])) })
                     )
-                    operations.append(operation)
-                    byteCount += TransactionLimit.estimatedSize(of: [operation])
-                    if operations.count >= options.uploadOperationCountMax || byteCount >= options.uploadByteCountMax {
+                    let size = operation.dataSize.byteCount
+                    if operations.count >= options.uploadOperationCountMax
+                        || byteCount + size > options.uploadByteCountMax, !operations.isEmpty
+                    {
                         try enqueue(operations)
                         (operations, byteCount) = ([], 0)
                     }
+                    operations.append(operation)
+                    byteCount += size
                     return true
                 }
             }
@@ -53,7 +57,7 @@ extension ClientEngine {
     /// - Returns: the changeset; nil if there is none.
     private func enqueue(_ writer: LocalWriter, _ transaction: StoreTransaction) throws -> Changeset? {
         guard records, !writer.operations.isEmpty else { return nil }
-        try TransactionLimit.check(writer.operations, byteCountMax: transactionByteCountMax)
+        if let excess = transactionLimits.excess(of: writer.operations) { throw StoreError(excess) }
         // Of what was not here no image is kept.
         let known = writer.firstImages.filter { $0.old != nil || unconfirmed.contains($0.object) }
         let written = known.isEmpty ? [] : Set(writer.operations.map(\.object))

@@ -36,11 +36,14 @@ package final class ClientEngine {
         /// during the upload.
         package var backlogChangesetCountMin = 64
         /// The most members in one message of a list.
-        package var listedMemberCountMax = 10_000
+        package var listedMemberCountMax = DataLimits.standard.listedKeyCount
         /// The most dormant subscriptions that are remembered, so that observing them again resumes.
         package var dormantSubscriptionCountMax = 256
         /// The maximum number of members, over all subscriptions, for which digests are made when a session opens.
         package var digestObjectCountMax = 1_000
+
+        /// How large data may be. Tests use smaller ones.
+        package var dataLimits = DataLimits.standard
 
         package init() {}
     }
@@ -56,6 +59,8 @@ package final class ClientEngine {
     var session = SyncSession()
     /// The classes to declare to the server.
     var declarations: Declarations
+    /// The transactions over which the server may have ended the connection.
+    var quarantine = UploadQuarantine()
     /// Why the last session or attempt ended, until the server says something of objects again.
     package internal(set) var lastProblem: String?
     let subscriptions = ActiveSubscriptions()

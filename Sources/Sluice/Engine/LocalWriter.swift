@@ -4,6 +4,7 @@ package import SluiceModel
 package final class LocalWriter {
     private let transaction: StoreTransaction
     package let schema: Schema
+    private let limits: DataLimits
     /// Whether the operations are asked for.
     private let isRecording: Bool
     /// The operations in order; changes of one object are combined.
@@ -13,9 +14,10 @@ package final class LocalWriter {
     private(set) var firstImages: [(object: ObjectRef, old: Row?)] = []
     private var touched: Set<ObjectRef> = []
 
-    init(_ transaction: StoreTransaction, schema: Schema, isRecording: Bool) {
+    init(_ transaction: StoreTransaction, schema: Schema, limits: DataLimits, isRecording: Bool) {
         self.transaction = transaction
         self.schema = schema
+        self.limits = limits
         self.isRecording = isRecording
     }
 
@@ -60,12 +62,14 @@ package final class LocalWriter {
                 .objectMissing, "\(schema[object.classIndex].name) has no object with this key here to be changed")
         }
         guard !fields.isEmpty else { return }
+        let old = row
         var changed = PropertySet()
         for field in fields {
             row.values[field.property] = field.change.applied(to: row.values[field.property])
             row.absent.remove(field.property)
             changed.insert(field.property)
         }
+        try check(row, object, changed: changed, replacing: old)
         try transaction.update(row, of: object, changed: changed)
         record(object, fields)
     }
@@ -85,12 +89,26 @@ package final class LocalWriter {
         var row = row
         row.version = 0
         row.absent = []
+        try check(row, object, changed: PropertySet(all: row.values.count))
         guard try transaction.insert(row, of: object) else { return false }
         guard isRecording else { return true }
         // Defaults are sent too, since the server's schema may have other defaults.
         let fields = named.filter { $0 != schema[object.classIndex].primaryKeyIndex }
         append(ObjectOperation(object, .create(fields.map { FieldOperation($0, .set(row.values[$0])) })))
         return true
+    }
+
+    /// - Throws: ``StoreError/Code/objectTooLarge`` or ``StoreError/Code/keyTooLong``.
+    private func check(_ row: Row, _ object: ObjectRef, changed: PropertySet, replacing old: Row? = nil) throws {
+        let declared = schema[object.classIndex]
+        var excess = limits.excess(of: row.key, in: declared.name)
+        for position in changed where excess == nil && declared.properties[position].type.element.isLink {
+            excess = limits.excess(
+                ofLinksIn: row.values[position], in: "\(declared.name).\(declared.properties[position].name)")
+        }
+        if let excess = excess ?? limits.excess(of: row, replacing: old, in: declared.name) {
+            throw StoreError(excess)
+        }
     }
 
     @discardableResult

@@ -22,6 +22,10 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let readOnly = Code(description: "readOnly")
         /// A transaction of a store that syncs is too large to upload in one piece.
         public static let transactionTooLarge = Code(description: "transactionTooLarge")
+        /// An object would be larger than every reader accepts; the cause, a `LimitExcess`, has the numbers.
+        public static let objectTooLarge = Code(description: "objectTooLarge")
+        /// A primary key, or the key of a link's target, is longer than every reader accepts.
+        public static let keyTooLong = Code(description: "keyTooLong")
         /// Another process, or something else in this one, has the file open.
         public static let locked = Code(description: "locked")
         /// The file is not a store: not a database, or a database of another program.

@@ -25,12 +25,14 @@ struct ImportFile: Sendable {
     /// - Throws: ``CommandError`` at the first malformed row, unless bad rows are skipped.
     func infer(progress: Progress = { _, _ in }) throws -> [(name: String, inference: ColumnInference)] {
         let reader = try format.reader(path: path)
+        try checkColumnCount(reader)
         var inferences: [ColumnInference] = reader.columns.map { _ in ColumnInference() }
         var rows = 0
         while true {
             do {
                 guard try reader.next() else { break }
                 reader.observe(into: &inferences)
+                try checkColumnCount(reader)
             } catch let error as RowError {
                 guard skipsBadRows else { throw CommandError.failure(error.description(file: path)) }
             }
@@ -39,6 +41,12 @@ struct ImportFile: Sendable {
         }
         guard !reader.columns.isEmpty else { throw CommandError.failure("\(path): there is no row to import") }
         return zip(reader.columns, inferences).map { ($0, $1) }
+    }
+
+    private func checkColumnCount(_ reader: any RowReader) throws(CommandError) {
+        let (count, limit) = (reader.columns.count, Schema.propertyCountMax)
+        guard count > limit else { return }
+        throw .failure("\(path): \(count) columns; a class has at most \(limit) properties")
     }
 
     /// A warning about a file that is readable but looks wrong as a whole; nil if there is none.
@@ -107,9 +115,10 @@ final class ImportRows {
             do {
                 guard try reader.next() else { return nil }
                 let row = try reader.row(plan, ids: ids)
-                let byteCount = TransactionLimit.estimatedSize(of: row)
-                guard byteCount <= TransactionLimit.byteCountMax else { throw tooLarge(byteCount) }
-                return (Record(classSchema: plan.classSchema, row: row), byteCount)
+                if let excess = excess(of: row) {
+                    throw RowError(line: reader.line, column: nil, message: excess.description)
+                }
+                return (Record(classSchema: plan.classSchema, row: row), row.dataSize.byteCount)
             } catch let error as RowError {
                 let message = error.description(file: file.path)
                 guard file.skipsBadRows else { throw CommandError.failure(message) }
@@ -120,10 +129,8 @@ final class ImportRows {
         }
     }
 
-    private func tooLarge(_ byteCount: Int) -> RowError {
-        let size = (Double(byteCount) / 1_048_576 * 10).rounded(.up) / 10
-        return RowError(
-            line: reader.line, column: nil,
-            message: "the row carries about \(size) MiB; at most \(TransactionLimit.byteCountMax >> 20) MiB fit in one")
+    private func excess(of row: Row) -> LimitExcess? {
+        let (limits, declared) = (DataLimits.standard, plan.classSchema)
+        return limits.excess(of: row.key, in: declared.name) ?? limits.excess(of: row, in: declared.name)
     }
 }

@@ -7,6 +7,8 @@ package struct Changeset: Hashable, Sendable {
     /// When the client made the transaction, by its hybrid clock.
     package var timestamp: HybridTimestamp
     package var operations: [ObjectOperation]
+    /// Why a server cannot read the operations, which are none then; nil if it can.
+    package var problem: String?
 
     package init(
         sequence: UInt64, baseVersion: UInt64, timestamp: HybridTimestamp, operations: [ObjectOperation]

@@ -36,6 +36,10 @@ public struct ClassSchema: Hashable, Sendable {
         self.properties = []
         self.indexByName = [:]
         self.primaryKeyIndex = properties.firstIndex { $0.name == primaryKey }
+        let limit = DataLimits.standard.propertyCount
+        guard properties.count <= limit else {
+            throw .tooMany("properties", properties.count, limit, in: "the class \(name)")
+        }
         for property in properties { try append(property) }
         if let primaryKey {
             guard let primaryKeyIndex else {
@@ -174,7 +178,7 @@ public struct ClassSchema: Hashable, Sendable {
             default: false
             }
         }
-        guard isWellFormed, (1...63).contains(name.utf8.count) else {
+        guard isWellFormed, (1...DataLimits.standard.nameByteCount).contains(name.utf8.count) else {
             throw SchemaError(
                 .invalidName,
                 "'\(name)' cannot name a \(what): use 1 to 63 ASCII letters, digits and '_', not starting with a digit")

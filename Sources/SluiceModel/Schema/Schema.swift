@@ -4,9 +4,9 @@
 /// meaning during the life of a store.
 public struct Schema: Hashable, Sendable {
     /// The maximum number of classes in a schema.
-    public static let classCountMax = 1_000
+    public static let classCountMax = DataLimits.standard.classCount
     /// The maximum number of properties in a class.
-    public static let propertyCountMax = 500
+    public static let propertyCountMax = DataLimits.standard.propertyCount
 
     /// The most former names of a property.
     static let formerNameCountMax = 16
@@ -27,6 +27,7 @@ public struct Schema: Hashable, Sendable {
     ///   class that is not declared, or when there are too many classes or properties.
     public init(_ classes: [ClassSchema]) throws(SchemaError) {
         self.init()
+        guard classes.count <= Self.classCountMax else { throw .tooMany("classes", classes.count, Self.classCountMax) }
         for declared in classes {
             if declared.isRetired {
                 self.classes.append(ClassSchema(retiredAt: self.classes.count))
@@ -101,16 +102,22 @@ public struct Schema: Hashable, Sendable {
 
     func check() throws(SchemaError) {
         guard classes.count <= Self.classCountMax else {
-            throw SchemaError(.limitExceeded, "\(classes.count) classes; the limit is \(Self.classCountMax)")
+            throw .tooMany("classes", classes.count, Self.classCountMax)
+        }
+        let limits = DataLimits.standard
+        let propertyCount = classes.reduce(0) { $0 + $1.properties.count }
+        guard propertyCount <= limits.schemaPropertyCount else {
+            throw .tooMany("properties in all classes", propertyCount, limits.schemaPropertyCount)
+        }
+        guard byteCount <= limits.schemaByteCount else {
+            throw .tooMany("bytes of names and defaults", byteCount, limits.schemaByteCount)
         }
         try Self.checkCase(of: classNames) { "the schema has the classes \($0)" }
         for declared in classes {
             try Self.checkCase(of: declared.propertyNames) { "\(declared.name) has the properties \($0)" }
             guard declared.properties.count <= Self.propertyCountMax else {
-                throw SchemaError(
-                    .limitExceeded,
-                    "\(declared.name) has \(declared.properties.count) properties; the limit is \(Self.propertyCountMax)"
-                )
+                throw .tooMany(
+                    "properties", declared.properties.count, Self.propertyCountMax, in: "the class \(declared.name)")
             }
             for property in declared.properties {
                 guard property.formerNames.count <= Self.formerNameCountMax else {

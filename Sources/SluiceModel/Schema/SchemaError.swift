@@ -38,3 +38,12 @@ public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { "schema: \(message)" }
 }
+
+extension SchemaError {
+    /// - Parameter place: what has too many.
+    package static func tooMany(
+        _ what: String, _ count: Int, _ limit: Int, in place: String = "the schema"
+    ) -> SchemaError {
+        SchemaError(.limitExceeded, "\(place) has \(count) \(what); at most \(limit) are allowed")
+    }
+}

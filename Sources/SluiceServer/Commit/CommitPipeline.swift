@@ -7,9 +7,16 @@ package struct CommitPipeline {
     private let storage: any ServerStorage
     private let workerID: String?
     private let operationCountMax: Int
+    private let limits: DataLimits
 
-    /// - Parameter operationCountMax: the most operations of one transaction; larger ones are rejected.
-    package init(storage: any ServerStorage, workerID: String?, operationCountMax: Int = 100_000) {
+    /// - Parameters:
+    ///   - operationCountMax: the most operations of one transaction; larger ones are rejected.
+    ///   - limits: a transaction that would make a larger object is rejected.
+    package init(
+        storage: any ServerStorage, workerID: String?, operationCountMax: Int = DataLimits.standard.operationCount,
+        limits: DataLimits = .standard
+    ) {
+        self.limits = limits
         self.storage = storage
         self.workerID = workerID
         self.operationCountMax = operationCountMax
@@ -26,8 +33,20 @@ package struct CommitPipeline {
     ///   - now: the server's wall clock.
     /// - Throws: ``StorageError`` when the group could not be stored.
     package func commit(_ uploads: [Upload], now: Timestamp) throws -> CommittedGroup {
+        do {
+            return try commit(uploads, now: now, storing: .atOnce)
+        } catch is LimitExcess {
+            // One of them would make an object too large, and something of it is stored already.
+            return try commit(uploads, now: now, storing: .afterChecks)
+        }
+    }
+
+    private func commit(
+        _ uploads: [Upload], now: Timestamp, storing creations: GroupCommit.Creations
+    ) throws -> CommittedGroup {
         var group = GroupCommit(
-            storage: storage, workerID: workerID, operationCountMax: operationCountMax, now: now)
+            storage: storage, workerID: workerID, operationCountMax: operationCountMax, limits: limits,
+            creations: creations, now: now)
         try storage.begin()
         do {
             for upload in uploads { try group.accept(upload) }

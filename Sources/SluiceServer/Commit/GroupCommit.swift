@@ -10,6 +10,8 @@ struct GroupCommit {
     private let check: OperationCheck
     private let workerID: String?
     private let operationCountMax: Int
+    private let limits: DataLimits
+    private let creations: Creations
     private let now: Timestamp
     private var authors: [CommitAuthor] = []
     private var acknowledged: [SessionID: UInt64] = [:]
@@ -17,6 +19,15 @@ struct GroupCommit {
     private var supersededCount = 0
     private var progress: [UInt64: UInt64] = [:]
     private var rows: GroupRows
+
+    /// When an upload's new objects are stored.
+    enum Creations {
+        /// As they come, which finds out at the same time whether anything is known of them. An upload that turns out to
+        /// make an object too large has then spoilt the group.
+        case atOnce
+        /// Once all of the upload is merged and checked. Takes one more look at each.
+        case afterChecks
+    }
 
     /// An object of one upload.
     private struct TouchedObject {
@@ -28,21 +39,29 @@ struct GroupCommit {
         var created: Row?
     }
 
-    init(storage: any ServerStorage, workerID: String?, operationCountMax: Int, now: Timestamp) {
+    init(
+        storage: any ServerStorage, workerID: String?, operationCountMax: Int, limits: DataLimits, creations: Creations,
+        now: Timestamp
+    ) {
+        self.creations = creations
         self.operationCountMax = operationCountMax
+        self.limits = limits
         self.storage = storage
-        self.check = OperationCheck(schema: storage.schema)
+        self.check = OperationCheck(schema: storage.schema, limits: limits)
         self.workerID = workerID
         self.now = now
         rows = GroupRows(storage)
     }
 
+    /// - Throws: ``LimitExcess`` when it would make an object too large and new objects are stored at once; the group is
+    ///   then of no use any more.
     mutating func accept(_ upload: Upload) throws {
         let changeset = upload.changeset
         let accepted = try progress[upload.clientID] ?? storage.client(upload.clientID)?.sequence ?? 0
         acknowledged[upload.session] = max(accepted, changeset.sequence)
         guard changeset.sequence > accepted else { return }
         progress[upload.clientID] = changeset.sequence
+        if let problem = upload.problem { return try refuse(upload, problem) }
         guard changeset.operations.count <= operationCountMax else {
             let reason = ServerMessage.Rejection.Reason(
                 code: .limitExceeded,
@@ -57,13 +76,19 @@ struct GroupCommit {
             // It may have been made when a property was of a narrower type.
             let fitting = check.fitting(operation)
             guard check.problem(with: fitting) == nil else {
+                // A rejection is stored, and told again at every opening: it must stay small.
+                let isNamed = limits.excess(of: operation.object.key, in: "") == nil
                 let reason = ServerMessage.Rejection.Reason(
-                    object: operation.object, code: .invalidOperation, message: problem)
+                    object: isNamed ? operation.object : nil, code: .invalidOperation, message: problem)
                 return try refuse(upload, reason)
             }
             upload.changeset.operations[index] = fitting
         }
-        try apply(upload)
+        do {
+            try apply(upload)
+        } catch let excess as LimitExcess where creations == .afterChecks {
+            try refuse(upload, .init(code: .limitExceeded, message: excess.description))
+        }
     }
 
     private mutating func refuse(_ upload: Upload, _ reason: ServerMessage.Rejection.Reason) throws {
@@ -93,7 +118,7 @@ struct GroupCommit {
             } else {
                 position = touched.count
                 positions[object] = position
-                if !deleted.contains(object), let created = try create(operation, stamp) {
+                if creations == .atOnce, !deleted.contains(object), let created = try create(operation, stamp) {
                     touched.append(created)
                     continue
                 }
@@ -104,6 +129,9 @@ struct GroupCommit {
             let row = touched[position].merger.row
             let history = try history(of: object, row: row, since: upload.changeset.baseVersion, for: stamp)
             touched[position].merger.apply(operation, author: stamp, history: history)
+        }
+        for object in touched {
+            if let row = object.merger.row { try check(row, of: object.object, replacing: object.old) }
         }
         let author = authors.count
         var entry = LogEntry(
@@ -119,6 +147,11 @@ struct GroupCommit {
             CommitAuthor(
                 version: version, userID: upload.userID, clientID: upload.clientID, kinds: kinds, acceptedAt: now,
                 workerID: workerID))
+    }
+
+    private func check(_ row: Row, of object: ObjectRef, replacing old: Row?) throws(LimitExcess) {
+        let excess = limits.excess(of: row, replacing: old, in: storage.schema[object.classIndex].name)
+        if let excess { throw excess }
     }
 
     /// What others did to an object and the author did not know of, as far as it may beat the author's write.
@@ -143,6 +176,7 @@ struct GroupCommit {
         merger.apply(operation, author: stamp, history: ObjectHistory())
         guard var row = merger.row else { return nil }
         row.version = stamp.version
+        try check(row, of: object, replacing: nil)
         guard try rows.insertIfUnknown(row, of: object) else { return nil }
         merger.row = row
         return TouchedObject(object: object, old: nil, merger: merger, created: row)

@@ -3,8 +3,12 @@ package import SluiceModel
 /// Checks uploaded operations against the server's schema before anything is stored.
 package struct OperationCheck: Sendable {
     private let schema: Schema
+    private let limits: DataLimits
 
-    package init(schema: Schema) { self.schema = schema }
+    package init(schema: Schema, limits: DataLimits = .standard) {
+        self.schema = schema
+        self.limits = limits
+    }
 
     /// An operation in the types that the schema has: one that was made when a property was of a narrower type still
     /// counts. What does not fit stays as it is, for ``problem(with:)`` to tell.
@@ -41,6 +45,7 @@ package struct OperationCheck: Sendable {
             return
                 "\(classSchema.name) names its objects by \(classSchema.keyType.rawValue), not by the kind of key given"
         }
+        if let excess = limits.excess(of: operation.object.key, in: classSchema.name) { return excess.description }
         for field in operation.fields {
             if let problem = problem(with: field, of: classSchema, key: operation.object.key) { return problem }
         }
@@ -67,6 +72,7 @@ package struct OperationCheck: Sendable {
             guard linksAreSound(value, to: property.type.targetClass) else {
                 return "\(place) holds a link whose key is not of the kind that \(property.type.targetClass ?? "") has"
             }
+            if let excess = limits.excess(ofLinksIn: value, in: place) { return excess.description }
         case .add(let amount):
             guard property.type.container == .single, let type = amount.scalarType,
                 property.type.element == .scalar(type), [.int, .float, .double, .decimal].contains(type)

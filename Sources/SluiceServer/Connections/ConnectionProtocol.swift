@@ -16,12 +16,14 @@ package struct ConnectionProtocol: Sendable {
     }
 
     private let limits: ServerLimits
+    private let dataLimits: DataLimits
     private let login: any Login
     private var isGreeted = false
     private var databases: [UInt64: String] = [:]
     private var lastSession: UInt64 = 0
 
-    package init(limits: ServerLimits, login: any Login) {
+    package init(limits: ServerLimits, dataLimits: DataLimits = .standard, login: any Login) {
+        self.dataLimits = dataLimits
         self.limits = limits
         self.login = login
     }
@@ -34,7 +36,7 @@ package struct ConnectionProtocol: Sendable {
         let messages: [ClientMessage]
         let byteCount: Int
         do {
-            (messages, byteCount) = try Frame.decodeMeasured(frame, limits: WireLimits(limits))
+            (messages, byteCount) = try Frame.decodeMeasured(frame, limits: WireLimits(limits, dataLimits))
         } catch {
             return violation("this frame cannot be read: \(error.message)")
         }
@@ -150,11 +152,9 @@ package struct ConnectionProtocol: Sendable {
 }
 
 extension WireLimits {
-    init(_ limits: ServerLimits) {
-        self = .standard
+    init(_ limits: ServerLimits, _ dataLimits: DataLimits) {
+        self.init(uploadsOf: dataLimits)
         frameLengthMax = Int(limits.frameLengthMax)
         expandedLengthMax = Int(limits.expandedLengthMax)
-        // What a client has to say is small beside what a server sends.
-        elementCountMax = 2 << 20
     }
 }

@@ -16,10 +16,12 @@ package final class DatabaseEngine {
         /// The number of rows in a page, and of objects in one part of a commit.
         package var pageRowCount = 2_000
         /// Bytes before compression, about, after which a page or a part of a commit takes no more objects.
-        package var pageByteCount = 2 << 20
+        package var pageByteCount = DataLimits.standard.blockByteCount
         /// The most bytes before compression, about, that several parts of a commit share a frame with, or that bring a
         /// returning client up to date. With the largest row on top a frame is still one that clients take.
         package var frameByteCount = 3 << 20
+        /// The most rejected transactions that share a frame. One takes two kilobytes at the most.
+        package var sharedRejectionCount = 1_000
         /// The most changed objects that a returning client is told one by one; beyond that it starts anew.
         package var replayObjectCountMax = 20_000
         /// The maximum number of members that a client lists in one session at a time; with more, the subscription
@@ -67,6 +69,8 @@ package final class DatabaseEngine {
         /// version.
         package var clientRetention: Int64 = 90 * 86_400_000_000
         package var server = ServerLimits()
+        /// How large data may be. Tests use smaller ones.
+        package var data = DataLimits.standard
         package var automaticIndexes = AutomaticIndexes.Limits()
 
         package init() {}
@@ -365,9 +369,17 @@ package final class DatabaseEngine {
             // Timestamps of a client must not descend; otherwise every merge would search all writes.
             changeset.timestamp = max(changeset.timestamp, session.lastTimestamp)
             session.lastTimestamp = changeset.timestamp
-            uploads.append(
-                Upload(session: session.id, clientID: clientID, userID: session.user.id, changeset: changeset))
+            var upload = Upload(
+                session: session.id, clientID: clientID, userID: session.user.id, changeset: changeset)
+            upload.problem = changeset.problem.map { .init(code: .invalidOperation, message: $0) }
+            uploads.append(upload)
             uploadOperationCount += changeset.operations.count
+            if let problem = changeset.problem {
+                // Where the next one begins is not known, so what the client sent after it has to come again.
+                flush(now: now)
+                guard sessions[session.id] === session else { return }
+                return end(session, .protocolViolation, problem, action: .retry)
+            }
             if uploadOperationCount >= limits.groupOperationCountMax { flush(now: now) }
         }
     }
@@ -380,9 +392,10 @@ package final class DatabaseEngine {
         uploadOperationCount = 0
         do {
             try becomeDurable()
-            let committed = try CommitPipeline(
-                storage: storage, workerID: workerID, operationCountMax: Int(limits.server.operationCountMax)
-            ).commit(group, now: now)
+            let pipeline = CommitPipeline(
+                storage: storage, workerID: workerID, operationCountMax: Int(limits.server.operationCountMax),
+                limits: limits.data)
+            let committed = try pipeline.commit(group, now: now)
             statistics.note(committed)
             publish(committed)
         } catch {

@@ -33,9 +33,14 @@ extension DatabaseEngine {
                 message: "this server has no report \(request.topic.rawValue)")
             return send([.reportError(failure)], to: session.id)
         }
-        send(
-            [.report(session: request.session, request: request.request, json: Array(json.text.utf8))],
-            to: session.id)
+        let bytes = Array(json.text.utf8)
+        guard bytes.count <= limits.data.objectByteCount else {
+            let failure = ServerMessage.ReportError(
+                session: request.session, request: request.request, code: .limitExceeded,
+                message: "the report takes \(bytes.count) bytes; at most \(limits.data.objectByteCount) are sent")
+            return send([.reportError(failure)], to: session.id)
+        }
+        send([.report(session: request.session, request: request.request, json: bytes)], to: session.id)
     }
 
     /// A number that is counted on disk; null if damage prevents counting.

@@ -69,7 +69,7 @@ extension DatabaseEngine {
         defer { if !bootstrap.isComplete { subscription.bootstrap = bootstrap } }
         let live = subscription.view.live
         let wasUnlisted = bootstrap.isUnlisted
-        var builder = ViewBlockBuilder(rowCountMax: .max, byteCountMax: .max)
+        var builder = ViewBlockBuilder(schema: storage.schema, limits: limits.data)
         try addLinked(&bootstrap, live, to: &builder)
         if bootstrap.linked.isEmpty, !isFull(builder) { try addRoots(&bootstrap, live, to: &builder) }
         if case .done = bootstrap.roots { try addLeaving(&bootstrap, live, to: &builder) }
@@ -125,7 +125,7 @@ extension DatabaseEngine {
             guard let member = try live.member(object, in: storage), member.role == .linked,
                 let row = try storage.row(object)
             else { continue }
-            add(row, of: object, member, &bootstrap, live, to: &builder)
+            try add(row, of: object, member, &bootstrap, live, to: &builder)
         }
     }
 
@@ -133,7 +133,7 @@ extension DatabaseEngine {
     private func add(
         _ row: Row, of object: ObjectRef, _ member: ViewMember, _ bootstrap: inout Bootstrap, _ live: LiveView,
         to builder: inout ViewBlockBuilder
-    ) {
+    ) throws {
         let isRoot = member.role == .root
         if let count = bootstrap.digest?.count, count < limits.digestObjectCountMax {
             bootstrap.digest?.add(row, of: object.classIndex, isRoot: isRoot)
@@ -142,7 +142,7 @@ extension DatabaseEngine {
         }
         let isKnown = bootstrap.known?.remove(object, isRoot: isRoot, version: row.version) ?? false
         if isKnown, live.includesAlike(object.classIndex) { return }
-        builder.add(row, of: object.classIndex, properties: member.included, role: isRoot ? .root : .linked)
+        try builder.add(row, of: object.classIndex, properties: member.included, role: isRoot ? .root : .linked)
     }
 
     private func addRoots(_ bootstrap: inout Bootstrap, _ live: LiveView, to builder: inout ViewBlockBuilder) throws {
@@ -166,7 +166,7 @@ extension DatabaseEngine {
             for row in page.rows {
                 let object = ObjectRef(classIndex, row.key)
                 let member = ViewMember(role: .root, included: live.includedOfRoot(object))
-                add(row, of: object, member, &bootstrap, live, to: &builder)
+                try add(row, of: object, member, &bootstrap, live, to: &builder)
             }
             bootstrap.sentCount += page.rows.count
             bootstrap.roots = page.next.map { .scan(after: $0) } ?? .done
@@ -179,7 +179,7 @@ extension DatabaseEngine {
                 // An object that no commit has changed is still a root; the others are sent at the end.
                 guard !bootstrap.touched.contains(object), let row = try storage.row(object) else { continue }
                 let member = ViewMember(role: .root, included: live.includedOfRoot(object))
-                add(row, of: object, member, &bootstrap, live, to: &builder)
+                try add(row, of: object, member, &bootstrap, live, to: &builder)
             }
             bootstrap.sentCount += next - start
             bootstrap.roots = next < roots.count ? .listed(roots, next: next) : .done
@@ -228,7 +228,7 @@ extension DatabaseEngine {
             }
             let role: RowRole = member.role == .root ? .root : .linked
             if role == .linked { builder.add(object, role: .root, reason: .filter) }
-            builder.add(row, of: object.classIndex, properties: member.included, role: role)
+            try builder.add(row, of: object.classIndex, properties: member.included, role: role)
         }
     }
 }

@@ -75,11 +75,13 @@ extension DatabaseEngine {
             let advice = "make it more selective, or do without aggregates and subqueries for each of many objects"
             return (.limitExceeded, "the query takes more work than this server allows; \(advice)")
         }
+        if error.code == .oversized { return (.limitExceeded, error.message) }
         return (.invalidQuery, "the server's database does not take the query; write it with less nesting")
     }
 }
 
 extension StorageError {
-    /// Whether other queries of the database may do better: the query is to blame, or it meets damage.
-    var endsQueryAlone: Bool { code == .interrupted || code == .unsupported || isOfDamage }
+    /// Whether other queries of the database may do better: the query is to blame, or it meets damage or an object that
+    /// is too large to be sent.
+    var endsQueryAlone: Bool { code == .interrupted || code == .unsupported || code == .oversized || isOfDamage }
 }

@@ -101,7 +101,7 @@ extension DatabaseEngine {
     ) throws -> EncodedParts {
         var builder = ViewBlockBuilder(
             rowCountMax: limits.pageRowCount, byteCountMax: limits.pageByteCount,
-            authors: delta.authors.map { group.authors[$0] })
+            authors: delta.authors.map { group.authors[$0] }, schema: storage.schema, limits: limits.data)
         for object in delta.entered { try builder.add(object, role: .root, source: storage) }
         for object in delta.linkedEntered { try builder.add(object, role: .linked, source: storage) }
         for object in delta.updated + delta.linkedUpdated { try builder.add(object, role: .member, source: storage) }
@@ -154,8 +154,7 @@ extension DatabaseEngine {
     private func commitFrames(
         _ id: SessionID, _ blocks: [SessionBlock], _ group: CommittedGroup, _ acknowledged: UInt64?
     ) -> [[UInt8]] {
-        // A rejection travels with the commit that acknowledges it, so that the client settles both at once.
-        let rejections = group.rejections.filter { $0.session == id }
+        var (frames, rejections) = rejectionFrames(of: id, in: group)
         var messages: [[(subscriptions: [UInt64], block: SharedBlock)]] = [[]]
         var byteCount = 0
         for block in blocks {
@@ -168,18 +167,36 @@ extension DatabaseEngine {
                 byteCount += part.size
             }
         }
-        return messages.enumerated().map { position, parts in
+        for (position, parts) in messages.enumerated() {
             let isLast = position == messages.count - 1
             let header = CommitHeader(
                 session: id.session, version: group.delta.version, acceptedAt: group.acceptedAt,
                 acknowledged: isLast ? acknowledged : nil, isContinued: !isLast)
             var frame = FrameBuilder()
-            for rejection in rejections where isLast {
-                frame.append(ServerMessage.rejected(.init(session: id.session, rejection: rejection.rejection)))
-            }
+            if isLast { for rejection in rejections { frame.append(rejection) } }
             frame.appendCommit(header, blocks: parts)
-            return frame.finish()
+            frames.append(frame.finish())
         }
+        return frames
+    }
+
+    /// What of a session's uploads a group rejected: full frames, and the messages to be sent with the commit that
+    /// acknowledges the uploads, so that the client settles both at once.
+    private func rejectionFrames(
+        of id: SessionID, in group: CommittedGroup
+    ) -> (frames: [[UInt8]], rest: [ServerMessage]) {
+        var frames: [[UInt8]] = []
+        var rest: [ServerMessage] = []
+        for rejection in group.rejections where rejection.session == id {
+            if rest.count == limits.sharedRejectionCount {
+                var frame = FrameBuilder()
+                for message in rest { frame.append(message) }
+                frames.append(frame.finish())
+                rest = []
+            }
+            rest.append(.rejected(.init(session: id.session, rejection: rejection.rejection)))
+        }
+        return (frames, rest)
     }
 }
 

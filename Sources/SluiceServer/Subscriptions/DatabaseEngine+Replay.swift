@@ -38,7 +38,7 @@ extension DatabaseEngine {
     }
 
     private func content(of differences: [ViewDifference]) throws -> ViewBlock {
-        var builder = ViewBlockBuilder(rowCountMax: .max, byteCountMax: .max)
+        var builder = ViewBlockBuilder(schema: storage.schema, limits: limits.data)
         for difference in differences {
             let object = difference.object
             guard let now = difference.now, let row = try storage.row(object) else {
@@ -50,12 +50,12 @@ extension DatabaseEngine {
             let role: RowRole = now.role == .root ? .root : .linked
             if difference.before?.role == now.role {
                 guard !difference.changed.isEmpty else { continue }
-                builder.add(row, of: object.classIndex, properties: difference.changed, role: .member)
+                try builder.add(row, of: object.classIndex, properties: difference.changed, role: .member)
             } else {
                 if difference.before?.role == .root {
                     builder.add(object, role: .root, reason: difference.reason)
                 }
-                builder.add(row, of: object.classIndex, properties: difference.changed, role: role)
+                try builder.add(row, of: object.classIndex, properties: difference.changed, role: role)
             }
         }
         return builder.blocks[0]

@@ -1,5 +1,6 @@
 internal import SluiceModel
 internal import SluiceQuery
+internal import SluiceStorage
 internal import SluiceViews
 internal import SluiceWire
 
@@ -8,12 +9,21 @@ struct ViewBlockBuilder {
     private(set) var blocks: [ViewBlock]
     private let rowCountMax: Int
     private let byteCountMax: Int
+    private let limits: DataLimits
+    private let schema: Schema
     private var count = 0
 
     /// - Parameters:
+    ///   - schema: where errors find the names of classes.
+    ///   - limits: the largest object that a block takes.
     ///   - byteCountMax: a block takes nothing more once its content is about so many bytes before compression.
     ///   - authors: who made the versions concerned; the first block names them.
-    init(rowCountMax: Int, byteCountMax: Int, authors: [CommitAuthor] = []) {
+    init(
+        rowCountMax: Int = .max, byteCountMax: Int = .max, authors: [CommitAuthor] = [], schema: Schema,
+        limits: DataLimits
+    ) {
+        self.schema = schema
+        self.limits = limits
         self.rowCountMax = rowCountMax
         self.byteCountMax = byteCountMax
         blocks = [ViewBlock(authors: authors)]
@@ -22,13 +32,25 @@ struct ViewBlockBuilder {
     /// Adds the properties of an object that a client lacks; does nothing if the object is gone.
     mutating func add(_ object: ViewObject, role: RowRole, source: any ObjectSource) throws {
         guard let row = try source.row(object.object) else { return }
-        add(row, of: object.object.classIndex, properties: object.changed, role: role)
+        try add(row, of: object.object.classIndex, properties: object.changed, role: role)
     }
 
     /// Adds the given properties of a row.
-    mutating func add(_ row: Row, of classIndex: Int, properties: PropertySet, role: RowRole) {
+    ///
+    /// - Throws: ``StorageError/Code/oversized`` when they take more than a reader accepts.
+    mutating func add(_ row: Row, of classIndex: Int, properties: PropertySet, role: RowRole) throws {
         makeRoom()
+        let before = lastBlockSize
         blocks[blocks.count - 1].objects.append(row, classIndex: classIndex, role: role, properties: properties)
+        // No element takes less than a byte.
+        let byteCount = lastBlockSize - before
+        guard byteCount > min(limits.objectByteCount, limits.objectElementCount) else { return }
+        let part = Row(key: row.key, values: properties.map { row.values[$0] })
+        guard let excess = limits.excess(of: part, in: schema[classIndex].name) else { return }
+        let id = Identity(className: schema[classIndex].name, key: row.key).objectID
+        throw StorageError(
+            .oversized,
+            "the object \(id) cannot be sent: \(excess); exclude its large properties, make them smaller or delete it")
     }
 
     mutating func add(_ departure: ViewDeparture, role: RowRole) {
@@ -37,7 +59,7 @@ struct ViewBlockBuilder {
 
     mutating func add(_ object: ObjectRef, role: RowRole, reason: RemovalReason) {
         makeRoom()
-        blocks[blocks.count - 1].departures.append(.init(object, role: role, reason: reason))
+        blocks[blocks.count - 1].append(.init(object, role: role, reason: reason))
     }
 
     /// The approximate size, in bytes before compression, of the block to which objects are being added.

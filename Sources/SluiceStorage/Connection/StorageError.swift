@@ -40,6 +40,8 @@ public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let cancelled = Code(description: "cancelled")
         /// A statement that SQLite does not take: it is nested too deep, say.
         public static let unsupported = Code(description: "unsupported")
+        /// An object that is larger than a message may be: an older version of this library stored it.
+        public static let oversized = Code(description: "oversized")
         /// A value beyond what the store can hold.
         public static let tooLarge = Code(description: "tooLarge")
     }

@@ -36,7 +36,7 @@ extension ObjectTables {
                 last = statement.int(0)
                 let row = try readRow(statement, table)
                 rows.append(row)
-                byteCount += row.values.reduce(10) { $0 + $1.estimatedSize }
+                byteCount += row.values.reduce(12 + row.key.byteCount) { $0 + $1.dataSize.byteCount }
             }
         }
         let isFull = byteCount >= byteCountMax

@@ -12,14 +12,15 @@ package struct ObjectGroup: Hashable, Sendable {
     package internal(set) var versions: [UInt64] = []
     /// The values row after row, `width` of them each, in ascending order of property.
     package internal(set) var cells: [Value] = []
-    /// What the rows that were appended would take in full, about, in bytes.
-    package private(set) var estimatedSize = 0
+    /// What the rows that were appended take at the most, in bytes.
+    package private(set) var estimatedSize: Int
 
     package init(classIndex: Int, role: RowRole, properties: PropertySet) {
         self.classIndex = classIndex
         self.role = role
         self.properties = properties
         positions = Array(properties)
+        estimatedSize = 64 + 16 * positions.count
     }
 
     /// How many properties every row carries.
@@ -41,10 +42,10 @@ package struct ObjectGroup: Hashable, Sendable {
     package mutating func append(_ row: Row) {
         keys.append(row.key)
         versions.append(row.version)
-        estimatedSize += 10
+        estimatedSize += 12 + row.key.byteCount
         for position in positions {
             let value = row.values[position]
-            estimatedSize += value.estimatedSize
+            estimatedSize += value.dataSize.byteCount
             cells.append(value)
         }
     }
@@ -55,7 +56,7 @@ package struct ObjectGroup: Hashable, Sendable {
         keys.append(key)
         versions.append(version)
         cells.append(contentsOf: values)
-        estimatedSize += values.reduce(10) { $0 + $1.estimatedSize }
+        estimatedSize += values.reduce(12 + key.byteCount) { $0 + $1.dataSize.byteCount }
     }
 }
 
@@ -72,23 +73,5 @@ extension ObjectGroup {
         hasher.combine(keys)
         hasher.combine(versions)
         hasher.combine(cells)
-    }
-}
-
-extension Value {
-    /// What the value takes in full, about, in bytes.
-    package var estimatedSize: Int {
-        switch self {
-        case .null, .bool: 1
-        case .int: 4
-        case .float: 5
-        case .double, .date: 9
-        case .string(let text), .link(.string(let text)): 2 + text.utf8.count
-        case .data(let data): 2 + data.count
-        case .link(.int): 5
-        case .uuid, .objectID, .decimal, .link: 17
-        case .list(let elements), .set(let elements): elements.reduce(2) { $0 + $1.estimatedSize }
-        case .map(let map): map.entries.reduce(2) { $0 + 1 + $1.key.utf8.count + $1.value.estimatedSize }
-        }
     }
 }

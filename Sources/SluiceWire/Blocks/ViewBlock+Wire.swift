@@ -25,11 +25,6 @@ extension ViewBlock: WireCodable {
         }
         return runs
     }
-
-    /// The size of the content before compression, about, in bytes; to split what would be too large for a frame.
-    package var estimatedSize: Int {
-        objects.estimatedSize + departures.count * 12 + authors.count * 64
-    }
 }
 
 /// Consecutive departures of one class, role and reason.

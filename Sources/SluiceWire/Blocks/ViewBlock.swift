@@ -7,13 +7,25 @@ package struct ViewBlock: Hashable, Sendable {
     /// Members that enter or change.
     package var objects: ObjectBlock
     /// Members that leave.
-    package var departures: [Departure]
+    package private(set) var departures: [Departure]
+    /// What the departures take at the most, in bytes.
+    private var departuresSize = 0
 
     package init(authors: [CommitAuthor] = [], objects: ObjectBlock = ObjectBlock(), departures: [Departure] = []) {
         self.authors = authors
         self.objects = objects
         self.departures = departures
+        departuresSize = departures.reduce(0) { $0 + $1.byteCount }
     }
+
+    package mutating func append(_ departure: Departure) {
+        departures.append(departure)
+        departuresSize += departure.byteCount
+    }
+
+    /// What the content takes before compression, in bytes, and seldom more; to split what would be too large for a
+    /// frame. O(groups).
+    package var estimatedSize: Int { objects.estimatedSize + departuresSize + authors.count * 64 }
 
     /// Whether nothing enters, changes or leaves.
     package var isEmpty: Bool { objects.isEmpty && departures.isEmpty }
@@ -29,5 +41,7 @@ package struct ViewBlock: Hashable, Sendable {
             self.role = role
             self.reason = reason
         }
+
+        fileprivate var byteCount: Int { 12 + object.key.byteCount }
     }
 }

@@ -9,13 +9,45 @@ extension Changeset: WireCodable {
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
+        try self.init(headerFrom: &reader)
+        operations = try Self.operations(from: &reader)
+    }
+
+    private init(headerFrom reader: inout ByteReader) throws(WireError) {
         let sequence = try reader.varint()
         let baseVersion = try reader.varint()
         let timestamp = HybridTimestamp(microseconds: try reader.zigzag())
-        let operations = try reader.array(minimumSize: 4) { reader throws(WireError) in
-            try ObjectOperation(from: &reader)
+        self.init(sequence: sequence, baseVersion: baseVersion, timestamp: timestamp, operations: [])
+    }
+
+    private static func operations(from reader: inout ByteReader) throws(WireError) -> [ObjectOperation] {
+        try reader.array(minimumSize: 4) { reader throws(WireError) in try ObjectOperation(from: &reader) }
+    }
+
+    /// Reads the changesets that fill the rest of a message.
+    ///
+    /// The sequence of one that cannot be read is known, so it can be rejected instead of sent again for ever. It is the
+    /// last that is returned: where the next one begins is not known.
+    static func upload(from reader: inout ByteReader) throws(WireError) -> [Changeset] {
+        let count = try reader.count(minimumSize: 4, weight: 2)
+        var changesets: [Changeset] = []
+        for _ in 0..<count {
+            let budget = reader.budget
+            var changeset = try Changeset(headerFrom: &reader)
+            do throws(WireError) {
+                changeset.operations = try operations(from: &reader)
+            } catch {
+                // A transaction that only found too little left of the frame's limits must be sent again.
+                let isAlone = budget.elements + 64 >= reader.limits.elementCountMax
+                guard isAlone || error.code != .limitExceeded else { throw error }
+                reader.budget = budget
+                reader.offset += reader.remaining
+                changeset.problem = "the transaction cannot be read: \(error.message)"
+            }
+            changesets.append(changeset)
+            if changeset.problem != nil { break }
         }
-        self.init(sequence: sequence, baseVersion: baseVersion, timestamp: timestamp, operations: operations)
+        return changesets
     }
 }
 

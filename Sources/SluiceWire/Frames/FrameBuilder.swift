@@ -14,46 +14,14 @@ package struct FrameBuilder: Sendable {
 
     package mutating func append(_ message: some WireMessage) { message.encode(into: &writer) }
 
-    /// Adds a commit whose blocks were encoded before. Without blocks it only moves the version or acknowledges.
-    package mutating func appendCommit(
-        _ header: CommitHeader, blocks: [(subscriptions: [UInt64], block: SharedBlock)] = []
-    ) {
-        writer.lengthPrefixed {
-            $0.byte(ServerMessage.Code.commit)
-            $0.varint(header.session)
-            header.encodeFields(into: &$0)
-            $0.array(blocks) {
-                $0.array($1.subscriptions) { $0.varint($1) }
-                $1.block.encode(into: &$0)
-            }
-        }
-        for block in blocks { incompressibleSize += block.block.incompressibleSize }
-    }
-
-    /// Adds a page whose content was encoded before.
-    package mutating func appendPage(
-        session: UInt64, subscriptions: [UInt64], version: UInt64, progress: Double,
-        kind: ServerMessage.Complete.Kind = .bootstrap, content: SharedBlock
-    ) {
-        writer.lengthPrefixed {
-            $0.byte(ServerMessage.Code.page)
-            $0.varint(session)
-            $0.array(subscriptions) { $0.varint($1) }
-            $0.varint(version)
-            $0.progress(progress)
-            $0.byte(kind.rawValue)
-            content.encode(into: &$0)
-        }
-        incompressibleSize += content.incompressibleSize
+    /// Adds a message of blocks that were encoded before.
+    ///
+    /// - Parameter encode: writes the message's type, session and fields.
+    mutating func append(_ blocks: some Sequence<SharedBlock>, _ encode: (inout ByteWriter) -> Void) {
+        writer.lengthPrefixed(encode)
+        for block in blocks { incompressibleSize += block.incompressibleSize }
     }
 
     /// The frame's bytes.
     package consuming func finish() -> [UInt8] { Envelope.seal(writer.bytes, incompressible: incompressibleSize) }
-}
-
-extension ByteWriter {
-    /// A share of one, in parts of a thousand.
-    mutating func progress(_ value: Double) {
-        varint(UInt64((min(max(value, 0), 1) * 1000).rounded()))
-    }
 }

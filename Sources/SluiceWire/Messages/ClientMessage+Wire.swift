@@ -88,11 +88,7 @@ extension ClientMessage: WireMessage {
         case Code.subscribe: .subscribe(try Subscribe(session: session, from: &reader))
         case Code.unsubscribe: .unsubscribe(session: session, subscription: try reader.varint())
         case Code.upload:
-            .upload(
-                session: session,
-                changesets: try reader.array(minimumSize: 4) { reader throws(WireError) in
-                    try Changeset(from: &reader)
-                })
+            .upload(session: session, changesets: try Changeset.upload(from: &reader))
         case Code.credit: .credit(session: session, pages: try reader.varint())
         case Code.reportRequest:
             .reportRequest(

@@ -26,6 +26,11 @@ package enum ClientMessage: Hashable, Sendable {
     case remove(Removal)
     /// Ends a session. Its id is not used again on this connection.
     case close(session: UInt64)
+
+    /// Whether all of it was read: of an upload a transaction may be known by its sequence only.
+    package var isWhole: Bool {
+        if case .upload(_, let changesets) = self { changesets.allSatisfy { $0.problem == nil } } else { true }
+    }
 }
 
 extension ClientMessage {

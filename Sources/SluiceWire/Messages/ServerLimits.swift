@@ -1,3 +1,5 @@
+internal import SluiceModel
+
 /// What a server accepts and how it paces itself; part of its first message.
 package struct ServerLimits: Hashable, Sendable {
     /// The longest frame that the server accepts, in bytes.
@@ -16,8 +18,10 @@ package struct ServerLimits: Hashable, Sendable {
     package var idleTimeoutMilliseconds: UInt64
 
     package init(
-        frameLengthMax: UInt64 = 16 << 20, expandedLengthMax: UInt64 = 64 << 20, sessionCountMax: UInt64 = 64,
-        subscriptionCountMax: UInt64 = 10_000, operationCountMax: UInt64 = 100_000, pageCreditMax: UInt64 = 8,
+        frameLengthMax: UInt64 = UInt64(DataLimits.standard.frameByteCount),
+        expandedLengthMax: UInt64 = UInt64(DataLimits.standard.expandedByteCount), sessionCountMax: UInt64 = 64,
+        subscriptionCountMax: UInt64 = 10_000,
+        operationCountMax: UInt64 = UInt64(DataLimits.standard.operationCount), pageCreditMax: UInt64 = 8,
         idleTimeoutMilliseconds: UInt64 = 180_000
     ) {
         self.frameLengthMax = frameLengthMax

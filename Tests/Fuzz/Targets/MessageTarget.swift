@@ -12,6 +12,8 @@ enum MessageTarget {
 
     private static func run<Message: WireMessage & Equatable>(_ bytes: [UInt8], as type: Message.Type) {
         guard let messages = try? Frame.decode(bytes, as: type, limits: limits), !messages.isEmpty else { return }
+        // What was lost of an upload cannot be encoded again.
+        guard messages.allSatisfy({ ($0 as? ClientMessage)?.isWhole ?? true }) else { return }
         var frame = FrameBuilder()
         for message in messages { frame.append(message) }
         let encoded = frame.finish()

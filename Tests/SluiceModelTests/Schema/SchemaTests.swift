@@ -94,6 +94,6 @@ struct SchemaTests {
         let properties = (0...Schema.propertyCountMax).map { Property("p\($0)", .scalar(.int)) }
         #expect(Self.error(of: Array(properties.dropLast())) == nil)
         let error = Self.error(of: properties)
-        #expect(error == SchemaError(.limitExceeded, "Plane has 501 properties; the limit is 500"))
+        #expect(error == SchemaError(.limitExceeded, "the class Plane has 501 properties; at most 500 are allowed"))
     }
 }

@@ -79,6 +79,23 @@ import Testing
         #expect(batches.count > 1 && batches.flatMap { $0 }.map(\.sequence) == Array(1...20))
     }
 
+    @Test(arguments: [(150, 65_536), (16 << 20, 7)])
+    func moreSubscriptionsThanFitAFrameAreAskedForInSeveral(byteCountMax: Int, messageCountMax: Int) throws {
+        let server = try ScriptedSession { $0.dataLimits.messageCount = messageCountMax }
+        for age in 1...40 { _ = try server.engine.observe(try server.query("User WHERE age == \(age)")) { _ in } }
+        server.greet(limits: ServerLimits(frameLengthMax: UInt64(byteCountMax)))
+        _ = server.actions()
+        server.opened(.created)
+        let frames = server.actions().compactMap { if case .send(let frame) = $0 { frame } else { nil } }
+        let messages = try frames.map { try Frame.decode($0, as: ClientMessage.self) }
+        #expect(frames.count > 1 && frames.allSatisfy { $0.count <= byteCountMax })
+        #expect(messages.allSatisfy { $0.count <= messageCountMax })
+        let numbers = messages.joined().compactMap { message -> UInt64? in
+            if case .subscribe(let subscribe) = message { subscribe.subscription } else { nil }
+        }
+        #expect(numbers == Array(1...40))
+    }
+
     @Test func aTransactionThatTheServerDoesNotTakeIsRefusedWhenItIsMade() throws {
         let server = try ScriptedSession()
         server.greet(limits: ServerLimits(frameLengthMax: 400))
@@ -92,15 +109,24 @@ import Testing
         #expect(try server.age(of: 1) == nil)
     }
 
-    @Test func aTransactionThatWasMadeBefore_andThatTheServerDoesNotTake_endsSyncing_andIsKept() throws {
+    @Test func aTransactionThatWasMadeBeforeAndThatTheServerDoesNotAcceptIsSetAsideAndReported() throws {
         let server = try ScriptedSession()
         try server.engine.write { writer in
             for id in 1...200 { try writer.insert(ScriptedSession.user(Int64(id), age: 1), ofClass: 0) }
         }
+        var rejections: [WriteRejection] = []
+        server.engine.onRejection = { rejections.append($0) }
         server.greet(limits: ServerLimits(expandedLengthMax: 400))
         server.opened(.created)
-        #expect(try failure(server)?.code == .limitExceeded)
-        #expect(server.storage.outboxCount == 1)
+        let sent = uploads(server.sent()).flatMap { $0 }.flatMap(\.operations)
+        #expect(sent.map(\.object.classIndex) == [Int(Int32.max)])
+        let rejection = ServerMessage.Rejection(
+            sequence: 1, reasons: [.init(code: .invalidOperation, message: "no class")])
+        server.receive([.rejected(.init(session: 1, rejection: rejection))])
+        server.commit(4, to: 99, [], acknowledged: 1)
+        #expect(rejections.map(\.reason.code) == [.limitExceeded])
+        #expect(server.storage.outboxCount == 0)
+        #expect(try server.age(of: 1) == nil)
     }
 
     @Test func aHeartbeatThatIsTooSlowForTheServerIsWarnedOf() throws {

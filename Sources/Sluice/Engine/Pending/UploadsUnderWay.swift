@@ -1,30 +1,28 @@
 internal import SluiceModel
-internal import SluiceStorage
 
 /// The size of an upload.
 struct UploadSize {
     var operationCount = 0
-    /// In bytes on the wire, about.
-    var byteCount = 0
+    var data = DataSize()
 
     init() {}
 
     init(_ operations: [ObjectOperation]) {
         operationCount = operations.count
-        byteCount = TransactionLimit.estimatedSize(of: operations)
+        data = operations.reduce(DataSize()) { $0 + $1.dataSize }
     }
 
     static func + (left: UploadSize, right: UploadSize) -> UploadSize {
         var sum = left
         sum.operationCount += right.operationCount
-        sum.byteCount += right.byteCount
+        sum.data += right.data
         return sum
     }
 
     static func - (left: UploadSize, right: UploadSize) -> UploadSize {
         var rest = left
         rest.operationCount -= right.operationCount
-        rest.byteCount -= right.byteCount
+        rest.data = rest.data - right.data
         return rest
     }
 }
@@ -35,6 +33,12 @@ struct UploadsUnderWay {
     /// The uploads before this position are acknowledged.
     private var head = 0
     private(set) var size = UploadSize()
+
+    /// The first and the last; nil if there is none.
+    var range: ClosedRange<UInt64>? {
+        guard head < uploads.count, let last = uploads.last else { return nil }
+        return uploads[head].sequence...last.sequence
+    }
 
     /// Adds the next upload.
     mutating func append(_ sequence: UInt64, _ added: UploadSize) {
