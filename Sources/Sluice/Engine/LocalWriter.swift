@@ -37,7 +37,7 @@ package final class LocalWriter {
         if isRecording, touched.insert(object).inserted { firstImages.append((object, nil)) }
     }
 
-    /// Creates an object, or sets those properties of an existing one whose values differ.
+    /// Creates an object, or sets those properties of an existing one whose values differ or are not known here.
     ///
     /// - Parameter present: the properties of `row` to consider.
     package func upsert(_ row: Row, ofClass classIndex: Int, present: PropertySet) throws {
@@ -47,7 +47,8 @@ package final class LocalWriter {
             return
         }
         let fields = present.filter {
-            $0 != schema[classIndex].primaryKeyIndex && !row.values[$0].isIdentical(to: current.values[$0])
+            $0 != schema[classIndex].primaryKeyIndex
+                && (current.absent.contains($0) || !row.values[$0].isIdentical(to: current.values[$0]))
         }
         // Only values that differ here are recorded; an object that differs nowhere adds nothing to the outbox.
         try update(object, fields.map { FieldOperation($0, .set(row.values[$0])) })

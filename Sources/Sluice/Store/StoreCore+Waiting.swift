@@ -87,7 +87,7 @@ extension StoreCore {
                     arrival.finish(.success(true))
                     return true
                 case .error:
-                    arrival.finish(.failure(status.error ?? SyncError(.server, "the server refused the query")))
+                    arrival.finish(.failure(status.error ?? SyncError(.server, "the server rejected the query")))
                     return true
                 case .pending, .bootstrapping:
                     arrival.noteProgress(UInt64(engine.arrivedCount(of: query)))

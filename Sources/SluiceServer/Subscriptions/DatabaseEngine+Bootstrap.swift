@@ -222,12 +222,13 @@ extension DatabaseEngine {
             room -= 1
             if isFull(builder) { builder.beginBlock() }
             let row = try storage.row(object)
+            let reason = try live.reasonOfDeparture(object, wasRoot: true, in: storage)
             guard let row, let member = try live.member(object, in: storage) else {
-                builder.add(object, role: .member, reason: row == nil ? .deleted : .filter)
+                builder.add(object, role: .member, reason: reason)
                 continue
             }
             let role: RowRole = member.role == .root ? .root : .linked
-            if role == .linked { builder.add(object, role: .root, reason: .filter) }
+            if role == .linked { builder.add(object, role: .root, reason: reason) }
             try builder.add(row, of: object.classIndex, properties: member.included, role: role)
         }
     }

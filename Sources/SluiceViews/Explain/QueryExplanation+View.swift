@@ -42,7 +42,7 @@ extension QueryExplanation.View {
                 nil
             }
         condition = anchors.isEmpty ? nil : anchors.map { $0.text(of: live) }.joined(separator: " OR ")
-        otherClasses = filing.classes.map { schema[$0.classIndex].name }
+        otherClasses = filing.classes.filter { $0.classIndex != filing.rootClass }.map { schema[$0.classIndex].name }
         holdsMembers = live.holdsMembers
         windowCapacity = live.query.limit.map { Window(limit: $0, order: SortOrder([]), overscan: nil).capacity }
         linkedClasses = live.plan.linkedClasses.sorted().map { schema[$0].name }

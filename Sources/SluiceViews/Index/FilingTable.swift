@@ -66,6 +66,7 @@ package struct FilingTable {
             case .own(let condition):
                 guard let rootClass = filing.rootClass else { continue }
                 byCondition[rootClass]?.remove(condition, number)
+                if byCondition[rootClass]?.isEmpty == true { byCondition[rootClass] = nil }
             case .linked(let condition):
                 byPath[condition.links]?.anchors.remove(condition.condition, number)
                 if byPath[condition.links]?.isEmpty == true { byPath[condition.links] = nil }

@@ -35,6 +35,17 @@ import Testing
             #expect(try await bob.objects(Vehicle.self).synced().count == 1)
         }
 
+        @Test func anUpsertWritesWhatIsNotHereEvenWhereItIsTheDefault() async throws {
+            try await alice.upload([Vehicle(vin: "a", name: "Honda", price: 1, plate: "P-a")])
+            let bob = try await server.open()
+            let known = try #require(try await bob.objects(Vehicle.self).excluding(\.name).synced().first)
+            try await bob.upload([known])
+            let carol = try await server.open()
+            #expect(try await carol.objects(Vehicle.self).synced().map(\.name) == ["Honda"])
+            try await bob.upload([Vehicle(vin: "a", price: 1, plate: "P-a")])
+            #expect(try await carol.objects(Vehicle.self).synced().map(\.name) == ["Toyota"])
+        }
+
         @Test func aCompletingQueryRemovesWhatTheServerNoLongerHasSo() async throws {
             try await alice.upload(vins: "a")
             let bob = try await server.open()
