@@ -14,6 +14,8 @@ struct DeclaredProperty {
     /// The declared or inferred type, as source.
     let type: String
     let isOptional: Bool
+    /// Whether only the type checker can tell if the type can be stored.
+    let isOfOwnType: Bool
     let access: AccessLevel
     /// The initial value, as source.
     let initialValue: String?
@@ -69,6 +71,7 @@ struct DeclaredProperty {
         if !isIgnored { NameRule.check(storedName, of: .property, at: names.name?.node ?? Syntax(pattern), &reporter) }
 
         isOptional = declaredType?.isOptional ?? false
+        isOfOwnType = declaredType?.namesOwnType ?? false
         if isIgnored {
             type = declaredType?.trimmedDescription ?? ""
             checkIgnored(variable, reportingTo: &reporter)

@@ -1,5 +1,6 @@
 internal import SwiftSyntax
 internal import SwiftSyntaxBuilder
+internal import SwiftSyntaxMacros
 
 /// The source that `@Model` adds to a struct.
 ///
@@ -9,14 +10,24 @@ struct ModelExpansion {
     private let model: ModelDeclaration
     private let stored: [DeclaredProperty]
 
-    init(_ model: ModelDeclaration) {
+    private let location: (Syntax) -> AbstractSourceLocation?
+
+    /// - Parameter location: where a piece of the user's source stands.
+    init(_ model: ModelDeclaration, location: @escaping (Syntax) -> AbstractSourceLocation?) {
         self.model = model
         self.stored = model.properties.filter { !$0.isIgnored }
+        self.location = location
     }
 
     var members: [DeclSyntax] {
         [className, table] + metadata + (model.hasOwnInitializer ? [] : [memberwiseInitializer])
             + [decodingInitializer, encode]
+    }
+
+    /// A line that the compiler may find fault with because of the property's type: then it names the property's line.
+    private func line(_ source: String, of property: DeclaredProperty) -> String {
+        guard property.isOfOwnType, let location = location(property.syntax) else { return source }
+        return "#sourceLocation(file: \(location.file), line: \(location.line))\n\(source)\n#sourceLocation()"
     }
 
     private var className: DeclSyntax {
@@ -28,11 +39,11 @@ struct ModelExpansion {
             var arguments = "\(StringLiteralExprSyntax(content: property.storedName)), \\.\(property.name)"
             let names = property.formerNames.map { StringLiteralExprSyntax(content: $0.text).description }
             let was = names.isEmpty ? "" : ", was: [\(names.joined(separator: ", "))]"
-            if property.isPrimaryKey { return "model.primaryKey(\(arguments)\(was))" }
+            if property.isPrimaryKey { return line("model.primaryKey(\(arguments)\(was))", of: property) }
             if let value = property.initialValue { arguments += ", default: \(value)" }
             if property.isIndexed { arguments += ", isIndexed: true" }
             arguments += was
-            return "model.property(\(arguments))"
+            return line("model.property(\(arguments))", of: property)
         }
         let inverses = model.inverses.map { inverse in
             "model.inverse(\(StringLiteralExprSyntax(content: inverse.queryName)), \\.\(inverse.name), through: \(inverse.path))"
@@ -82,7 +93,7 @@ struct ModelExpansion {
     }
 
     private var decodingInitializer: DeclSyntax {
-        let assignments = stored.enumerated().map { "self.\($1.name) = try row.value(\($0))" }
+        let assignments = stored.enumerated().map { line("self.\($1.name) = try row.value(\($0))", of: $1) }
         return """
             nonisolated \(raw: model.access.prefix)init(from row: borrowing Sluice.RowDecoder) throws {
             \(raw: (assignments + ["self.objectMetadata = row.metadata"]).joined(separator: "\n"))
@@ -91,7 +102,7 @@ struct ModelExpansion {
     }
 
     private var encode: DeclSyntax {
-        let lines = stored.enumerated().map { "try row.set(\($0), self.\($1.name))" }
+        let lines = stored.enumerated().map { line("try row.set(\($0), self.\($1.name))", of: $1) }
         return """
             nonisolated \(raw: model.access.prefix)func encode(to row: inout Sluice.RowEncoder) throws {
             \(raw: lines.joined(separator: "\n"))

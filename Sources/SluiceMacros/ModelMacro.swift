@@ -14,7 +14,8 @@ extension ModelMacro: MemberMacro {
         conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {
         guard let model = ModelDeclaration(declaration, attribute: node, reportingTo: context) else { return [] }
-        return ModelExpansion(model).members
+        return ModelExpansion(model) { context.location(of: $0, at: .afterLeadingTrivia, filePathMode: .filePath) }
+            .members
     }
 }
 

@@ -58,6 +58,32 @@ extension TypeSyntax {
         return self.as(IdentifierTypeSyntax.self)?.name.text == "Optional"
     }
 
+    /// Whether the source names a type that only the type checker knows, such as an enum of the module.
+    var namesOwnType: Bool {
+        switch self.as(TypeSyntaxEnum.self) {
+        case .optionalType(let optional): return optional.wrappedType.namesOwnType
+        case .arrayType(let array): return array.element.namesOwnType
+        case .dictionaryType(let dictionary): return dictionary.value.namesOwnType
+        case .identifierType(let identifier):
+            if ["Link", "Links", "Backlinks"].contains(identifier.name.text) { return false }
+            guard let arguments = identifier.genericArgumentClause?.arguments else {
+                return !TypeSyntax.storedTypes.contains(identifier.name.text)
+            }
+            return arguments.contains { argument in
+                if case .type(let type) = argument.argument { type.namesOwnType } else { false }
+            }
+        case .memberType(let member):
+            return !["Swift", "Foundation", "Sluice"].contains(member.baseType.trimmedDescription)
+        default: return false
+        }
+    }
+
+    private static let storedTypes: Set<String> = [
+        "Bool", "Int", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "Float", "Double", "Decimal",
+        "String",
+        "Data", "Date", "UUID", "ObjectID",
+    ]
+
     var isCollection: Bool {
         if self.is(ArrayTypeSyntax.self) || self.is(DictionaryTypeSyntax.self) { return true }
         return ["Array", "Set", "Dictionary", "Links"].contains(self.as(IdentifierTypeSyntax.self)?.name.text ?? "")

@@ -39,6 +39,16 @@ public struct ModelBuilder<Root: Model>: Sendable {
         add(.stored(property, keyPath, isDefaulted: defaultValue != nil))
     }
 
+    /// Tells, at the property's line, what a type lacks that cannot be stored.
+    @available(
+        *, unavailable,
+        message: "the property's type cannot be stored; an enum with raw values can when it conforms to PropertyElement"
+    )
+    public mutating func property<Value>(
+        _ name: String, _ keyPath: any KeyPath<Root, Value> & Sendable, default defaultValue: Value? = nil,
+        isIndexed: Bool = false, was formerNames: [String] = []
+    ) {}
+
     /// Adds an inverse relationship, which takes no place in the store.
     ///
     /// - Parameters:
