@@ -168,7 +168,8 @@ if hasMacros {
             name: "SluiceMacrosTests", dependencies: ["SluiceMacros", "SluiceModel"],
             swiftSettings: settings + syntaxSettings,
             linkerSettings: syntaxLinking),
-        // Models in a module as Xcode and new packages make them: everything on the main actor unless it says otherwise.
+        // Models in a module as Xcode and new packages make them: everything on the main actor unless it says
+        // otherwise.
         .testTarget(
             name: "MainActorTests", dependencies: ["Sluice"],
             swiftSettings: [.swiftLanguageMode(.v6), .defaultIsolation(MainActor.self)]),

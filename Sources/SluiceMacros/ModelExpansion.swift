@@ -4,8 +4,8 @@ internal import SwiftSyntaxMacros
 
 /// The source that `@Model` adds to a struct.
 ///
-/// All of it is nonisolated, so that a model is one in a module whose code runs on the main actor by default, too: stores
-/// read and write values on their own queues.
+/// All of it is nonisolated, so that a model is one in a module whose code runs on the main actor by default, too:
+/// stores read and write values on their own queues.
 struct ModelExpansion {
     private let model: ModelDeclaration
     private let stored: [DeclaredProperty]

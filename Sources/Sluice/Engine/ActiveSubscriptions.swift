@@ -56,7 +56,7 @@ final class ActiveSubscriptions {
         byQuery[subscription.record.hash] = subscription
     }
 
-    /// The subscriptions whose status may have changed since the last call, by ascending id.
+    /// Returns the subscriptions whose status may have changed since the last call, by ascending id.
     func takeChanged() -> [Subscription] {
         defer { changed = [:] }
         return changed.values.sorted { $0.record.id < $1.record.id }

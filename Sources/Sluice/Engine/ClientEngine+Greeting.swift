@@ -69,8 +69,8 @@ extension ClientEngine {
         }
     }
 
-    /// Sends messages in one frame, so that the server answers all of them at one version; in more only where they do not
-    /// fit one.
+    /// Sends messages in one frame, so that the server answers all of them at one version; in more only where they do
+    /// not fit one.
     func sendTogether(_ messages: ArraySlice<ClientMessage>) {
         let frame = frame(of: Array(messages))
         if case .success(let bytes) = frame, messages.count <= options.dataLimits.messageCount {
@@ -103,7 +103,7 @@ extension ClientEngine {
     /// The approximate maximum of bytes in a frame that several transactions share.
     var uploadByteCountMax: Int { min(options.uploadByteCountMax, frameLengthMax / 2) }
 
-    /// The most members that are listed in one message.
+    /// The maximum number of members in one message of a list.
     var listedMemberCountMax: Int { max(1, min(options.listedMemberCountMax, frameLengthMax / 256)) }
 
     /// The most bytes of a frame that the server accepts, before compression too.

@@ -190,7 +190,8 @@ extension ClientEngine {
         for (id, waiter) in connectionWaiters where waiter(.success(true)) { connectionWaiters[id] = nil }
     }
 
-    /// The server's history is another one than this store builds on: what came from it is void, the outbox is kept.
+    /// Discards everything that came from the server, because its history is not the one that this store knows. The
+    /// outbox stays.
     func forgetServer() throws {
         log?(.warning, "what this store had from the server is void; its objects are fetched anew")
         try transaction(.local) { transaction in

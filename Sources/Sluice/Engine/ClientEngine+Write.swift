@@ -58,7 +58,7 @@ extension ClientEngine {
     private func enqueue(_ writer: LocalWriter, _ transaction: StoreTransaction) throws -> Changeset? {
         guard records, !writer.operations.isEmpty else { return nil }
         if let excess = transactionLimits.excess(of: writer.operations) { throw StoreError(excess) }
-        // Of what was not here no image is kept.
+        // An object that was not here has no server image to keep.
         let known = writer.firstImages.filter { $0.old != nil || unconfirmed.contains($0.object) }
         let written = known.isEmpty ? [] : Set(writer.operations.map(\.object))
         for (object, old) in known where try written.contains(object) && !storage.hasPending(object) {

@@ -35,9 +35,9 @@ package final class ClientEngine {
         /// The number of changesets on one object from which they count as a backlog, whose combined effect is kept
         /// during the upload.
         package var backlogChangesetCountMin = 64
-        /// The most members in one message of a list.
+        /// The maximum number of members in one message of a list.
         package var listedMemberCountMax = DataLimits.standard.listedKeyCount
-        /// The most dormant subscriptions that are remembered, so that observing them again resumes.
+        /// The maximum number of dormant subscriptions that are kept, so that observing their queries again resumes.
         package var dormantSubscriptionCountMax = 256
         /// The maximum number of members, over all subscriptions, for which digests are made when a session opens.
         package var digestObjectCountMax = 1_000
@@ -61,7 +61,7 @@ package final class ClientEngine {
     var declarations: Declarations
     /// The transactions over which the server may have ended the connection.
     var quarantine = UploadQuarantine()
-    /// Why the last session or attempt ended, until the server says something of objects again.
+    /// Why the last session or attempt ended; nil once the server has sent content again.
     package internal(set) var lastProblem: String?
     let subscriptions = ActiveSubscriptions()
     /// Objects that show acknowledged writes although no image that includes them has arrived, since no complete
@@ -166,7 +166,7 @@ package final class ClientEngine {
         }
     }
 
-    /// Runs `body` now or, while a transaction is open, as soon as that has ended, however it does.
+    /// Runs `body` now or, while a transaction is open, as soon as the transaction has ended, with or without success.
     func outsideTransaction(_ body: @escaping (ClientEngine) throws -> Void) throws {
         guard storage.isInTransaction else { return try body(self) }
         afterTransaction.append(body)

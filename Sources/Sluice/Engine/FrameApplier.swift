@@ -305,7 +305,7 @@ final class FrameApplier {
 /// Converts the rows of one group to rows of this store.
 private struct ServerImages {
     let classSchema: ClassSchema
-    /// The store's positions of the values that the rows carry.
+    /// The store's positions of the properties that the rows have.
     let properties: [Int]
     let carried: PropertySet
     private let others: PropertySet

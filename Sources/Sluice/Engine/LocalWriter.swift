@@ -5,7 +5,7 @@ package final class LocalWriter {
     private let transaction: StoreTransaction
     package let schema: Schema
     private let limits: DataLimits
-    /// Whether the operations are asked for.
+    /// Whether the operations are recorded for upload.
     private let isRecording: Bool
     /// The operations in order; changes of one object are combined.
     private(set) var operations: [ObjectOperation] = []

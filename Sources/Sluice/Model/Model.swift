@@ -28,8 +28,8 @@ extension Model {
     /// The object's global id. A value has it before it is stored anywhere; it never changes.
     public var objectID: ObjectID { identity.objectID }
 
-    /// Whether the property's value is here, and not what stands for it because a query excluded it, or because it is null
-    /// and the type has a default and no null.
+    /// Whether the property's value is here, and not what stands for it because a query excluded it, or because it is
+    /// null and the type has a default and no null.
     ///
     /// It tells how the value was read; a link assigned since is known to the link itself, see ``Link/isExcluded``.
     public func isPresent(_ property: PartialKeyPath<Self>) -> Bool {

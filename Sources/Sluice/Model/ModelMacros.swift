@@ -1,16 +1,17 @@
 #if SLUICE_MACROS
-    /// Makes a struct a class of the store: generates its schema, decoding by column position, encoding, and a memberwise
-    /// initialiser with the properties' defaults unless the struct declares an initialiser itself.
+    /// Makes a struct a class of the store: generates its schema, decoding by column position, encoding, and a
+    /// memberwise initialiser with the properties' defaults unless the struct declares an initialiser itself.
     ///
-    /// Every stored property becomes a property of the class unless it is marked ``Ignored()``. A property without a type
-    /// annotation takes its type from its literal.
+    /// Every stored property becomes a property of the class unless it is marked ``Ignored()``. A property without a
+    /// type annotation takes its type from its literal.
     ///
-    /// The names of the class and its properties are 1 to 63 ASCII letters, digits and `_`, do not start with a digit, and no
-    /// two properties differ only in case. A Swift name that does not do gets another with ``Property(_:was:)`` or `name`.
+    /// The names of the class and its properties are 1 to 63 ASCII letters, digits and `_`, do not start with a digit,
+    /// and no two properties differ only in case. A Swift name that does not do gets another with ``Property(_:was:)``
+    /// or `name`.
     ///
-    /// The struct may be `Equatable`, `Hashable` and `Codable`, written by the compiler: objects are compared and encoded by
-    /// their properties and, in a class without a primary key, their ids, see ``ObjectMetadata``. It works in modules whose
-    /// default isolation is the main actor; there an ``Inverse(_:)`` is declared `nonisolated`.
+    /// The struct may be `Equatable`, `Hashable` and `Codable`, written by the compiler: objects are compared and
+    /// encoded by their properties and, in a class without a primary key, their ids, see ``ObjectMetadata``. It works
+    /// in modules whose default isolation is the main actor; there an ``Inverse(_:)`` is declared `nonisolated`.
     /// - Parameter name: the class's name in schemas and queries; the struct's own name when left out.
     @attached(
         member,
@@ -31,8 +32,8 @@
     @attached(peer)
     public macro Ignored() = #externalMacro(module: "SluiceMacros", type: "PropertyMarkerMacro")
 
-    /// Makes the property an inverse relationship: the objects whose links at a key path lead here. It takes no place in the
-    /// store.
+    /// Makes the property an inverse relationship: the objects whose links at a key path lead here. It takes no place
+    /// in the store.
     ///
     /// ```swift
     /// @Inverse(\Car.owners) var cars: Backlinks<Car>

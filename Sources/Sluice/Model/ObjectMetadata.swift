@@ -2,10 +2,10 @@ package import SluiceModel
 
 /// What a model's value carries besides its properties: its id, the version it was read at, and what a query excluded.
 ///
-/// It does not stand in the way of conformances that the compiler writes. Models are equal when their properties and, in a
-/// class without a primary key, their ids are: the version, and what a query excluded, do not count. `Codable` leaves it
-/// out, except for the id of an object of a keyless class; what is decoded without an id is a new object, and counts as
-/// whole, so a value that misses what a query excluded should not come back that way.
+/// It does not stand in the way of conformances that the compiler writes. Models are equal when their properties and,
+/// in a class without a primary key, their ids are: the version, and what a query excluded, do not count. `Codable`
+/// leaves it out, except for the id of an object of a keyless class; what is decoded without an id is a new object, and
+/// counts as whole, so a value that misses what a query excluded should not come back that way.
 public struct ObjectMetadata: Sendable {
     /// The id of an object of a keyless class; zero where a primary key names the object.
     package let id: ObjectID

@@ -2,8 +2,8 @@ public import SluiceModel
 
 /// A Swift type that a model's property can have.
 ///
-/// Scalars, ``Link``, ``Links`` and optionals, arrays, sets and string-keyed dictionaries of them conform. An enum with a
-/// string or integer raw value conforms to ``PropertyElement`` and needs no more than that.
+/// Scalars, ``Link``, ``Links`` and optionals, arrays, sets and string-keyed dictionaries of them conform. An enum with
+/// a string or integer raw value conforms to ``PropertyElement`` and needs no more than that.
 public protocol PropertyValue: Sendable {
     /// What its values compare with in a typed query: values of every type that has the same. ``AnyNumber`` for all
     /// numbers, what it wraps for an optional, else the type itself.
@@ -32,8 +32,8 @@ public protocol PropertyValue: Sendable {
 /// ```
 ///
 /// It is then the type of a property, of elements and map values, optional or not, and compares with its cases:
-/// `$0.status == .departed`. The store holds raw values. One that the enum does not have, since a newer program wrote it,
-/// makes that object unreadable, with a ``ModelError`` that names object, property and value; the others are read.
+/// `$0.status == .departed`. The store holds raw values. One that the enum does not have, since a newer program wrote
+/// it, makes that object unreadable, with a ``ModelError`` that names object, property and value; the others are read.
 public protocol PropertyElement: PropertyValue {}
 
 /// A property type that can be a primary key. Its ``PropertyValue/propertyType`` is `int`, `string` or `uuid`.

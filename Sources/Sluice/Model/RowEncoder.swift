@@ -18,8 +18,8 @@ public struct RowEncoder: Sendable {
 
     /// Puts the value of a column.
     ///
-    /// A property that was excluded when the value was read, or null where the type has no null, stays absent, unless it was
-    /// given another value since.
+    /// A property that was excluded when the value was read, or null where the type has no null, stays absent, unless
+    /// it was given another value since.
     /// - Throws: ``ModelError`` when the value cannot be stored.
     @inlinable
     public mutating func set<Property: PropertyValue>(_ column: Int, _ value: Property) throws {

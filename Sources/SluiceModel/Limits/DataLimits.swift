@@ -22,8 +22,8 @@ package struct DataLimits: Hashable, Sendable {
     package var objectElementCount = 1 << 20
     /// The most bytes of a transaction, as ``ObjectOperation/dataSize`` counts them.
     package var transactionByteCount = 12 << 20
-    /// The most elements of a transaction: two for each operation, one for each property that it names, and one for each
-    /// element of the collections in it.
+    /// The most elements of a transaction: two for each operation, one for each property that it names, and one for
+    /// each element of the collections in it.
     package var transactionElementCount = 2_000_000
     /// The most operations of a transaction.
     package var operationCount = 100_000

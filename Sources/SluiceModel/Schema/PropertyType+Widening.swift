@@ -7,7 +7,8 @@ extension PropertyType {
 
     /// The narrowest type that has room for the values of both; nil if there is none.
     ///
-    /// Null has room in an optional, `int` and `float` in `double`, `int` in `decimal`. Nothing else becomes something else.
+    /// Null has room in an optional, `int` and `float` in `double`, `int` in `decimal`. Nothing else becomes something
+    /// else.
     package func joined(with other: PropertyType) -> PropertyType? {
         guard container == other.container else { return nil }
         guard let element = Self.joined(element, other.element) ?? Self.joined(other.element, element) else {

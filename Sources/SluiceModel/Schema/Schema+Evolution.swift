@@ -1,6 +1,6 @@
 extension Schema {
-    /// Adds what `other` declares and this schema lacks: classes, properties, indexes, new names of properties and wider
-    /// types. What only this schema has stays, and existing properties keep their defaults.
+    /// Adds what `other` declares and this schema lacks: classes, properties, indexes, new names of properties and
+    /// wider types. What only this schema has stays, and existing properties keep their defaults.
     ///
     /// - Parameters:
     ///   - other: the schema to merge into this one.

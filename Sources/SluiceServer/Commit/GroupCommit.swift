@@ -22,14 +22,14 @@ struct GroupCommit {
 
     /// When an upload's new objects are stored.
     enum Creations {
-        /// As they come, which finds out at the same time whether anything is known of them. An upload that turns out to
-        /// make an object too large has then spoilt the group.
+        /// As they come, which finds out at the same time whether anything is known of them. An upload that turns out
+        /// to make an object too large has then spoilt the group.
         case atOnce
         /// Once all of the upload is merged and checked. Takes one more look at each.
         case afterChecks
     }
 
-    /// An object of one upload.
+    /// An object that one upload changes.
     private struct TouchedObject {
         var object: ObjectRef
         /// The object before the upload.
@@ -53,8 +53,8 @@ struct GroupCommit {
         rows = GroupRows(storage)
     }
 
-    /// - Throws: ``LimitExcess`` when it would make an object too large and new objects are stored at once; the group is
-    ///   then of no use any more.
+    /// - Throws: ``LimitExcess`` when it would make an object too large and new objects are stored at once; the group
+    ///   is then of no use any more.
     mutating func accept(_ upload: Upload) throws {
         let changeset = upload.changeset
         let accepted = try progress[upload.clientID] ?? storage.client(upload.clientID)?.sequence ?? 0
@@ -154,7 +154,8 @@ struct GroupCommit {
         if let excess { throw excess }
     }
 
-    /// What others did to an object and the author did not know of, as far as it may beat the author's write.
+    /// The changes of an object that the author did not know of, as far as they may take precedence over the author's
+    /// write.
     ///
     /// It reads the log only if the object was changed since the author's version, and only from the first change that
     /// is not earlier than the author's write.

@@ -32,7 +32,7 @@ package struct OperationCheck: Sendable {
         return operation
     }
 
-    /// What is wrong with an operation, in words; nil if nothing is.
+    /// Why an operation is invalid, as a message; nil if it is valid.
     package func problem(with operation: ObjectOperation) -> String? {
         guard schema.classes.indices.contains(operation.object.classIndex) else {
             return "there is no class \(operation.object.classIndex); the schema has \(schema.classes.count)"

@@ -15,14 +15,17 @@ package final class DatabaseEngine {
         package var groupOperationCountMax = 20_000
         /// The number of rows in a page, and of objects in one part of a commit.
         package var pageRowCount = 2_000
-        /// Bytes before compression, about, after which a page or a part of a commit takes no more objects.
+        /// The approximate number of bytes, before compression, after which a page or a part of a commit takes no more
+        /// objects.
         package var pageByteCount = DataLimits.standard.blockByteCount
-        /// The most bytes before compression, about, that several parts of a commit share a frame with, or that bring a
-        /// returning client up to date. With the largest row on top a frame is still one that clients take.
+        /// The approximate maximum of bytes, before compression, of several parts of a commit that share a frame, and
+        /// of the changes that bring a returning client up to date. With the largest row on top, a frame is still
+        /// within the limit of clients.
         package var frameByteCount = 3 << 20
         /// The most rejected transactions that share a frame. One takes two kilobytes at the most.
         package var sharedRejectionCount = 1_000
-        /// The most changed objects that a returning client is told one by one; beyond that it starts anew.
+        /// The maximum number of changed objects that a returning client is sent from the log. Beyond it, the server
+        /// compares members or starts anew.
         package var replayObjectCountMax = 20_000
         /// The maximum number of members that a client lists in one session at a time; with more, the subscription
         /// starts anew.

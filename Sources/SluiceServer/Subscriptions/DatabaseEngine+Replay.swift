@@ -9,7 +9,8 @@ extension DatabaseEngine {
     /// version, and the two are compared.
     ///
     /// - Parameter byteCountMax: the most bytes before compression that the answer may have, about.
-    /// - Returns: nil where the log does not reach back or tells of too much, and where properties had other types then.
+    /// - Returns: nil where the log does not reach back or tells of too much, and where properties had other types
+    ///   then.
     func replay(_ live: LiveView, since version: UInt64, byteCountMax: Int) throws -> ViewBlock? {
         guard version <= storage.version, version >= storage.logStart, isOfTodaysTypes(version) else { return nil }
         guard version < storage.version else { return ViewBlock() }
@@ -25,7 +26,7 @@ extension DatabaseEngine {
     /// Whether queries found at a version what they find in the same objects now.
     private func isOfTodaysTypes(_ version: UInt64) -> Bool { storage.retypedVersion.map { version > $0 } ?? true }
 
-    /// Everything that changed after a version, as one commit; nil if that is too much to look at.
+    /// All changes since a version, as one commit; nil if there are too many to examine.
     func changes(since version: UInt64) throws -> CommitDelta? {
         guard let olds = try storage.oldImages(since: version, countMax: limits.replayObjectCountMax) else {
             return nil

@@ -16,8 +16,8 @@ struct ViewBlockBuilder {
     /// - Parameters:
     ///   - schema: where errors find the names of classes.
     ///   - limits: the largest object that a block takes.
-    ///   - byteCountMax: a block takes nothing more once its content is about so many bytes before compression.
-    ///   - authors: who made the versions concerned; the first block names them.
+    ///   - byteCountMax: a block takes no more objects once its content has about this many bytes before compression.
+    ///   - authors: the authors of the versions concerned; the first block names them.
     init(
         rowCountMax: Int = .max, byteCountMax: Int = .max, authors: [CommitAuthor] = [], schema: Schema,
         limits: DataLimits

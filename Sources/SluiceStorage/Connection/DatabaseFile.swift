@@ -10,8 +10,8 @@ enum DatabaseFile {
     /// - Parameters:
     ///   - kind: what the file must hold.
     ///   - prepare: fills a new database, in a transaction of its own.
-    /// - Returns: the connection, and the file to hold as long as it is used; ``OpenFile/admit(databaseID:commitCount:isSynced:)``
-    ///   comes next.
+    /// - Returns: the connection, and the file to hold as long as it is used;
+    ///   ``OpenFile/admit(databaseID:commitCount:isSynced:)`` comes next.
     static func open(
         _ path: String, kind: DatabaseHeader.Kind, prepare: (SQLiteConnection) throws -> Void
     ) throws -> (SQLiteConnection, OpenFile) {
@@ -133,8 +133,8 @@ enum DatabaseFile {
         try publish(draft, as: path)
     }
 
-    /// Makes an empty file for what is to become a database. Nobody but its owner may read or write it; SQLite gives the
-    /// files that it puts beside a database the same permissions.
+    /// Makes an empty file for what is to become a database. Nobody but its owner may read or write it; SQLite gives
+    /// the files that it puts beside a database the same permissions.
     private static func makeDraft(of path: DatabasePath) throws(StorageError) -> String {
         let draft = path.draft
         unlink(draft)

@@ -2,8 +2,8 @@ internal import Glibc
 
 /// The path of a database's file, and of the files beside it.
 ///
-/// Symbolic links are followed once, at the beginning: SQLite puts its write-ahead log beside the file that a link leads
-/// to, so the lock and the marker must be there too.
+/// Symbolic links are followed once, at the beginning: SQLite puts its write-ahead log beside the file that a link
+/// leads to, so the lock and the marker must be there too.
 struct DatabasePath: Hashable {
     let file: String
     var writeAheadLog: String { file + "-wal" }

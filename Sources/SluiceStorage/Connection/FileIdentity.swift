@@ -26,8 +26,8 @@ struct FileIdentity: Hashable {
     }
 }
 
-/// Notices that open files are no longer where they were opened: that they, or a folder above them, were removed, renamed
-/// or replaced.
+/// Notices that open files are no longer where they were opened: that they, or a folder above them, were removed,
+/// renamed or replaced.
 struct FileWatch {
     private let files: [(path: String, identity: FileIdentity)]
 

@@ -18,7 +18,8 @@ final class SQLiteConnection {
     /// Prepared statements that nobody uses at the moment.
     private var idle: [String: Statement] = [:]
     private static let idleMax = 256
-    /// Set up once in a process, before its first connection. Where others use SQLite already, it stays as they have it.
+    /// Set up once in a process, before its first connection. Where others use SQLite already, it stays as they have
+    /// it.
     private static let isLibraryConfigured = sluice_sqlite_stop_counting_memory() == SQLITE_OK
 
     /// - Parameters:

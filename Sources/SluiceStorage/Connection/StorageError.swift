@@ -77,8 +77,8 @@ public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Whether the content of the file contradicts itself: reading the same again does not help.
     package var isOfDamage: Bool { code == .damaged || code == .notADatabase }
 
-    /// Whether the file is surely damaged, so that writing to it may do harm. A missing table may also be the fault of the
-    /// one statement that names it.
+    /// Whether the file is surely damaged, so that writing to it may do harm. A missing table may also be the fault of
+    /// the one statement that names it.
     package var isProofOfDamage: Bool { isOfDamage && sqliteCode != 1 }
 
     /// Whether trying again does not help before somebody has put the files right.

@@ -3,10 +3,10 @@ internal import SluiceQuery
 
 /// How much the reads of one query may do, in steps, and whether anybody waits for them still.
 ///
-/// A step is one of SQLite's virtual machine. What SQLite does not count itself is charged in the same measure: functions
-/// that it calls, and conditions that are judged outside of it. A statement that goes beyond the limit fails with
-/// ``StorageError/Code/interrupted``, one that nobody waits for with ``StorageError/Code/cancelled``. A core does about 10
-/// to 50 million steps a second.
+/// A step is one of SQLite's virtual machine. What SQLite does not count itself is charged in the same measure:
+/// functions that it calls, and conditions that are judged outside of it. A statement that goes beyond the limit fails
+/// with ``StorageError/Code/interrupted``, one that nobody waits for with ``StorageError/Code/cancelled``. A core does
+/// about 10 to 50 million steps a second.
 package final class WorkLimit {
     /// How many steps are done between two looks.
     let interval: Int32

@@ -24,8 +24,8 @@ final class ClassTable {
     let keyColumns: [String]
     /// Whether the class has an index of its objects' ids.
     var hasIDIndex = false
-    /// The next local row id. No id is used twice while a store is open, so that caches by id stay right. An error where
-    /// the end of the table is damaged: its other rows can still be read.
+    /// The next local row id. No id is used twice while a store is open, so that caches by id stay right. An error
+    /// where the end of the table is damaged: its other rows can still be read.
     private var nextRow: Result<Int64, StorageError>
 
     private let connection: SQLiteConnection
@@ -113,7 +113,8 @@ final class ClassTable {
         return statement
     }
 
-    /// The columns that ``ObjectTables`` reads rows by, in this order: row id, version, absent, the keyless key, values.
+    /// The columns that ``ObjectTables`` reads rows by, in this order: row id, version, absent, the keyless key,
+    /// values.
     func rowColumns(alias: String? = nil) -> [String] {
         let key = isKeyed ? [] : keyColumns
         let names = [TableLayout.row, TableLayout.version, TableLayout.absent] + key + singles.map(\.name)

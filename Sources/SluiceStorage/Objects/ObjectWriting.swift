@@ -10,15 +10,15 @@ package protocol ObjectWriting: ObjectReading {
 
     /// Makes everything since ``begin()`` durable and visible. After an error the transaction is rolled back.
     ///
-    /// - Throws: ``StorageError/Code/vanished`` if the store's file is no longer where it was opened: what was committed
-    ///   would be lost with it.
+    /// - Throws: ``StorageError/Code/vanished`` if the store's file is no longer where it was opened: what was
+    ///   committed would be lost with it.
     func commit() throws
 
     /// Undoes everything since ``begin()``; does nothing outside a transaction.
     func rollback()
 
-    /// Adds the classes, properties, indexes, names and wider types of `other` that the schema does not have. Existing rows
-    /// get the defaults of new properties. O(rows) where numbers become wider, else independent of the rows.
+    /// Adds the classes, properties, indexes, names and wider types of `other` that the schema does not have. Existing
+    /// rows get the defaults of new properties. O(rows) where numbers become wider, else independent of the rows.
     ///
     /// - Parameter sides: what to call the store and `other` in messages.
     /// - Throws: `SchemaError` when the two schemas contradict each other; nothing is then changed.

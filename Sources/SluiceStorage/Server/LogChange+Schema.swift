@@ -11,8 +11,8 @@ extension LogChange {
             && oldValues.count <= properties.count
     }
 
-    /// The change under the current schema: in the types of now, and without the old values of properties that were removed
-    /// since. Nil if its class was removed.
+    /// The change under the current schema: in the types of now, and without the old values of properties that were
+    /// removed since. Nil if its class was removed.
     func fitting(_ schema: Schema) -> LogChange? {
         let declared = schema[object.classIndex]
         guard !declared.isRetired else { return nil }

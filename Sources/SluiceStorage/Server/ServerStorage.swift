@@ -23,8 +23,8 @@ package protocol ServerStorage: ObjectWriting {
     /// The version after which the log begins: the changes after it, or after any later version, can be read.
     var logStart: UInt64 { get }
 
-    /// Why the database takes no writes: it is damaged. Nil while no damage was met. Every transaction fails with it from
-    /// then on, also after the database is opened again, until the file is whole.
+    /// Why the database takes no writes: it is damaged. Nil while no damage was met. Every transaction fails with it
+    /// from then on, also after the database is opened again, until the file is whole.
     var damage: StorageError? { get }
 
     /// Remembers that the database is damaged. Outside a transaction.
@@ -32,8 +32,8 @@ package protocol ServerStorage: ObjectWriting {
     /// - Parameter error: an error of damage, see ``StorageError/isOfDamage``.
     func note(damage error: StorageError)
 
-    /// The version at which a property got another type last; nil if none did. A query may find other objects since then,
-    /// though none has changed: `5 / 2` is 2 with integers.
+    /// The version at which a property got another type last; nil if none did. A query may find other objects since
+    /// then, though none has changed: `5 / 2` is 2 with integers.
     var retypedVersion: UInt64? { get }
 
     /// Runs `body` and limits the work of all its reads together. Must be called outside a transaction and outside

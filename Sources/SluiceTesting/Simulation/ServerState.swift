@@ -99,7 +99,8 @@ final class ServerState: ViewSource {
         return view
     }
 
-    /// What a subscription to a client's query should hold, when the client may have names that the server has yet to hear.
+    /// What a subscription to a client's query should hold, when the client may have names that the server has yet to
+    /// hear.
     func view(_ text: String, of client: Schema) throws -> (query: Query, snapshot: ViewSnapshot) {
         if let view = try? view(text) { return view }
         var merged = schema

@@ -7,8 +7,8 @@ struct SimulationWorld {
     /// The last version of the program.
     static let versionMax = 2
 
-    /// The classes as a version of the program declares them. Later versions rename properties and give them wider types,
-    /// all so that queries, which go by the first names, find the same objects.
+    /// The classes as a version of the program declares them. Later versions rename properties and give them wider
+    /// types, all so that queries, which go by the first names, find the same objects.
     private static func classes(version: Int) throws -> [ClassSchema] {
         let seen =
             switch version {

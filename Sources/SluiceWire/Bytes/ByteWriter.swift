@@ -85,7 +85,8 @@ package struct ByteWriter: Sendable {
         for value in values { write(&self, value) }
     }
 
-    /// What `body` writes, after its length as a varint. Costs a move of what was written when that is 128 bytes or more.
+    /// What `body` writes, after its length as a varint. Costs a move of what was written when that is 128 bytes or
+    /// more.
     @inlinable
     package mutating func lengthPrefixed(_ body: (inout ByteWriter) -> Void) {
         let start = bytes.count

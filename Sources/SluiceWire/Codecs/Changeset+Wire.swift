@@ -26,8 +26,8 @@ extension Changeset: WireCodable {
 
     /// Reads the changesets that fill the rest of a message.
     ///
-    /// The sequence of one that cannot be read is known, so it can be rejected instead of sent again for ever. It is the
-    /// last that is returned: where the next one begins is not known.
+    /// The sequence of one that cannot be read is known, so it can be rejected instead of sent again for ever. It is
+    /// the last that is returned: where the next one begins is not known.
     static func upload(from reader: inout ByteReader) throws(WireError) -> [Changeset] {
         let count = try reader.count(minimumSize: 4, weight: 2)
         var changesets: [Changeset] = []

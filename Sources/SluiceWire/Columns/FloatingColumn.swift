@@ -1,4 +1,5 @@
-/// A column of floating-point numbers: as they are or, where every one is a short decimal, as integers over a power of ten.
+/// A column of floating-point numbers: as they are or, where every one is a short decimal, as integers over a power of
+/// ten.
 ///
 /// After "ALP: Adaptive Lossless floating-Point Compression" (Afroozeh, Kuffo, Boncz, 2023), without its exceptions:
 /// one number that does not come back bit for bit leaves the whole column as it is.

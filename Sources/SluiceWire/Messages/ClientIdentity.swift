@@ -7,7 +7,8 @@ package struct ClientIdentity: Hashable, Sendable {
     /// Changes when the database is restored from a backup.
     package var epoch: UInt64
     package var clientID: UInt64
-    /// 128 random bits, remembered by both sides; one that the server does not expect means the client's file was copied.
+    /// 128 random bits, remembered by both sides; one that the server does not expect means the client's file was
+    /// copied.
     package var nonce: ObjectID
 
     package init(databaseID: ObjectID, epoch: UInt64, clientID: UInt64, nonce: ObjectID) {

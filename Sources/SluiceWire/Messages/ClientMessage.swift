@@ -16,11 +16,13 @@ package enum ClientMessage: Hashable, Sendable {
     case upload(session: UInt64, changesets: [Changeset])
     /// Says that pages were applied, so that as many more may come.
     case credit(session: UInt64, pages: UInt64)
-    /// Lists the members of a subscription that the server asked for, ``ServerMessage/listMembers(session:subscription:)``.
+    /// Lists the members of a subscription that the server asked for,
+    /// ``ServerMessage/listMembers(session:subscription:)``.
     case members(Members)
     /// Asks what the server is doing, for tools.
     case reportRequest(ReportRequest)
-    /// Adds classes and properties to the schema, in an open session; the server answers ``ServerMessage/schema(session:schema:)``.
+    /// Adds classes and properties to the schema, in an open session; the server answers
+    /// ``ServerMessage/schema(session:schema:)``.
     case declare(session: UInt64, schema: Schema)
     /// Removes an empty class, or a property without values, from the schema; the server answers as a report request.
     case remove(Removal)
@@ -148,7 +150,8 @@ extension ClientMessage {
         package var subscription: UInt64
         /// Whether more parts follow.
         package var isContinued: Bool
-        /// Keys, versions and roles, without values. A version says that of every later one the client may lack something.
+        /// Keys, versions and roles, without values. A version says that of every later one the client may lack
+        /// something.
         package var content: ObjectBlock
 
         package init(session: UInt64, subscription: UInt64, isContinued: Bool, content: ObjectBlock) {
@@ -191,7 +194,8 @@ extension ClientMessage {
         }
     }
 
-    /// What a report is about. More may come; a server answers ``ServerMessage/reportError(_:)`` to those it does not know.
+    /// What a report is about. More may come; a server answers ``ServerMessage/reportError(_:)`` to those it does not
+    /// know.
     package struct ReportTopic: RawRepresentable, Hashable, Sendable {
         package let rawValue: UInt64
 

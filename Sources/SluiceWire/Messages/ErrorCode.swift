@@ -49,6 +49,7 @@ package enum ErrorAction: UInt8, Sendable, CaseIterable {
     case retry = 1
     /// Considers the connection or session ended, and tries again only once the user has changed something.
     case stop = 2
-    /// Considers the session ended, forgets what it had from the server, keeps its outbox, and opens anew without identity.
+    /// Considers the session ended, forgets what it had from the server, keeps its outbox, and opens anew without
+    /// identity.
     case reset = 3
 }

@@ -14,7 +14,8 @@ package struct ServerLimits: Hashable, Sendable {
     package var operationCountMax: UInt64
     /// How many pages of a session may travel before the client confirms any.
     package var pageCreditMax: UInt64
-    /// The server drops connections that it has not heard from for this long, in milliseconds. Clients ping at least twice in it.
+    /// The server drops connections that it has not heard from for this long, in milliseconds. Clients ping at least
+    /// twice in it.
     package var idleTimeoutMilliseconds: UInt64
 
     package init(

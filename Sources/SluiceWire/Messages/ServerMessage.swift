@@ -54,8 +54,8 @@ extension ServerMessage {
 
     package struct Opened: Hashable, Sendable {
         package var session: UInt64
-        /// The client's identity from now on, with a new nonce; in a read-only session that of the database, with client
-        /// 0 and nonce 0.
+        /// The client's identity from now on, with a new nonce; in a read-only session that of the database, with
+        /// client 0 and nonce 0.
         package var identity: ClientIdentity
         /// How the identity relates to the one presented.
         package var outcome: OpenOutcome

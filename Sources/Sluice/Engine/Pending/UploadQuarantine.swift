@@ -1,11 +1,13 @@
 internal import SluiceModel
 internal import SluiceWire
 
-/// Finds the transaction over which the server keeps ending the connection, and sets it aside, so that the others go on.
+/// Finds the transaction over which the server keeps ending the connection, and sets it aside, so that the others go
+/// on.
 ///
 /// A server cannot reject what it cannot read. When it ends the connection over a violation of the protocol while
 /// uploads travel, they are sent again one at a time. In the place of the one over which it does so `attemptCountMax`
-/// times a placeholder is sent that it rejects, and remembers as rejected until this client has dropped the transaction.
+/// times a placeholder is sent that it rejects, and remembers as rejected until this client has dropped the
+/// transaction.
 struct UploadQuarantine {
     private enum State {
         /// The server has read everything so far.
