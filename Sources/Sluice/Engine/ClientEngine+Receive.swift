@@ -86,6 +86,8 @@ extension ClientEngine {
         let error = SyncError(SyncError.Code(failure.code), failure.message)
         switch failure.action {
         case .report:
+            lastProblem = failure.message
+            session.reportedProblem = failure.message
             log?(
                 .warning, "the server reports a problem",
                 [("code", failure.code.rawValue), ("message", failure.message)])
@@ -131,7 +133,7 @@ extension ClientEngine {
     }
 
     private func apply(_ messages: [ServerMessage]) throws {
-        lastProblem = nil
+        lastProblem = session.reportedProblem
         guard let map = session.map else { throw SyncError(.protocolViolation, "objects before the session is open") }
         var concerned: [UInt64: Subscription] = [:]
         var pages: UInt64 = 0

@@ -75,7 +75,10 @@ extension ClientEngine {
     ///   keeps nothing if none comes about.
     package func declare(_ classes: [ClassSchema], isDeferred: Bool = false) throws {
         let additions = try schema.closure(of: classes)
-        try transaction(.local) { transaction in try merge(additions, from: "the declaration", transaction) }
+        // A store that cannot be written may be opened for what it has.
+        if try storage.obstacle == nil || !schema.includes(additions) {
+            try transaction(.local) { transaction in try merge(additions, from: "the declaration", transaction) }
+        }
         if session.map != nil { session.map = SchemaMap(server: session.serverSchema, store: schema) }
         try declarations.add(additions, isDeferred: isDeferred)
         if !isDeferred, session.isActive && !options.isReadOnly {

@@ -19,6 +19,7 @@ extension ClientEngine {
 
     /// Begins to sync. After an error of the server it tries again, since the cause may be gone.
     private func start() {
+        if let obstacle = storage.obstacle { return fail(SyncError(.storage, obstacle.message)) }
         switch session.phase {
         case .stopped: connect()
         case .failed:

@@ -40,6 +40,8 @@ struct SyncSession {
     var awaitsCatchUp = false
     /// Why the server accepts no uploads in this session, which the outbox keeps; nil if it does.
     var uploadProblem: SyncError?
+    /// What the server reported, and goes on with.
+    var reportedProblem: String?
     /// The highest sequence that was sent in this session.
     var sentSequence: UInt64 = 0
     var underWay = UploadsUnderWay()

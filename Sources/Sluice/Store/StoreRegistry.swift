@@ -130,6 +130,10 @@ final class StoreRegistry: Sendable {
             case .file(let path): try openFile(path, configuration)
             case .memory: try SQLiteClientStorage.open(.memory)
             }
+        if let obstacle = storage.obstacle, try storage.schema.includes(schema) {
+            configuration.log?(.warning, "the store can only be read", [("reason", obstacle.message)])
+            return storage
+        }
         try storage.begin()
         do {
             _ = try storage.merge(schema, sides: ("the store", "the models"))
@@ -141,6 +145,7 @@ final class StoreRegistry: Sendable {
         return storage
     }
 
+    /// Opens the file of a store.
     private static func openFile(
         _ path: String, _ configuration: StoreConfiguration
     ) throws -> any ClientStorage {
@@ -185,5 +190,15 @@ extension StoreConfiguration.Location {
         case .memory: self
         case .file(let path): .file(URL(filePath: path).standardizedFileURL.path())
         }
+    }
+}
+
+extension Schema {
+    /// Whether `other` adds nothing to this schema.
+    ///
+    /// - Throws: `SchemaError` when the two contradict each other.
+    func includes(_ other: Schema) throws -> Bool {
+        var merged = self
+        return try merged.merge(other, sides: ("the store", "the models")).isEmpty
     }
 }

@@ -2,11 +2,13 @@ internal import Glibc
 internal import SluiceModel
 internal import SluiceStorage
 
-/// The folder of a server's databases. It is created if it is missing, checked to be writable, and locked against other
-/// servers as long as this object exists.
+/// The folder of a server's databases. It is created if it is missing, and locked against other servers as long as this
+/// object exists. A folder that cannot be written is used if it has databases, which are then only read.
 final class DataFolder: Sendable {
     private let lock: FileLock
     private let path: String
+    /// Why nothing can be written in the folder; nil if something can.
+    let obstacle: String?
 
     /// Opens the folder. Only its owner may read a folder that is created here.
     ///
@@ -17,20 +19,45 @@ final class DataFolder: Sendable {
         if let (folder, code) = Self.make(path) {
             throw Self.failure(path, "cannot be made", folder == path ? "" : " for '\(folder)'", code)
         }
+        let code = Self.probe(path + "/server.probe")
+        obstacle = code == 0 ? nil : Self.failure(path, "cannot be written", "", code).message
+        guard code == 0 || Self.isObstacle(code) && Self.hasDatabases(path) else {
+            throw Self.failure(path, "cannot be used", "", code)
+        }
         do {
-            lock = try FileLock(at: path + "/server.lock")
+            lock = try Self.lock(path, isReadOnly: code != 0)
         } catch {
             throw Self.failure(path, "cannot be used", "", error.code)
         }
-        let code = Self.probe(path + "/server.probe")
-        guard code == 0 else { throw Self.failure(path, "cannot be used", "", code) }
+    }
+
+    /// Locks the lock file, or the folder where no file can be made: then no other server can write there either.
+    private static func lock(_ path: String, isReadOnly: Bool) throws(FileLock.Failure) -> FileLock {
+        let file = path + "/server.lock"
+        guard isReadOnly else { return try FileLock(at: file) }
+        return try FileLock(at: access(file, F_OK) == 0 ? file : path, isReadOnly: true)
+    }
+
+    /// Whether an error keeps from writing and not from reading.
+    private static func isObstacle(_ code: Int32) -> Bool { [ENOSPC, EDQUOT, EROFS, EACCES, EPERM].contains(code) }
+
+    private static func hasDatabases(_ path: String) -> Bool {
+        guard let folder = opendir(path) else { return false }
+        defer { closedir(folder) }
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name.hasSuffix(".sluicedb") { return true }
+        }
+        return false
     }
 
     /// Checks that the folder is still the one that was locked.
     ///
     /// - Throws: ``StorageError/Code/vanished`` if the folder is no longer where it was when the server started.
     func check() throws(StorageError) {
-        guard !lock.isAt(path + "/server.lock") else { return }
+        guard !lock.isInPlace else { return }
         throw StorageError(
             .vanished,
             "the data folder \(path) was removed, renamed or replaced while the server runs; put it back, or restart the "

@@ -26,7 +26,10 @@ final class DatabaseDirectory: Sendable {
         self.idleTime = idleTime
         self.opener = opener
         self.now = now
-        folder = Mutex(try opener.folder.map { try DataFolder($0) })
+        let folder = try opener.folder.map { try DataFolder($0) }
+        self.folder = Mutex(folder)
+        guard let obstacle = folder?.obstacle else { return }
+        opener.log?(.warning, "databases are served for reading only", [("reason", obstacle)])
     }
 
     /// The database with a name, if a session has asked for it; else nil.

@@ -109,6 +109,8 @@ package final class DatabaseEngine {
     /// The preparation that nobody has taken yet.
     var handedOut: QueryPreparation?
     var replays: ReplayCache
+    /// What keeps the database from being written.
+    var obstacle: WriteObstacle
     private var uploads: [Upload] = []
     private var uploadOperationCount = 0
     /// Short-lived clients that have closed their sessions.
@@ -128,6 +130,7 @@ package final class DatabaseEngine {
     ) {
         self.name = name
         self.storage = storage
+        obstacle = storage.obstacle.map { .sinceOpened($0) } ?? .none
         self.limits = limits
         self.log = log
         self.random = random
@@ -173,7 +176,14 @@ package final class DatabaseEngine {
     package func checkFile() -> [DatabaseAction] {
         try? storage.checkFile()
         endAllIfVanished()
+        probeObstacle()
         return takeActions()
+    }
+
+    /// Whether the database is to be closed, and opened again for the next session.
+    package var mustReopen: Bool {
+        if case .overcome = obstacle { return true }
+        return failure != nil
     }
 
     private func endAllIfVanished() {
@@ -213,7 +223,7 @@ package final class DatabaseEngine {
     /// Does a bounded amount of maintenance: creates or drops an index, forgets expired clients, and drops log entries
     /// that are no longer kept for returning clients.
     package func performMaintenance(now: Timestamp) {
-        guard storage.damage == nil else { return }
+        guard storage.damage == nil, obstacle.error == nil else { return }
         keepIndexes(now: now)
         expireClients(now: now)
         guard storage.version >= lastTrimmedVersion + 10_000 else { return }
@@ -243,7 +253,7 @@ package final class DatabaseEngine {
         guard !departed.isEmpty else { return }
         let clients = departed
         departed = []
-        guard storage.damage == nil else { return }
+        guard storage.damage == nil, obstacle.error == nil else { return }
         do {
             try transaction { for client in clients { try storage.removeClient(client) } }
         } catch {
@@ -253,7 +263,7 @@ package final class DatabaseEngine {
 
     /// Closes the database's file. The engine cannot be used after that.
     package func close() {
-        if storage.damage == nil {
+        if storage.damage == nil, storage.obstacle == nil {
             do { try storage.checkpoint(truncating: true) } catch {
                 noteFailure("the database could not be tidied up", error, at: .warning)
             }
@@ -357,6 +367,10 @@ package final class DatabaseEngine {
 
     private func enqueue(_ changesets: [Changeset], from session: ServerSession, now: Timestamp) {
         if let damage = storage.damage, !session.isReadOnly { return refuseUploads(of: session, because: damage) }
+        if let error = obstacle.error, !session.isReadOnly, session.isHeldBack || storage.obstacle != nil {
+            return holdBack(session, because: error)
+        }
+        guard !session.isHeldBack else { return }
         guard let clientID = session.clientID else {
             return end(session, .protocolViolation, "a read-only session cannot upload", action: .stop)
         }
@@ -401,6 +415,11 @@ package final class DatabaseEngine {
             let committed = try pipeline.commit(group, now: now)
             statistics.note(committed)
             publish(committed)
+            noteCommit()
+        } catch let error as StorageError where noteObstacle(error) {
+            for id in Set(group.map(\.session)) {
+                if let session = sessions[id] { holdBack(session, because: error) }
+            }
         } catch {
             noteFailure("a group of uploads was not stored", error)
             for session in Set(group.map(\.session)).sorted().compactMap({ sessions[$0] }) {

@@ -33,7 +33,11 @@ struct DatabaseOpener: Sendable {
         }
         let engine = DatabaseEngine(
             name: name, storage: storage, workerID: workerID, limits: limits, log: log, random: random)
-        if isFile { try engine.beginEpoch() }
+        if let obstacle = storage.obstacle {
+            log?(.warning, "a database is opened for reading only", [("database", name), ("reason", obstacle.message)])
+        } else if isFile {
+            try engine.beginEpoch()
+        }
         if let path, !isFile {
             engine.materialize = {
                 try checkFolder()

@@ -134,7 +134,7 @@ final class DatabaseWorker: Sendable {
 
     /// Closes the database if its file has vanished. The next session opens the file that is there then.
     private func dropVanished() {
-        guard let engine = confined.engine, engine.failure != nil else { return }
+        guard let engine = confined.engine, engine.mustReopen else { return }
         engine.close()
         confined.engine = nil
     }

@@ -18,7 +18,7 @@ extension DatabaseEngine {
             let session = ServerSession(
                 id: id, user: user, isReadOnly: isReadOnly, clientID: clientID,
                 isShortLived: open.options.contains(.shortLived), pageCredit: limits.server.pageCreditMax,
-                unconfirmedNonce: clientID == nil ? nil : client.offer,
+                unconfirmedNonce: clientID == nil || client.isUnstored ? nil : client.offer,
                 // A client whose history was undone continues its own numbers.
                 receivedSequence: client.outcome == .resumed ? client.record.sequence : 0)
             add(session)
@@ -31,6 +31,7 @@ extension DatabaseEngine {
                     ? try storage.rejections(of: client.record.id) : [],
                 userID: user.id, schema: storage.schema)
             send([.opened(opened)], to: id)
+            if client.isUnstored, let error = obstacle.error { holdBack(session, because: error) }
         } catch let error as SchemaError {
             let code: ErrorCode = error.code == .notAllowed ? .permissionDenied : .incompatibleSchema
             refuse(id, code, error.message, action: .stop)
@@ -50,6 +51,8 @@ extension DatabaseEngine {
         var record: ClientRecord
         var offer: ObjectID
         var outcome: ServerMessage.OpenOutcome
+        /// Whether nothing could be stored of the client, since the database cannot be written.
+        var isUnstored = false
     }
 
     /// Whether a client's objects are from this database, at a version in its history.
@@ -72,9 +75,10 @@ extension DatabaseEngine {
     ) throws -> Identified {
         if storage.damage == nil {
             if isReadOnly { return identifyReader(open, now: now) }
-            do { return try identify(open, user: user, now: now) } catch let error as StorageError
-                where error.isOfDamage
-            {
+            if storage.obstacle != nil { return try identifyUnstored(open, now: now) }
+            do { return try identify(open, user: user, now: now) } catch let error as StorageError {
+                if noteObstacle(error) { return try identifyUnstored(open, now: now) }
+                guard error.isOfDamage else { throw error }
                 noteFailure("a client's record could not be read or written", error)
             }
         }
@@ -94,6 +98,21 @@ extension DatabaseEngine {
         var record = ClientRecord(id: identity.clientID, userID: nil, nonce: identity.nonce, createdAt: now)
         record.sequence = open.acknowledged
         return Identified(record: record, offer: identity.nonce, outcome: .resumed)
+    }
+
+    /// Identifies a client without storing anything. One that is new gets the identity of a reader, and its own later.
+    private func identifyUnstored(_ open: ClientMessage.Open, now: Timestamp) throws -> Identified {
+        var result: Identified
+        if let identity = open.identity, identity.clientID != 0 {
+            guard knows(identity, at: open.version), let record = try storage.client(identity.clientID),
+                identity.nonce == record.nonce || identity.nonce == next(after: record.nonce, record.id)
+            else { throw obstacle.error ?? StorageError(.busy, "the database is about to be opened for writing") }
+            result = Identified(record: record, offer: next(after: record.nonce, record.id), outcome: .resumed)
+        } else {
+            result = identifyReader(open, now: now)
+        }
+        result.isUnstored = true
+        return result
     }
 
     private func identify(_ open: ClientMessage.Open, user: User, now: Timestamp) throws -> Identified {

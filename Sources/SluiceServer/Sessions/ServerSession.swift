@@ -29,6 +29,8 @@ final class ServerSession {
     /// The nonce that was offered at the opening and that the client's first message confirms; nil once the server has
     /// stored it.
     var unconfirmedNonce: ObjectID?
+    /// Whether uploads are dropped, since the database cannot be written; the client was told.
+    var isHeldBack = false
     /// The highest sequence received, for detecting gaps.
     var receivedSequence: UInt64
     /// The latest timestamp of a received transaction. The timestamps of a session never descend.

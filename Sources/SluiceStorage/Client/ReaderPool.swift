@@ -13,6 +13,7 @@ final class ReaderPool: @unchecked Sendable {
 
     private let location: String
     private let name: String
+    private let access: FileAccess
     /// Keeps commits out while somebody reads; nil where the write-ahead log makes that needless.
     private let gate: AccessGate?
     /// The idle readers; nil once closed.
@@ -24,7 +25,8 @@ final class ReaderPool: @unchecked Sendable {
         let reader: SQLiteClientReader
     }
 
-    init(location: String, name: String, gate: AccessGate?, state: ClientState) {
+    init(location: String, name: String, access: FileAccess, gate: AccessGate?, state: ClientState) {
+        self.access = access
         self.location = location
         self.name = name
         self.gate = gate
@@ -66,7 +68,7 @@ final class ReaderPool: @unchecked Sendable {
         let (lent, isClosed) = idle.withLock { idle in (idle?.popLast(), idle == nil) }
         if let lent { return lent.reader }
         guard !isClosed else { throw StorageError(.misuse, "\(name) is closed; open it again") }
-        return try SQLiteClientReader(location: location, name: name, state: ClientState())
+        return try SQLiteClientReader(location: location, name: name, access: access, state: ClientState())
     }
 
     private func begin(_ reader: SQLiteClientReader) throws {

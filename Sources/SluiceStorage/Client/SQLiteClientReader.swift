@@ -5,8 +5,8 @@ final class SQLiteClientReader: SQLiteObjectStore, ClientReading {
     private let connection: SQLiteConnection
     private var state: ClientState
 
-    init(location: String, name: String, state: ClientState) throws {
-        connection = try SQLiteConnection(location: location, name: name, isReadOnly: true)
+    init(location: String, name: String, access: FileAccess, state: ClientState) throws {
+        connection = try SQLiteConnection(location: access.location(location), name: name, access: access)
         try connection.configure(durability: .process, cacheSize: 16 << 20)
         self.state = state
         super.init(try ObjectTables(connection, schema: Schema()), isReadOnly: true)

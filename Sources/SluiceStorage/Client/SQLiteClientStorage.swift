@@ -62,7 +62,9 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
         let schema = try MetaTable(connection).schema(file: connection.name)
         state.schema = schema
         committed = state
-        pool = ReaderPool(location: location, name: connection.name, gate: gate, state: state)
+        pool = ReaderPool(
+            location: location, name: connection.name, access: file?.obstacle == nil ? .read : connection.access,
+            gate: gate, state: state)
         holders = HolderIndex(state.members)
         try super.init(connection, file: file)
     }

@@ -3,7 +3,7 @@ internal import SluiceModel
 
 /// Opens and makes store files.
 enum DatabaseFile {
-    /// Opens a store file for writing, or makes it.
+    /// Opens a store file for writing, or makes it. A file that is there and cannot be written is opened for reading.
     ///
     /// What is not a store of this kind is refused and left byte for byte as it was. A new file appears under its name
     /// only when it is whole. None is made where a database was: its marker says so.
@@ -16,7 +16,9 @@ enum DatabaseFile {
         _ path: String, kind: DatabaseHeader.Kind, prepare: (SQLiteConnection) throws -> Void
     ) throws -> (SQLiteConnection, OpenFile) {
         let path = try DatabasePath.resolve(path)
-        try checkHeader(path, kind)
+        if try checkHeader(path, kind), let obstacle = WriteProbe.obstacle(to: path) {
+            return try openReadOnly(path, because: obstacle)
+        }
         let lock = try FileLock(besides: path)
         let marker = MarkerFile.find(path)
         let hadLog = access(path.writeAheadLog, F_OK) == 0
@@ -33,6 +35,20 @@ enum DatabaseFile {
         let file = OpenFile(path, found: marker, hadLog: hadLog, lock: lock)
         guard !connection.hasMoved else { throw vanished(path, "was replaced while it was being opened") }
         return (connection, file)
+    }
+
+    /// Opens a store file that cannot be written. Nothing beside it is made or changed.
+    private static func openReadOnly(
+        _ path: DatabasePath, because obstacle: StorageError
+    ) throws -> (SQLiteConnection, OpenFile) {
+        let lock = try FileLock(reading: path)
+        let marker = MarkerFile.find(path)
+        let hadLog = access(path.writeAheadLog, F_OK) == 0
+        var status = stat()
+        let hasLog = stat(path.writeAheadLog, &status) == 0 && status.st_size > 0
+        let connection = try SQLiteConnection(path: path.file, access: .readAlone(hasLog: hasLog))
+        _ = try connection.integer("SELECT count(*) FROM _meta")
+        return (connection, OpenFile(path, found: marker, hadLog: hadLog, lock: lock, obstacle: obstacle))
     }
 
     /// Whether there is a file that is not empty.
@@ -80,8 +96,7 @@ enum DatabaseFile {
 
     /// Reads the tables' declarations without a journal or lock that could change anything.
     private static func checkReadable(_ path: String) throws {
-        let location = "file:" + path.uriEscaped + "?immutable=1"
-        let connection = try SQLiteConnection(location: location, name: path, isReadOnly: true)
+        let connection = try SQLiteConnection(path: path, access: .readAlone(hasLog: false))
         _ = try connection.integer("SELECT count(*) FROM sqlite_master")
         _ = try connection.integer("SELECT count(*) FROM _meta")
     }
@@ -163,19 +178,5 @@ enum DatabaseFile {
         guard descriptor >= 0 else { throw .system(errno, doing: "opening", path: path) }
         defer { close(descriptor) }
         guard fsync(descriptor) == 0 else { throw .system(errno, doing: "syncing", path: path) }
-    }
-}
-
-extension String {
-    /// The path as it may stand in an SQLite URI.
-    fileprivate var uriEscaped: String {
-        var result = ""
-        for byte in utf8 {
-            switch byte {
-            case UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "%"): result += "%" + Hexadecimal.encode([byte])
-            default: result.unicodeScalars.append(Unicode.Scalar(byte))
-            }
-        }
-        return result
     }
 }

@@ -10,10 +10,14 @@ package final class FileLock: Sendable {
     }
 
     private let descriptor: Int32
+    private let path: String
 
     /// Takes the lock, and makes the file if it is missing.
-    package init(at path: String) throws(Failure) {
-        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    ///
+    /// - Parameter isReadOnly: whether the file must be there, and need not be writable; it may be a folder.
+    package init(at path: String, isReadOnly: Bool = false) throws(Failure) {
+        self.path = path
+        let file = open(path, (isReadOnly ? O_RDONLY : O_RDWR | O_CREAT) | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw Failure(code: errno, step: "opening the lock file") }
         guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
             let code = errno
@@ -36,8 +40,21 @@ package final class FileLock: Sendable {
         }
     }
 
-    /// Whether the lock's file is still the one at a path, so that others who lock that path are kept out.
-    package func isAt(_ path: String) -> Bool {
+    /// Takes the lock where no file can be made. Without a lock file no other handle can write, and the store file itself
+    /// is locked.
+    convenience init(reading path: DatabasePath) throws(StorageError) {
+        let file = access(path.lock, F_OK) == 0 ? path.lock : path.file
+        do {
+            try self.init(at: file, isReadOnly: true)
+        } catch {
+            guard error.code == EWOULDBLOCK else { throw .system(error.code, doing: error.step, path: file) }
+            throw StorageError(
+                .locked, "\(path.file) is open already, here or in another process; close it there or use another file")
+        }
+    }
+
+    /// Whether the lock's file is still at its path, so that others who lock that path are kept out.
+    package var isInPlace: Bool {
         FileIdentity(descriptor: descriptor).map { $0 == FileIdentity(path: path) } ?? false
     }
 

@@ -20,12 +20,18 @@ final class OpenFile {
     /// Nil until the content of the file was compared with the marker.
     private var marker: MarkerFile?
     private var state: State
+    /// Why the file was opened for reading only; nil if it can be written.
+    let obstacle: StorageError?
 
     /// - Parameters:
     ///   - found: the marker as it was before the file was opened.
     ///   - hadLog: whether there was a write-ahead log before the file was opened.
     ///   - lock: kept until ``close(commitCount:)``.
-    init(_ path: DatabasePath, found: MarkerFile.Finding, hadLog: Bool, lock: FileLock) {
+    ///   - obstacle: why the file was opened for reading only; nil if it can be written.
+    init(
+        _ path: DatabasePath, found: MarkerFile.Finding, hadLog: Bool, lock: FileLock, obstacle: StorageError? = nil
+    ) {
+        self.obstacle = obstacle
         self.path = path
         self.found = found
         self.hadLog = hadLog
@@ -61,6 +67,7 @@ final class OpenFile {
                     + "a backup that was put back"
             }
         }
+        guard obstacle == nil else { return notice }
         do {
             if case .marker(let known) = found, notice == nil {
                 marker = try MarkerFile.open(path, content: known, isNew: false)
@@ -98,6 +105,9 @@ final class OpenFile {
             throw error
         }
     }
+
+    /// Why the file cannot be written at the moment, tried anew; nil if it can.
+    func probe() -> StorageError? { WriteProbe.obstacle(to: path) }
 
     /// Why the file can no longer be used; nil while it can.
     var failure: StorageError? {

@@ -7,6 +7,8 @@ final class SQLiteConnection {
     private(set) var handle: OpaquePointer?
     /// What messages call the database.
     let name: String
+    /// How the file is used.
+    let access: FileAccess
     /// Fails writes on purpose; tests install it.
     var faults: FaultPlan?
     /// What the running query may do; nil where there is no limit.
@@ -25,12 +27,12 @@ final class SQLiteConnection {
     /// - Parameters:
     ///   - location: a file's path or an SQLite URI.
     ///   - name: what messages call the database.
-    ///   - isReadOnly: whether the connection only reads.
-    init(location: String, name: String, isReadOnly: Bool = false) throws(StorageError) {
+    ///   - access: how the file is used.
+    init(location: String, name: String, access: FileAccess = .write) throws(StorageError) {
         _ = Self.isLibraryConfigured
         var handle: OpaquePointer?
-        let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-        let flags = access | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let mode = access.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        let flags = mode | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         let result = sqlite3_open_v2(location, &handle, flags, nil)
         guard result == SQLITE_OK, let handle else {
             let detail = handle.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
@@ -39,7 +41,17 @@ final class SQLiteConnection {
         }
         self.handle = handle
         self.name = name
+        self.access = access
         sqlite3_busy_timeout(handle, 5_000)
+        guard case .readAlone = access else { return }
+        _ = sluice_sqlite_keep_log(handle)
+        // SQLite then keeps the index of the log in memory.
+        try execute("PRAGMA locking_mode = EXCLUSIVE")
+    }
+
+    /// Opens a file.
+    convenience init(path: String, access: FileAccess) throws(StorageError) {
+        try self.init(location: access.location(path), name: path, access: access)
     }
 
     deinit { close() }

@@ -81,6 +81,9 @@ public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
     /// the one statement that names it.
     package var isProofOfDamage: Bool { isOfDamage && sqliteCode != 1 }
 
+    /// Whether nothing can be written at the moment while reading goes on: the disk is full, or may not be written.
+    package var isObstacle: Bool { code == .full || code == .readOnly }
+
     /// Whether trying again does not help before somebody has put the files right.
     package var isLasting: Bool { isOfDamage || code == .vanished }
 

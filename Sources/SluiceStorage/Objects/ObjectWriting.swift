@@ -78,6 +78,14 @@ package protocol ObjectWriting: ObjectReading {
     /// - Throws: ``StorageError/Code/vanished`` if it is not; every transaction fails from then on.
     func checkFile() throws
 
+    /// Why the store was opened for reading only, such as a full disk; ``begin()`` throws it. Nil if it can be written.
+    var obstacle: StorageError? { get }
+
+    /// Tries whether the store's file could be written now: writes a file beside it and removes it.
+    ///
+    /// - Returns: what prevents it; nil if nothing does.
+    func probe() -> StorageError?
+
     /// Rolls back an open transaction and closes the file, even if others still hold the store. Later calls throw
     /// ``StorageError/Code/misuse`` or ``StorageError/Code/notFound``.
     func close()

@@ -75,6 +75,10 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
 
     package func checkFile() throws { try file?.check() }
 
+    package var obstacle: StorageError? { file?.obstacle }
+
+    package func probe() -> StorageError? { file?.probe() }
+
     /// Called before a commit, to write what else belongs to the transaction.
     func willCommit() throws {}
 
@@ -96,6 +100,7 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
             throw StorageError(.misuse, "\(connection.name): a transaction is open already; commit or roll back first")
         }
         if let failure { throw failure }
+        if let obstacle { throw obstacle }
         try connection.begin()
     }
 

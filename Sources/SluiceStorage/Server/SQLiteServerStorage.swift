@@ -81,6 +81,10 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         committedLog = log
         versionClock = VersionClock(version: log.version, latest: latest)
         try super.init(connection, file: file)
+        guard obstacle == nil else {
+            epochs = try storedEpochs()
+            return
+        }
         // Databases of earlier versions have no table of epochs.
         if try connection.integer("SELECT 1 FROM sqlite_master WHERE name = '_epochs'") == nil {
             try Self.makeEpochs(on: connection)
@@ -163,7 +167,8 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
 
     package func snapshot() throws -> (any ServerSnapshot)? {
         guard let path = connection.path else { return nil }
-        let snapshot = try SQLiteServerSnapshot(path: path, schema: schema, version: version)
+        let snapshot = try SQLiteServerSnapshot(
+            path: path, access: obstacle == nil ? .read : connection.access, schema: schema, version: version)
         do { try checkFile() } catch {
             // The path led to another file.
             snapshot.close()

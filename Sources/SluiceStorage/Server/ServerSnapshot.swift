@@ -25,8 +25,8 @@ final class SQLiteServerSnapshot: SQLiteObjectStore, ServerSnapshot {
     private let connection: SQLiteConnection
 
     /// Begins to read at once, so that everything is as of this moment.
-    init(path: String, schema: Schema, version: UInt64) throws {
-        connection = try SQLiteConnection(location: path, name: path, isReadOnly: true)
+    init(path: String, access: FileAccess, schema: Schema, version: UInt64) throws {
+        connection = try SQLiteConnection(path: path, access: access)
         try connection.configure(durability: .process, cacheSize: 16 << 20)
         self.version = version
         try connection.beginReading()

@@ -1,0 +1,101 @@
+import Foundation
+import Sluice
+import TestSupport
+import Testing
+
+/// A disk that is full or read-only keeps nobody from reading; what was refused is stored once there is room.
+@Suite(.serialized)
+struct UnwritableDiskTests {
+    private func insert(_ numbers: Range<Int64>, into store: Store) async throws {
+        try await store.write { transaction in
+            for number in numbers {
+                let payload = Value.string(String(repeating: "x", count: 1_000))
+                try transaction.insert(
+                    Record(Fixture.entry.get(), ["number": .int(number), "payload": payload]))
+            }
+        }
+    }
+
+    private func expectRefusal(of store: Store, _ reason: String) async throws {
+        let error = await #expect(throws: SyncError.self) { try await store.uploaded(timeout: .seconds(2)) }
+        #expect(error?.message.contains("the server cannot write its database") == true, "\(String(describing: error))")
+        #expect(error?.message.contains(reason) == true, "\(String(describing: error))")
+    }
+
+    private func expectEntries(_ count: Int, at url: String) async throws {
+        let found = try await Tool.run("query", url, "Entry")
+        #expect(found.lines.count == count, "\(found.diagnostics)")
+    }
+
+    @Test func aDiskThatFillsUpUnderAServer_refusesWrites_servesReads_andTakesThemOnceThereIsRoom() async throws {
+        guard let disk = SmallDisk() else { return }
+        try await withServer(folder: disk.path + "/data") { server in
+            try await Fixture.withStore(server.url()) { store in
+                try await insert(0..<10, into: store)
+                try await store.uploaded(timeout: waitMax)
+                disk.fill()
+                // More than the free end of the last page of the log.
+                try await insert(10..<1_000, into: store)
+                try await expectRefusal(of: store, "no space is left on its disk")
+                try await expectEntries(10, at: server.url())
+                disk.clear()
+                try await store.uploaded(timeout: waitMax)
+                try await expectEntries(1_000, at: server.url())
+            }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func aServerThatIsStartedOnADiskThatCannotBeWritten_servesReads_andTakesWritesOnceItCan(
+        isFull: Bool
+    ) async throws {
+        guard let disk = SmallDisk() else { return }
+        let port = try ServerProcess.unusedPort()
+        let folder = disk.path + "/data"
+        try await withServer(folder: folder, port: port) { server in
+            try await Fixture.withStore(server.url()) { store in
+                try await insert(0..<10, into: store)
+                try await store.uploaded(timeout: waitMax)
+                try await server.kill()
+                if isFull { disk.fill() } else { #expect(disk.remount(isReadOnly: true)) }
+                try await withServer(folder: folder, port: port) { again in
+                    try await expectEntries(10, at: again.url())
+                    try await insert(10..<20, into: store)
+                    let reason = isFull ? "no space is left on its disk" : "it may not be written"
+                    try await expectRefusal(of: store, reason)
+                    // One that the server does not know is not stored, and reads too.
+                    try await Fixture.withStore(again.url()) { new in
+                        let found = try await new.found("Entry")
+                        #expect(found.count == 10)
+                        try await insert(20..<30, into: new)
+                        try await expectRefusal(of: new, reason)
+                        if isFull { disk.clear() } else { #expect(disk.remount(isReadOnly: false)) }
+                        try await store.uploaded(timeout: waitMax)
+                        try await new.uploaded(timeout: waitMax)
+                    }
+                    try await expectEntries(30, at: again.url())
+                    #expect(again.process.diagnostics.contains("opened for reading only"))
+                }
+            }
+        }
+    }
+
+    @Test func aStoreOnADiskThatCannotBeWritten_isRead_andRefusesToWrite() async throws {
+        guard let disk = SmallDisk() else { return }
+        let configuration = StoreConfiguration(path: disk.path + "/store", schema: try Fixture.schema())
+        let store = try await Store.open(configuration)
+        try await insert(0..<10, into: store)
+        await store.close()
+        disk.fill()
+        let reading = try await Store.open(configuration)
+        let found = try reading.records("Entry").fetch()
+        #expect(found.count == 10)
+        let error = await #expect(throws: StoreError.self) { try await insert(10..<11, into: reading) }
+        #expect(error?.code == .full)
+        await reading.close()
+        disk.clear()
+        let again = try await Store.open(configuration)
+        try await insert(10..<20, into: again)
+        await again.close()
+    }
+}
