@@ -66,7 +66,12 @@ package struct ConnectionProtocol: Sendable {
                 let session = message.session
                 // Messages that were in flight when the server ended their session are dropped.
                 guard isGreeted else { return violation("the first message of a connection is hello") }
-                guard databases[session] != nil else { continue }
+                guard databases[session] != nil else {
+                    guard message.isWhole || session <= lastSession else {
+                        return violation("an upload that cannot be read, in session \(session), which was never opened")
+                    }
+                    continue
+                }
                 if pending?.session != session {
                     flush()
                     pending = (session, [])

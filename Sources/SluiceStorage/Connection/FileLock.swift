@@ -40,8 +40,8 @@ package final class FileLock: Sendable {
         }
     }
 
-    /// Takes the lock where no file can be made. Without a lock file no other handle can write, and the store file itself
-    /// is locked.
+    /// Takes the lock where no file can be made. Without a lock file no other handle can write, and the store file
+    /// itself is locked.
     convenience init(reading path: DatabasePath) throws(StorageError) {
         let file = access(path.lock, F_OK) == 0 ? path.lock : path.file
         do {
