@@ -25,7 +25,7 @@ struct AdversityTests {
         return try Data(contentsOf: URL(filePath: folder + "/whole.sluicedb"))
     }
 
-    @Test func filesThatAreNoDatabasesOfOurs_areRefusedAndLeftAlone_andOthersServed() async throws {
+    @Test func filesThatAreNoDatabasesOfOursAreRefusedAndLeftAloneAndOthersServed() async throws {
         try await withFolder { folder in
             let whole = try await makeDatabase(folder)
             var newer = whole
@@ -74,7 +74,7 @@ struct AdversityTests {
         }
     }
 
-    @Test func aDatabaseInUse_isNotServedTwice() async throws {
+    @Test func aDatabaseInUseIsNotServedTwice() async throws {
         try await withFolder { folder in
             try await withServer(folder: folder) { server in
                 try await Fixture.withStore(server.url()) { try await $0.addPlane("N1") }
@@ -94,7 +94,7 @@ struct AdversityTests {
         }
     }
 
-    @Test func aDataFolderInUse_isNamed_untilItsServerIsGone() async throws {
+    @Test func aDataFolderInUseIsNamedUntilItsServerIsGone() async throws {
         try await withFolder { folder in
             try await withServer(folder: folder) { first in
                 let exit = try await Tool.run("serve", "--data=\(folder)", "--listen=127.0.0.1:0", "--dev")
@@ -109,7 +109,7 @@ struct AdversityTests {
         }
     }
 
-    @Test func aDataFolderThatCannotBeWritten_isNamedAtTheStart() async throws {
+    @Test func aDataFolderThatCannotBeWrittenIsNamedAtTheStart() async throws {
         try await withFolder { folder in
             guard geteuid() == 0,
                 try await run("mount", ["-t", "tmpfs", "-o", "ro", "tmpfs", folder])?.code == 0
@@ -124,7 +124,7 @@ struct AdversityTests {
 
     // MARK: Starting
 
-    @Test func aPortThatIsTaken_isNamed() async throws {
+    @Test func aPortThatIsTakenIsNamed() async throws {
         try await withServer { server in
             let exit = try await withFolder { folder in
                 try await Tool.run("serve", "--data=\(folder)", "--listen=127.0.0.1:\(server.port)", "--dev")
@@ -138,7 +138,7 @@ struct AdversityTests {
         }
     }
 
-    @Test func aDataFolderThatCannotBeMade_isNamed() async throws {
+    @Test func aDataFolderThatCannotBeMadeIsNamed() async throws {
         for folder in ["/dev/null/data", "/proc/nowhere"] {
             let exit = try await Tool.run("serve", "--data=\(folder)", "--listen=127.0.0.1:0", "--dev")
             #expect(exit.code == 1)
@@ -148,7 +148,7 @@ struct AdversityTests {
 
     // MARK: A full disk
 
-    @Test func aFullDisk_stopsUploadsAndLosesNothing_andTheyGoOnWhenThereIsSpace() async throws {
+    @Test func aFullDiskStopsUploadsAndLosesNothingAndTheyGoOnWhenThereIsSpace() async throws {
         try await withFolder { folder in
             guard geteuid() == 0,
                 try await run("mount", ["-t", "tmpfs", "-o", "size=48m", "tmpfs", folder])?.code == 0

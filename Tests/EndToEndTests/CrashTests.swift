@@ -71,7 +71,7 @@ struct CrashTests {
     }
 
     @Test(arguments: [1 as UInt64, 2])
-    func killedServer_losesNothingAcknowledged_andTakesTheRestOnce(seed: UInt64) async throws {
+    func killedServerLosesNothingAcknowledgedAndTakesTheRestOnce(seed: UInt64) async throws {
         var generator = SeededGenerator(seed: seed)
         try await withFolder { folder in
             let port = try ServerProcess.unusedPort()
@@ -127,7 +127,7 @@ struct CrashTests {
     }
 
     @Test(arguments: [1 as UInt64, 2, 3])
-    func killedClient_keepsWhatItWrote_andUploadsItOnce(seed: UInt64) async throws {
+    func killedClientKeepsWhatItWroteAndUploadsItOnce(seed: UInt64) async throws {
         try await withFolder { folder in
             try await withServer { server in
                 try await Fixture.withStore(server.url()) { try await makeCounter($0) }

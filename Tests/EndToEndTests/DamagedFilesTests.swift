@@ -38,7 +38,7 @@ struct DamagedFilesTests {
         try file.write(to: URL(filePath: folder + "/test.sluicedb"))
     }
 
-    @Test func everyCommandOnADamagedDatabaseEnds_andWhatCanBeReadIsServed() async throws {
+    @Test func everyCommandOnADamagedDatabaseEndsAndWhatCanBeReadIsServed() async throws {
         try await withFolder { folder in
             let whole = try await make(folder)
             try damage(folder, whole)
@@ -105,7 +105,7 @@ struct DamagedFilesTests {
         }
     }
 
-    @Test func aDatabaseThatCannotBeOpenedIsRefusedForGood_andOthersAreServed() async throws {
+    @Test func aDatabaseThatCannotBeOpenedIsRefusedForGoodAndOthersAreServed() async throws {
         try await withFolder { folder in
             let whole = try await make(folder)
             for damage in [PageDamage.noise, .cutOff] {

@@ -6,7 +6,7 @@ import Testing
 
 /// Peers that exceed a limit, and a reader that reads nothing.
 extension HostilePeerTests {
-    @Test func moreSubscriptionsThanAllowed_areRefusedOneByOne() async throws {
+    @Test func moreSubscriptionsThanAllowedAreRefusedOneByOne() async throws {
         try await attack { server in
             let peer = try RawPeer(server.port)
             try peer.open(schema: Fixture.schema())
@@ -37,7 +37,7 @@ extension HostilePeerTests {
         }
     }
 
-    @Test func moreSessionsThanAllowed_areRefused() async throws {
+    @Test func moreSessionsThanAllowedAreRefused() async throws {
         try await attack { server in
             let peer = try RawPeer(server.port)
             try peer.open(schema: Fixture.schema())
@@ -52,7 +52,7 @@ extension HostilePeerTests {
         }
     }
 
-    @Test func aReaderThatNeverReads_isCutOff_whileOthersWork() async throws {
+    @Test func aReaderThatNeverReadsIsCutOffWhileOthersWork() async throws {
         try await withServer(options: ["--log-level=warning"]) { server in
             let peer = try await blocking { [port = server.port] in
                 let peer = try RawPeer(port, receiveBufferSize: 4_096)

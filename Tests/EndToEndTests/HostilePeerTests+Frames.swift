@@ -23,7 +23,7 @@ extension HostilePeerTests {
         return writer.bytes + block
     }
 
-    @Test func claimsOfGiantLengths_costNothing() async throws {
+    @Test func claimsOfGiantLengthsCostNothing() async throws {
         try await attack { server in
             var generator = SeededGenerator(seed: 4)
             func message(_ type: UInt8, _ fields: [UInt8]) -> [UInt8] {
@@ -108,7 +108,7 @@ extension HostilePeerTests {
     }
 
     @Test(arguments: [1 as UInt64, 2, 3])
-    func mutatedFrames_harmOnlyTheirConnection(seed: UInt64) async throws {
+    func mutatedFramesHarmOnlyTheirConnection(seed: UInt64) async throws {
         let frames = try Self.conversation()
         try await attack { server in
             var generator = SeededGenerator(seed: seed)
@@ -130,7 +130,7 @@ extension HostilePeerTests {
     }
 
     /// Numbers at the ends of their ranges, in messages that are otherwise correct.
-    @Test func numbersAtTheirEdges_areTakenOrRefused() async throws {
+    @Test func numbersAtTheirEdgesAreTakenOrRefused() async throws {
         let schema = try Fixture.schema()
         let flight = try #require(schema.index(of: "Flight"))
         let counter = try #require(schema.index(of: "Counter"))

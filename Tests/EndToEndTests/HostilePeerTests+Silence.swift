@@ -4,7 +4,7 @@ import Testing
 
 /// Connections that are opened and then send nothing.
 extension HostilePeerTests {
-    @Test func aThousandSilentConnections_keepNobodyOut() async throws {
+    @Test func aThousandSilentConnectionsKeepNobodyOut() async throws {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         guard limit.rlim_cur >= 4_096 else { return print("skipped: a process may have too few descriptors here") }

@@ -38,7 +38,7 @@ extension HostilePeerTests {
     }
 
     @Test(arguments: badOperations.indices)
-    func anUploadThatDoesNotFit_isRejectedAndReported_andTheSessionLives(index: Int) async throws {
+    func anUploadThatDoesNotFitIsRejectedAndReportedAndTheSessionLives(index: Int) async throws {
         let schema = try Fixture.schema()
         let expected = Self.badOperations[index]
         let bad = try Self.badOperation(index, schema)

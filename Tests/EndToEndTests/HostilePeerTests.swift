@@ -27,7 +27,7 @@ struct HostilePeerTests {
 
     // MARK: Before the upgrade
 
-    @Test func bytesThatAreNoRequest_areAnsweredOrCutOff() async throws {
+    @Test func bytesThatAreNoRequestAreAnsweredOrCutOff() async throws {
         try await attack { server in
             var generator = SeededGenerator(seed: 1)
             for length in [1, 7, 100, 4_096, 100_000] {
@@ -60,7 +60,7 @@ struct HostilePeerTests {
         ),
         (String(RawPeer.upgradeRequest.dropLast(20)), ""),
     ])
-    func requestsThatCannotBe_areRefusedWithTheirStatus(request: String, answer: String) async throws {
+    func requestsThatCannotBeAreRefusedWithTheirStatus(request: String, answer: String) async throws {
         try await attack { server in
             let peer = try RawPeer(server.port)
             peer.send(request)
@@ -70,7 +70,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test func manyHalfRequests_leaveRoomForOthers() async throws {
+    @Test func manyHalfRequestsLeaveRoomForOthers() async throws {
         try await withServer { server in
             let peers = try (0..<300).map { _ in
                 let peer = try RawPeer(server.port)
@@ -99,7 +99,7 @@ struct HostilePeerTests {
         ("no message of ours", RawPeer.frame(2, [0, 5, 1, 2, 3, 4, 5]), 1008),
         ("a close of one byte", RawPeer.frame(8, [3]), 1002),
     ])
-    func framesThatCannotBe_endTheirConnection_withTheCodeForIt(
+    func framesThatCannotBeEndTheirConnectionWithTheCodeForIt(
         name: String, frame: [UInt8], code: UInt16
     ) async throws {
         try await attack { server in
@@ -113,7 +113,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test func manyFragmentsOfOneMessage_areCutOffAtTheLimit() async throws {
+    @Test func manyFragmentsOfOneMessageAreCutOffAtTheLimit() async throws {
         try await attack { server in
             let peer = try RawPeer(server.port)
             try peer.upgrade()
@@ -126,7 +126,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test func garbageInFrames_isAProtocolViolation() async throws {
+    @Test func garbageInFramesIsAProtocolViolation() async throws {
         try await attack { server in
             var generator = SeededGenerator(seed: 2)
             for _ in 0..<60 {

@@ -8,7 +8,7 @@ import Testing
 /// Writes that were made, and changes that were missed, without a connection.
 @Suite(.serialized)
 struct OfflineTests {
-    @Test func whatWasWrittenOffline_arrives_afterTheProcessRestartedAndTheServerCameBack() async throws {
+    @Test func whatWasWrittenOfflineArrivesAfterTheProcessRestartedAndTheServerCameBack() async throws {
         try await withFolder { folder in
             let port = try ServerProcess.unusedPort()
             let (url, path) = ("ws://127.0.0.1:\(port)/test", folder + "/client.sluice")
@@ -37,7 +37,7 @@ struct OfflineTests {
         }
     }
 
-    @Test func whoComesBack_isToldWhatLeft_andWhy() async throws {
+    @Test func whoComesBackIsToldWhatLeftAndWhy() async throws {
         try await withFolder { folder in
             try await withServer { server in
                 let (url, path) = (server.url(), folder + "/client.sluice")
@@ -91,7 +91,7 @@ struct OfflineTests {
     // MARK: Size
 
     /// Rows and transactions that together are far larger than a frame may be.
-    @Test func muchWrittenOffline_goesUpInFramesThatTheServerTakes_andComesDownInFramesThatClientsTake() async throws {
+    @Test func muchWrittenOfflineGoesUpInFramesThatTheServerTakesAndComesDownInFramesThatClientsTake() async throws {
         try await withFolder { folder in
             let port = try ServerProcess.unusedPort()
             let url = "ws://127.0.0.1:\(port)/test"

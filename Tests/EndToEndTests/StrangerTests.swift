@@ -49,7 +49,7 @@ struct StrangerTests {
         }
     }
 
-    @Test func theStranger_printsTheRowsThatTheToolPrints() async throws {
+    @Test func theStrangerPrintsTheRowsThatTheToolPrints() async throws {
         guard let python = try await python() else { return }
         try await withFolder { folder in
             try await withServer { server in
@@ -72,7 +72,7 @@ struct StrangerTests {
         }
     }
 
-    @Test func theStranger_seesChanges() async throws {
+    @Test func theStrangerSeesChanges() async throws {
         guard let python = try await python() else { return }
         try await withServer { server in
             try await Fixture.withStore(server.url()) { store in

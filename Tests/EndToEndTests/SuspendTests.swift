@@ -51,7 +51,7 @@ struct SuspendTests {
     }
 
     @Test(arguments: Hindrance.allCases)
-    func aWatcherHinderedWhileManyCommitsCome_showsEveryRowOnce_onOneConnection(hindrance: Hindrance) async throws {
+    func aWatcherHinderedWhileManyCommitsComeShowsEveryRowOnceOnOneConnection(hindrance: Hindrance) async throws {
         try await withServer { server in
             try await Fixture.withStore(server.url()) { store in
                 try await write(1, to: store, as: 1)
@@ -84,7 +84,7 @@ struct SuspendTests {
         }
     }
 
-    @Test func aServerStoppedWhileWritersWrite_closesNobody_andAcknowledgesAll() async throws {
+    @Test func aServerStoppedWhileWritersWriteClosesNobodyAndAcknowledgesAll() async throws {
         try await withServer { server in
             let losses = Mutex<[String]>([])
             var stores: [Store] = []

@@ -35,7 +35,7 @@ struct TLSTests {
         ["--tls-certificate=\(folder)/\(name).pem", "--tls-key=\(folder)/\(name).key"]
     }
 
-    @Test func aClientThatTrustsTheAuthority_reads_andOthersSayWhyNot() async throws {
+    @Test func aClientThatTrustsTheAuthorityReadsAndOthersSayWhyNot() async throws {
         try await withFolder { folder in
             guard try await makeCertificates(in: folder) else { return }
             try await withServer(options: options("good", folder)) { server in
@@ -107,7 +107,7 @@ struct TLSTests {
         }
     }
 
-    @Test func aServerWhoseCertificateCannotBeUsed_saysSo_andDoesNotStart() async throws {
+    @Test func aServerWhoseCertificateCannotBeUsedSaysSoAndDoesNotStart() async throws {
         try await withFolder { folder in
             guard try await makeCertificates(in: folder) else { return }
             try "nonsense".write(toFile: folder + "/garbage.pem", atomically: true, encoding: .utf8)

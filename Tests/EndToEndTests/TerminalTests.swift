@@ -15,7 +15,7 @@ import Testing
         return exit.lines.joined(separator: "\n") + exit.diagnostics
     }
 
-    @Test func anImportShowsItsProgress_andAQueryIsATable() async throws {
+    @Test func anImportShowsItsProgressAndAQueryIsATable() async throws {
         try await withFolder { folder in
             try await withServer { server in
                 let file = folder + "/planes.csv"

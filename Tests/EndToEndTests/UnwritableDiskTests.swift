@@ -27,7 +27,7 @@ struct UnwritableDiskTests {
         #expect(found.lines.count == count, "\(found.diagnostics)")
     }
 
-    @Test func aDiskThatFillsUpUnderAServer_refusesWrites_servesReads_andTakesThemOnceThereIsRoom() async throws {
+    @Test func aDiskThatFillsUpUnderAServerRefusesWritesServesReadsAndTakesThemOnceThereIsRoom() async throws {
         guard let disk = SmallDisk() else { return }
         try await withServer(folder: disk.path + "/data") { server in
             try await Fixture.withStore(server.url()) { store in
@@ -46,7 +46,7 @@ struct UnwritableDiskTests {
     }
 
     @Test(arguments: [true, false])
-    func aServerThatIsStartedOnADiskThatCannotBeWritten_servesReads_andTakesWritesOnceItCan(
+    func aServerThatIsStartedOnADiskThatCannotBeWrittenServesReadsAndTakesWritesOnceItCan(
         isFull: Bool
     ) async throws {
         guard let disk = SmallDisk() else { return }
@@ -80,7 +80,7 @@ struct UnwritableDiskTests {
         }
     }
 
-    @Test func aStoreOnADiskThatCannotBeWritten_isRead_andRefusesToWrite() async throws {
+    @Test func aStoreOnADiskThatCannotBeWrittenIsReadAndRefusesToWrite() async throws {
         guard let disk = SmallDisk() else { return }
         let configuration = StoreConfiguration(path: disk.path + "/store", schema: try Fixture.schema())
         let store = try await Store.open(configuration)

@@ -31,7 +31,7 @@ struct VanishedFilesTests {
         }
     }
 
-    @Test func aDataFolderThatIsRenamedUnderLoad_losesNothingAcknowledged_andAcknowledgesNothingMore() async throws {
+    @Test func aDataFolderThatIsRenamedUnderLoadLosesNothingAcknowledgedAndAcknowledgesNothingMore() async throws {
         try await withFolder { outer in
             let (folder, elsewhere) = (outer + "/data", outer + "/elsewhere")
             let port = try ServerProcess.unusedPort()
@@ -75,7 +75,7 @@ struct VanishedFilesTests {
     }
 
     @Test(arguments: Removal.allCases)
-    func aFileOrFolderThatIsRemovedUnderLoad_endsAcknowledgements_andTheServerSaysWhatIsGone(
+    func aFileOrFolderThatIsRemovedUnderLoadEndsAcknowledgementsAndTheServerSaysWhatIsGone(
         removal: Removal
     ) async throws {
         try await withFolder { outer in
@@ -102,7 +102,7 @@ struct VanishedFilesTests {
         }
     }
 
-    @Test func aWriteAheadLogThatIsRemovedUnderLoad_losesNothingAcknowledged() async throws {
+    @Test func aWriteAheadLogThatIsRemovedUnderLoadLosesNothingAcknowledged() async throws {
         try await withFolder { folder in
             let port = try ServerProcess.unusedPort()
             try await withServer(folder: folder, port: port) { server in
@@ -123,7 +123,7 @@ struct VanishedFilesTests {
         }
     }
 
-    @Test func aWriteAheadLogThatIsRemovedWithTheServerKilled_isMissedAtTheRestart() async throws {
+    @Test func aWriteAheadLogThatIsRemovedWithTheServerKilledIsMissedAtTheRestart() async throws {
         try await withFolder { folder in
             let port = try ServerProcess.unusedPort()
             try await withServer(folder: folder, port: port) { server in
@@ -143,7 +143,7 @@ struct VanishedFilesTests {
         }
     }
 
-    @Test func aFileThatIsRemovedWhileItsDatabaseIsIdle_isNoticed_andOthersAreServed() async throws {
+    @Test func aFileThatIsRemovedWhileItsDatabaseIsIdleIsNoticedAndOthersAreServed() async throws {
         try await withFolder { folder in
             try await withServer(folder: folder) { server in
                 try await Fixture.withStore(server.url()) { store in
@@ -169,7 +169,7 @@ struct VanishedFilesTests {
         }
     }
 
-    @Test func pipesFoldersAndDanglingLinksInTheDataFolder_areRefusedAtOnce() async throws {
+    @Test func pipesFoldersAndDanglingLinksInTheDataFolderAreRefusedAtOnce() async throws {
         try await withFolder { folder in
             mkfifo(folder + "/pipe.sluicedb", 0o600)
             mkdir(folder + "/folder.sluicedb", 0o700)

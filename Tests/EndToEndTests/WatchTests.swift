@@ -5,7 +5,7 @@ import Testing
 
 /// `sluice query --watch` while its server stops and starts again.
 @Suite struct WatchTests {
-    @Test func aLostServerIsReported_andItsReturnToo() async throws {
+    @Test func aLostServerIsReportedAndItsReturnToo() async throws {
         try await withFolder { folder in
             let port = try ServerProcess.unusedPort()
             let watcher = try await withServer(folder: folder, port: port) { server in

@@ -201,7 +201,7 @@ struct AutomaticIndexTests {
         #expect(try garage.names == ["a_Car.price"])
     }
 
-    @Test func aQueryThatComesAndGoesMakesNone_oneThatStaysOrComesOftenDoes() throws {
+    @Test func aQueryThatComesAndGoesMakesNoneOneThatStaysOrComesOftenDoes() throws {
         var limits = Garage.limits()
         limits.settlingMicroseconds = 1_000
         limits.settlingCount = 3

@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `no more pages travel than there is credit, whatever changed behind them`() throws {
+    @Test func noMorePagesTravelThanThereIsCreditWhateverChangedBehindThem() throws {
         let bench = try Bench()
         try bench.subscribe()
         #expect(bench.pages.count == 2)
@@ -131,7 +131,7 @@ import Testing
         #expect(try bench.seats == bench.storedSeats)
     }
 
-    @Test func `what changes between all pages is complete in the end`() throws {
+    @Test func whatChangesBetweenAllPagesIsCompleteInTheEnd() throws {
         let bench = try Bench()
         try bench.subscribe()
         var round: Int64 = 2
@@ -147,7 +147,7 @@ import Testing
         #expect(try bench.seats == bench.storedSeats)
     }
 
-    @Test func `a client that takes no pages while much changes is sent away, and may come again`() throws {
+    @Test func aClientThatTakesNoPagesWhileMuchChangesIsSentAwayAndMayComeAgain() throws {
         let bench = try Bench { $0.touchedObjectCountMax = 50 }
         try bench.subscribe()
         for key in 0..<Int64(50) { try bench.write([key], seats: 2) }
@@ -165,7 +165,7 @@ import Testing
         #expect(bench.endedSessions.count == 1)
     }
 
-    @Test func `a subscription that is complete or gone takes no room for what others have to be sent`() throws {
+    @Test func aSubscriptionThatIsCompleteOrGoneTakesNoRoomForWhatOthersHaveToBeSent() throws {
         let bench = try Bench { $0.touchedObjectCountMax = 50 }
         for subscription in 1...10 as ClosedRange<UInt64> {
             try bench.handle(

@@ -156,7 +156,7 @@ import Testing
         #expect(try values?[1] == .string("much later"))
     }
 
-    @Test func whatOneUploadMakesAndChanges_isOneCreation() throws {
+    @Test func whatOneUploadMakesAndChangesIsOneCreation() throws {
         let group = try commit(upload(client: 1, at: 1, create(name: "a", views: 1), Self.views(.add(.int(4)))))
         #expect(try values == [.int(1), .string("a"), .int(5)])
         #expect(group.delta.changes.map(\.old) == [nil])
@@ -169,7 +169,7 @@ import Testing
         #expect(kinds == [.create])
     }
 
-    @Test func whatOneUploadMakesAndDeletes_leavesNoTrace() throws {
+    @Test func whatOneUploadMakesAndDeletesLeavesNoTrace() throws {
         let group = try commit(upload(client: 1, at: 1, create(name: "a"), .delete))
         #expect(try values == nil && group.delta.changes.isEmpty)
         #expect(try storage.history(of: object, since: 0).latestAssignment(of: 1) == nil)

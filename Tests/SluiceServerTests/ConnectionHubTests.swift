@@ -13,7 +13,7 @@ struct ConnectionHubTests {
         return server
     }
 
-    @Test func webPage_isRefusedWith403() async throws {
+    @Test func webPageIsRefusedWith403() async throws {
         let network = LoopbackNetwork()
         let server = try start(network)
         let page = RawClient()
@@ -23,7 +23,7 @@ struct ConnectionHubTests {
         await server.stop()
     }
 
-    @Test func peerThatBreaksTheProtocol_isToldAndClosedWith1008() async throws {
+    @Test func peerThatBreaksTheProtocolIsToldAndClosedWith1008() async throws {
         let network = LoopbackNetwork()
         let server = try start(network)
         let peer = RawClient()

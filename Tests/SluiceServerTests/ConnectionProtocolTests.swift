@@ -40,7 +40,7 @@ struct ConnectionProtocolTests {
         }
     }
 
-    @Test func `a session is greeted, opened, spoken to and closed`() throws {
+    @Test func aSessionIsGreetedOpenedSpokenToAndClosed() throws {
         let actions = try Self.run([
             Self.hello, Self.open(1), .credit(session: 1, pages: 1), .close(session: 1), .credit(session: 1, pages: 1),
         ])
@@ -48,43 +48,43 @@ struct ConnectionProtocolTests {
     }
 
     @Test(arguments: [open(1), .credit(session: 1, pages: 1), .close(session: 1)])
-    func `anything before hello closes the connection`(message: ClientMessage) throws {
+    func anythingBeforeHelloClosesTheConnection(message: ClientMessage) throws {
         let reason = "the first message of a connection is hello"
         #expect(try Self.run([message]) == ["error 0 protocolViolation", "close: \(reason)"])
     }
 
-    @Test func `hello is said once`() throws {
+    @Test func helloIsSaidOnce() throws {
         let actions = try Self.run([Self.hello, Self.hello])
         #expect(actions == ["hello 1", "error 0 protocolViolation", "close: hello is said once"])
     }
 
-    @Test func `a client of other versions is told both ranges`() throws {
+    @Test func aClientOfOtherVersionsIsToldBothRanges() throws {
         let future = ClientMessage.hello(.init(versionMin: 8, versionMax: 9, features: [], agent: "test"))
         let reason = "the client speaks protocol versions 8 to 9, the server 1 to 1"
         #expect(try Self.run([future]) == ["error 0 unsupportedVersion", "close: \(reason)"])
     }
 
-    @Test func `a bad database name refuses the session and keeps the connection`() throws {
+    @Test func aBadDatabaseNameRefusesTheSessionAndKeepsTheConnection() throws {
         let actions = try Self.run([Self.hello, Self.open(1, "../etc"), Self.open(2)])
         #expect(actions == ["hello 1", "error 1 unknownDatabase", "open 2 planes"])
     }
 
     @Test(arguments: [0, 1, 2] as [UInt64])
-    func `a session number that is zero or was used closes the connection`(session: UInt64) throws {
+    func aSessionNumberThatIsZeroOrWasUsedClosesTheConnection(session: UInt64) throws {
         let actions = try Self.run([Self.hello, Self.open(2), .close(session: 2), Self.open(session)])
         let reason = "session \(session) cannot be opened: numbers ascend, and the next one is above 2"
         #expect(actions.suffix(2) == ["error 0 protocolViolation", "close: \(reason)"])
     }
 
     @Test(arguments: [[], [0xFF], [0, 0xFF], [0, 3, 1]] as [[UInt8]])
-    func `an unreadable frame closes the connection`(frame: [UInt8]) throws {
+    func anUnreadableFrameClosesTheConnection(frame: [UInt8]) throws {
         var connection = Self.fresh()
         let actions = try Self.summary(connection.receive(frame, now: Timestamp(microseconds: 0)))
         #expect(actions.first == "error 0 protocolViolation")
         #expect(actions.last?.hasPrefix("close: this frame cannot be read: ") == true)
     }
 
-    @Test func `as many messages as a frame can have are handed over at once`() throws {
+    @Test func asManyMessagesAsAFrameCanHaveAreHandedOverAtOnce() throws {
         var connection = Self.fresh()
         for message in [Self.hello, Self.open(1)] {
             _ = connection.receive(Frame.encode(message), now: Timestamp(microseconds: 0))
@@ -95,7 +95,7 @@ struct ConnectionProtocolTests {
         #expect(try Self.summary(actions) == ["deliver 1 planes 65536"])
     }
 
-    @Test func `messages for unknown and ended sessions are dropped`() throws {
+    @Test func messagesForUnknownAndEndedSessionsAreDropped() throws {
         #expect(try Self.run([Self.hello, .credit(session: 4, pages: 1), .close(session: 4)]) == ["hello 1"])
         var connection = Self.fresh()
         for message in [Self.hello, Self.open(1)] {
@@ -110,7 +110,7 @@ struct ConnectionProtocolTests {
         ("a", true), ("A-z_09", true), (String(repeating: "a", count: 64), true), ("", false), (".", false),
         ("a/b", false), ("a b", false), ("\u{E9}", false), ("a\0", false), (String(repeating: "a", count: 65), false),
     ])
-    func `a database is named by 1 to 64 letters, digits, underscores and hyphens`(name: String, isValid: Bool) {
+    func aDatabaseIsNamedBy1To64LettersDigitsUnderscoresAndHyphens(name: String, isValid: Bool) {
         #expect(DatabaseName.isValid(name) == isValid)
     }
 }

@@ -5,7 +5,7 @@ import SluiceWire
 import Testing
 
 struct DatabaseEngineTests {
-    @Test func `a client without identity is created, and its offered and stored nonces resume it`() throws {
+    @Test func aClientWithoutIdentityIsCreatedAndItsOfferedAndStoredNoncesResumeIt() throws {
         let bench = try Bench()
         let first = try bench.open().opened
         #expect(first.outcome == .created)
@@ -20,7 +20,7 @@ struct DatabaseEngineTests {
         #expect(try bench.open(last).opened.outcome == .resumed)
     }
 
-    @Test func `an identity that fell behind is a copy and becomes another client`() throws {
+    @Test func anIdentityThatFellBehindIsACopyAndBecomesAnotherClient() throws {
         let bench = try Bench()
         let original = try bench.open().opened.identity
         let next = try bench.open(original).opened.identity
@@ -31,7 +31,7 @@ struct DatabaseEngineTests {
         #expect(copy.identity.clientID != original.clientID)
     }
 
-    @Test func `the first message after opening confirms the offer, so the identity before it is a copy`() throws {
+    @Test func theFirstMessageAfterOpeningConfirmsTheOfferSoTheIdentityBeforeItIsACopy() throws {
         let bench = try Bench()
         let original = try bench.open().opened.identity
         let session = try bench.open(original)
@@ -40,7 +40,7 @@ struct DatabaseEngineTests {
         #expect(try bench.open(session.opened.identity).opened.outcome == .resumed)
     }
 
-    @Test func `an identity of another database, epoch or client is reset`() throws {
+    @Test func anIdentityOfAnotherDatabaseEpochOrClientIsReset() throws {
         let bench = try Bench()
         let identity = try bench.open().opened.identity
         var other = [identity, identity, identity]
@@ -50,7 +50,7 @@ struct DatabaseEngineTests {
         for identity in other { #expect(try bench.open(identity).opened.outcome == .reset) }
     }
 
-    @Test func `a version beyond what the server has, or of a history that was undone, is reset`() throws {
+    @Test func aVersionBeyondWhatTheServerHasOrOfAHistoryThatWasUndoneIsReset() throws {
         let bench = try Bench()
         let session = try bench.open()
         let identity = session.opened.identity
@@ -67,7 +67,7 @@ struct DatabaseEngineTests {
         #expect(try bench.open(identity, version: 3, options: .readOnly).opened.outcome == .reset)
     }
 
-    @Test func `a query that takes too much is refused, and the session goes on`() throws {
+    @Test func aQueryThatTakesTooMuchIsRefusedAndTheSessionGoesOn() throws {
         var limits = DatabaseEngine.Limits()
         limits.queryStepCountMax = 100_000
         let bench = try Bench(limits: limits)
@@ -92,7 +92,7 @@ struct DatabaseEngineTests {
             messages.contains { if case .complete(let complete) = $0 { complete.subscription == 2 } else { false } })
     }
 
-    @Test func `a completed subscription says when its version was accepted, and not when it was asked for`() throws {
+    @Test func aCompletedSubscriptionSaysWhenItsVersionWasAcceptedAndNotWhenItWasAskedFor() throws {
         let bench = try Bench()
         let id = try bench.open().id
         _ = try bench.upload(id, [bench.planes(3)])
@@ -110,7 +110,7 @@ struct DatabaseEngineTests {
         #expect(times == [Timestamp(microseconds: 1_000)])
     }
 
-    @Test func `a query that nobody waits for ends its session alone`() throws {
+    @Test func aQueryThatNobodyWaitsForEndsItsSessionAlone() throws {
         let bench = try Bench()
         let (writer, reader) = (try bench.open().id, try bench.open().id)
         _ = try bench.upload(writer, [bench.planes(2_000)])
@@ -123,7 +123,7 @@ struct DatabaseEngineTests {
         #expect(bench.engine.hasWork)
     }
 
-    @Test func `a repeated upload is acknowledged and not applied again`() throws {
+    @Test func aRepeatedUploadIsAcknowledgedAndNotAppliedAgain() throws {
         let bench = try Bench()
         let id = try bench.open().id
         _ = try bench.upload(id, [bench.changeset(1), bench.changeset(2)])
@@ -134,7 +134,7 @@ struct DatabaseEngineTests {
         #expect(acknowledged(messages) == [2])
     }
 
-    @Test func `a gap in the sequences ends the session and is not applied`() throws {
+    @Test func aGapInTheSequencesEndsTheSessionAndIsNotApplied() throws {
         let bench = try Bench()
         let id = try bench.open().id
         _ = try bench.upload(id, [bench.changeset(1)])
@@ -145,7 +145,7 @@ struct DatabaseEngineTests {
         #expect(try bench.seats(1) == .int(1))
     }
 
-    @Test func `a bad operation rejects its whole transaction and the rest of the group commits`() throws {
+    @Test func aBadOperationRejectsItsWholeTransactionAndTheRestOfTheGroupCommits() throws {
         let bench = try Bench()
         let id = try bench.open().id
         let messages = try bench.upload(
@@ -159,7 +159,7 @@ struct DatabaseEngineTests {
         #expect(bench.storage.version == 2)
     }
 
-    @Test func `a rejection is told again at every opening until the client has dropped its transaction`() throws {
+    @Test func aRejectionIsToldAgainAtEveryOpeningUntilTheClientHasDroppedItsTransaction() throws {
         let bench = try Bench()
         let first = try bench.open()
         _ = try bench.upload(first.id, [bench.changeset(1), bench.changeset(2, isBad: true)])
@@ -173,7 +173,7 @@ struct DatabaseEngineTests {
         #expect(try bench.storage.rejections(of: fourth.identity.clientID).isEmpty)
     }
 
-    @Test func `of a client that never comes back only the last rejections are kept`() throws {
+    @Test func ofAClientThatNeverComesBackOnlyTheLastRejectionsAreKept() throws {
         let bench = try Bench()
         let first = try bench.open()
         let count = UInt64(SQLiteServerStorage.rejectionCountMax) + 5
@@ -182,7 +182,7 @@ struct DatabaseEngineTests {
         #expect(kept == Array(6...count))
     }
 
-    @Test func `a reader leaves no record, and what it has counts as long as the database is the same`() throws {
+    @Test func aReaderLeavesNoRecordAndWhatItHasCountsAsLongAsTheDatabaseIsTheSame() throws {
         let bench = try Bench()
         let writer = try bench.open().opened
         let reader = try bench.open(options: .readOnly)
@@ -200,7 +200,7 @@ struct DatabaseEngineTests {
         #expect(becoming.outcome == .copied && becoming.identity.clientID > 0)
     }
 
-    @Test func `a report that cannot be given fails by its number, and no other`() throws {
+    @Test func aReportThatCannotBeGivenFailsByItsNumberAndNoOther() throws {
         let bench = try Bench()
         let id = try bench.open().id
         let answers = try bench.handle([

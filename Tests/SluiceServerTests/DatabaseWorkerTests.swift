@@ -68,7 +68,7 @@ private final class Random: Sendable {
 
 struct DatabaseWorkerTests {
     @Test(.timeLimit(.minutes(1)))
-    func `a database that is being opened holds up no other`() async throws {
+    func aDatabaseThatIsBeingOpenedHoldsUpNoOther() async throws {
         let harness = try Harness(holdsBack: true)
         harness.open(1, "slow")
         await harness.opening()
@@ -83,7 +83,7 @@ struct DatabaseWorkerTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `what waits for a database is bounded by its size, and all of it arrives`() async throws {
+    func whatWaitsForADatabaseIsBoundedByItsSizeAndAllOfItArrives() async throws {
         let harness = try Harness(holdsBack: true)
         harness.open(1, "slow")
         await harness.opening()
@@ -104,7 +104,7 @@ struct DatabaseWorkerTests {
         await harness.server.stop()
     }
 
-    @Test func `a database that cannot be opened ends the session, and the next one tries again`() async throws {
+    @Test func aDatabaseThatCannotBeOpenedEndsTheSessionAndTheNextOneTriesAgain() async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/sluice-worker-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -125,7 +125,7 @@ struct DatabaseWorkerTests {
         await harness.server.stop()
     }
 
-    @Test func `a data folder that the server makes is its owner's alone, and one that is there stays as it is`()
+    @Test func aDataFolderThatTheServerMakesIsItsOwnersAloneAndOneThatIsThereStaysAsItIs()
         async throws
     {
         let folder = FileManager.default.temporaryDirectory.path + "/sluice-folder-\(UUID().uuidString)"

@@ -35,7 +35,7 @@ struct MergerTests {
     }
 
     @Test(arguments: [(99, 5, true), (101, 5, false), (100, 4, true), (100, 6, false)] as [(Int64, UInt64, Bool)])
-    func `of two concurrent assignments the later wins, at one time that of the greater client`(
+    func ofTwoConcurrentAssignmentsTheLaterWinsAtOneTimeThatOfTheGreaterClient(
         time: Int64, client: UInt64, wins: Bool
     ) throws {
         let result = try Self.merge(
@@ -45,7 +45,7 @@ struct MergerTests {
     }
 
     @Test(arguments: [(99, 3), (101, 13)] as [(Int64, Int64)])
-    func `an assignment keeps the additions that are later than it`(time: Int64, seats: Int64) throws {
+    func anAssignmentKeepsTheAdditionsThatAreLaterThanIt(time: Int64, seats: Int64) throws {
         let history = try Self.wrote(Self.stamp(time, client: 6), adding: 10)
         let result = try Self.merge(.update([FieldOperation(1, .set(.int(3)))]), history)
         #expect(result.seats == .int(seats))
@@ -53,7 +53,7 @@ struct MergerTests {
     }
 
     @Test(arguments: [(99, 22, 0), (101, 20, 1)] as [(Int64, Int64, Int)])
-    func `an addition counts on top of an earlier assignment and is lost to a later one`(
+    func anAdditionCountsOnTopOfAnEarlierAssignmentAndIsLostToALaterOne(
         time: Int64, seats: Int64, superseded: Int
     ) throws {
         let result = try Self.merge(
@@ -62,12 +62,12 @@ struct MergerTests {
         #expect(result.superseded == superseded)
     }
 
-    @Test func `additions commute`() throws {
+    @Test func additionsCommute() throws {
         let history = try Self.wrote(Self.stamp(500, client: 6), adding: 10)
         #expect(try Self.merge(.update([FieldOperation(1, .add(.int(2)))]), history).seats == .int(22))
     }
 
-    @Test func `a delete beats updates on either side of it`() throws {
+    @Test func aDeleteBeatsUpdatesOnEitherSideOfIt() throws {
         #expect(try Self.merge(.delete, Self.wrote(Self.stamp(500))).seats == nil)
         let late = try Self.merge(.update([FieldOperation(1, .set(.int(3)))]), exists: false)
         #expect(late.seats == nil)
@@ -75,7 +75,7 @@ struct MergerTests {
     }
 
     @Test(arguments: [(99, true), (101, false)] as [(Int64, Bool)])
-    func `a creation makes an object anew if it is later than the concurrent delete`(time: Int64, made: Bool) throws {
+    func aCreationMakesAnObjectAnewIfItIsLaterThanTheConcurrentDelete(time: Int64, made: Bool) throws {
         let trail = ObjectTrail()
         trail.append(.delete, written: [], additions: [], Self.stamp(time, client: 6))
         let result = try Self.merge(.create([]), exists: false, ObjectHistory(trail, since: 0))
@@ -83,7 +83,7 @@ struct MergerTests {
         #expect(result.superseded == (made ? 0 : 1))
     }
 
-    @Test func `creating an object that exists sets only what is named, and never the key`() throws {
+    @Test func creatingAnObjectThatExistsSetsOnlyWhatIsNamedAndNeverTheKey() throws {
         #expect(try Self.merge(.create([])).seats == .int(20))
         let fields = [FieldOperation(0, .set(.int(1))), FieldOperation(1, .set(.int(3)))]
         #expect(try Self.merge(.create(fields)).seats == .int(3))

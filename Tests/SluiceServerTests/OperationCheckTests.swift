@@ -48,12 +48,12 @@ struct OperationCheckTests {
                 "Plane.seats is int, and double cannot be added to it"
             ),
         ] as [(ObjectRef, FieldOperation?, String)])
-    func `a bad operation is described in words`(object: ObjectRef, field: FieldOperation?, problem: String) throws {
+    func aBadOperationIsDescribedInWords(object: ObjectRef, field: FieldOperation?, problem: String) throws {
         let operation = ObjectOperation(object, .update(field.map { [$0] } ?? []))
         #expect(try Self.check().problem(with: operation) == problem)
     }
 
-    @Test func `good operations have no problem`() throws {
+    @Test func goodOperationsHaveNoProblem() throws {
         let fields = [
             FieldOperation(0, .set(.int(1))), FieldOperation(1, .add(.int(1))), FieldOperation(3, .set(.null)),
             FieldOperation(4, .set(.list([.link(.int(2))]))),

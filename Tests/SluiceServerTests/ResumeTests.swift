@@ -148,7 +148,7 @@ import Testing
     ]
 
     @Test(arguments: queries, [false, true])
-    func oneChangedRowOfAThousand_isAllThatIsSent(query: String, isLogLost: Bool) throws {
+    func oneChangedRowOfAThousandIsAllThatIsSent(query: String, isLogLost: Bool) throws {
         let bench = try Bench()
         let absentee = try Absentee(bench, query)
         #expect(absentee.members.count >= 500)
@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test(arguments: queries, [false, true])
-    func whenNothingChanged_aCompletionIsAllThatIsSent(query: String, isLogLost: Bool) throws {
+    func whenNothingChangedACompletionIsAllThatIsSent(query: String, isLogLost: Bool) throws {
         let bench = try Bench()
         let absentee = try Absentee(bench, query)
         try bench.write([ObjectOperation(ObjectRef(Self.plane, .int(5_000)), .create([]))])
@@ -175,7 +175,7 @@ import Testing
         #expect(answer.byteCount < 30)
     }
 
-    @Test func anEqualDigest_completesWithoutTheLog_andAnotherDoesNot() throws {
+    @Test func anEqualDigestCompletesWithoutTheLogAndAnotherDoesNot() throws {
         let bench = try Bench()
         let absentee = try Absentee(bench, "Flight SORT(delay ASC) LIMIT(500)")
         let digest = try #require(try absentee.comeBack().answer.complete?.digest)
@@ -190,7 +190,7 @@ import Testing
         #expect(other.wasAsked && other.answer.rows.count == 1 && other.answer.complete?.digest != digest)
     }
 
-    @Test func aListedPlainView_getsADigestOfAllOfIt() throws {
+    @Test func aListedPlainViewGetsADigestOfAllOfIt() throws {
         let bench = try Bench()
         let absentee = try Absentee(bench, "Flight WHERE delay < 500")
         try bench.set(ObjectRef(Self.flight, .int(7)), 1, .int(8))
@@ -209,7 +209,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func whatEnteredAndLeftAWindow_isNamedWithTheReasons(isLogLost: Bool) throws {
+    func whatEnteredAndLeftAWindowIsNamedWithTheReasons(isLogLost: Bool) throws {
         let bench = try Bench()
         let absentee = try Absentee(bench, "Flight WHERE delay < 800 SORT(delay ASC) LIMIT(500)")
         func flight(_ id: Int64) -> ObjectRef { ObjectRef(Self.flight, .int(id)) }
@@ -226,7 +226,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func aPlaneThatNoFlightLeadsTo_leaves_andTheNewOneComes(isLogLost: Bool) throws {
+    func aPlaneThatNoFlightLeadsToLeavesAndTheNewOneComes(isLogLost: Bool) throws {
         let bench = try Bench()
         let absentee = try Absentee(bench, "Flight WHERE id < 100")
         try bench.write([ObjectOperation(ObjectRef(Self.plane, .int(777)), .create([]))])
@@ -238,7 +238,7 @@ import Testing
         #expect(roles.count == 2 && roles[.int(777)] == .linked && roles[.int(7)] != .linked)
     }
 
-    @Test func clientsThatStoodAtTheSameVersion_areToldTheSame() throws {
+    @Test func clientsThatStoodAtTheSameVersionAreToldTheSame() throws {
         let bench = try Bench()
         let query = "Flight SORT(delay ASC) LIMIT(100)"
         let absentee = try Absentee(bench, query)
@@ -250,7 +250,7 @@ import Testing
         #expect(bench.engine.statistics.starts[.replayed] == 3)
     }
 
-    @Test func membersThatNobodyAskedFor_orThatCannotBe_endTheSession() throws {
+    @Test func membersThatNobodyAskedForOrThatCannotBeEndTheSession() throws {
         let bench = try Bench()
         let absentee = try Absentee(bench, "Flight LIMIT(5)")
         try bench.trimLog()

@@ -5,7 +5,7 @@ import Testing
 
 struct ServerConfigurationTests {
     @Test(arguments: ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
-    func `a development server may listen at loopback addresses`(host: String) throws {
+    func aDevelopmentServerMayListenAtLoopbackAddresses(host: String) throws {
         _ = try SyncServer(ServerConfiguration(host: host, port: 0, isDevelopment: true))
     }
 
@@ -13,7 +13,7 @@ struct ServerConfigurationTests {
         "127.example.org", "127.0.0.1.example.org", "0.0.0.0", "10.0.0.1", "::", "::2", "2001:db8::1", "example.org",
         "localhost.example.org", "*", "", "1.127.0.0",
     ])
-    func `a development server may not listen anywhere else`(host: String) {
+    func aDevelopmentServerMayNotListenAnywhereElse(host: String) {
         let error = #expect(throws: ServerError.self) {
             try SyncServer(ServerConfiguration(host: host, port: 0, isDevelopment: true))
         }
@@ -30,14 +30,14 @@ struct ServerConfigurationTests {
         ("/etc/passwd", "'/etc/passwd' cannot be made: there is a file"), ("/etc/passwd/a/b", "there is a file"),
         ("/proc/nowhere", "the system takes no folder there"), ("/proc/a/b/", "no folder there for '/proc/a'"),
     ])
-    func `a data folder that cannot be made is refused in plain words`(folder: String, message: String) {
+    func aDataFolderThatCannotBeMadeIsRefusedInPlainWords(folder: String, message: String) {
         let error = failure(ofDataFolder: folder)
         #expect(error?.code == .dataFolder)
         #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
         #expect(error?.message.contains("name another") == true)
     }
 
-    @Test func `a data folder belongs to one server as long as that lives`() async throws {
+    @Test func aDataFolderBelongsToOneServerAsLongAsThatLives() async throws {
         try await withFolder { folder in
             let data = folder + "/a/b"
             let first = try SyncServer(ServerConfiguration(dataFolder: data, port: 0, isDevelopment: true))
@@ -52,7 +52,7 @@ struct ServerConfigurationTests {
         }
     }
 
-    @Test func `a server that does not know its users does not start`() {
+    @Test func aServerThatDoesNotKnowItsUsersDoesNotStart() {
         let error = #expect(throws: ServerError.self) { try SyncServer(ServerConfiguration(port: 0)) }
         #expect(error?.code == .invalidConfiguration)
     }

@@ -57,14 +57,14 @@ import Testing
         return blocks
     }
 
-    @Test func aChangeThatAllShow_travelsOnce() throws {
+    @Test func aChangeThatAllShowTravelsOnce() throws {
         let blocks = try blocks(write(2, .update([FieldOperation(1, .set(.int(9)))])))
         #expect(blocks.count == 1 && blocks.first?.subscriptions.sorted() == [1, 2, 3, 4])
         #expect(blocks.first?.content.objects.count == 1)
         #expect(engine.statistics.sentBlockCount == 1)
     }
 
-    @Test func aChangeThatSomeShowOtherwise_travelsForThoseApart() throws {
+    @Test func aChangeThatSomeShowOtherwiseTravelsForThoseApart() throws {
         let changes = [FieldOperation(1, .set(.int(8))), FieldOperation(2, .set(.string("b")))]
         let blocks = try blocks(write(2, .update(changes)))
         #expect(Set(blocks.map { $0.subscriptions.sorted() }) == [[1, 2, 3], [4]])

@@ -11,7 +11,7 @@ struct BitmapTests {
     ]
 
     @Test(arguments: Array(1...12) as [UInt64])
-    func bitmap_behavesAsASet(seed: UInt64) {
+    func bitmapBehavesAsASet(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let range = Self.ranges[Int(seed) % Self.ranges.count]
         var bitmap = RowBitmap()
@@ -34,7 +34,7 @@ struct BitmapTests {
     }
 
     @Test(arguments: Array(1...12) as [UInt64])
-    func unionAndDifference_areThoseOfSets(seed: UInt64) {
+    func unionAndDifferenceAreThoseOfSets(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         func sample() -> Set<Int64> {
             let range = Self.ranges.randomElement(using: &random)!
@@ -54,7 +54,7 @@ struct BitmapTests {
     }
 
     @Test(arguments: [1, 4_095, 4_096, 65_536])
-    func storedForm_givesTheChunkAgain(count: Int) throws {
+    func storedFormGivesTheChunkAgain(count: Int) throws {
         let bitmap = RowBitmap((0..<Int64(count)).map { 1 << 20 | $0 })
         let chunk = try #require(bitmap.chunks.first)
         #expect(chunk.bytes.count <= 8_192)
@@ -64,7 +64,7 @@ struct BitmapTests {
     @Test(arguments: [
         [], [1], [1, 0, 1, 0], [2, 0, 1, 0], [UInt8](repeating: 0, count: 8_192), [UInt8](repeating: 1, count: 8_194),
     ])
-    func bytesThatAreNoChunk_areRefused(bytes: [UInt8]) {
+    func bytesThatAreNoChunkAreRefused(bytes: [UInt8]) {
         #expect(RowChunk(base: 0, bytes: bytes) == nil)
     }
 

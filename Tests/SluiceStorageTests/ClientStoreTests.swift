@@ -23,7 +23,7 @@ struct ClientStoreTests {
         return result
     }
 
-    @Test func outbox_keepsChangesets_untilTheyAreRemoved() throws {
+    @Test func outboxKeepsChangesetsUntilTheyAreRemoved() throws {
         let folder = try TemporaryFolder()
         let location = StorageLocation.file(folder.file("store"))
         let changesets = (1...3).map { number in
@@ -62,7 +62,7 @@ struct ClientStoreTests {
         #expect(error?.code == .misuse)
     }
 
-    @Test func stateOfSync_baseImages_andMetadata_surviveReopening() throws {
+    @Test func stateOfSyncBaseImagesAndMetadataSurviveReopening() throws {
         let folder = try TemporaryFolder()
         let location = StorageLocation.file(folder.file("store"))
         let state = SyncState(
@@ -102,7 +102,7 @@ struct ClientStoreTests {
     }
 
     @Test(arguments: Array(1...6) as [UInt64])
-    func memberships_areSetsOfObjects_thatSurviveRollbackAndReopening(seed: UInt64) throws {
+    func membershipsAreSetsOfObjectsThatSurviveRollbackAndReopening(seed: UInt64) throws {
         let folder = try TemporaryFolder()
         let location = StorageLocation.file(folder.file("store"))
         var random = SeededGenerator(seed: seed)
@@ -169,7 +169,7 @@ struct ClientStoreTests {
         #expect(Set(unheld) == Set(objects).subtracting(held))
     }
 
-    @Test func staging_replacesTheMembership_atOnce() throws {
+    @Test func stagingReplacesTheMembershipAtOnce() throws {
         let folder = try TemporaryFolder()
         let location = StorageLocation.file(folder.file("store"))
         let names = ["A", "B", "C"]
@@ -208,7 +208,7 @@ struct ClientStoreTests {
         #expect(try storage.unheldObjects(ofClass: Garage.car).count == 3)
     }
 
-    @Test func eviction_leavesHolesInDormantSubscriptions_whichProtectNothing() throws {
+    @Test func evictionLeavesHolesInDormantSubscriptionsWhichProtectNothing() throws {
         let storage = try Garage.client()
         let (active, dormant) = try storage.write {
             try storage.insert(Garage.car("A"), ofClass: Garage.car)
@@ -236,7 +236,7 @@ struct ClientStoreTests {
         #expect(storage.subscriptions.map(\.hasHoles) == [false, false])
     }
 
-    @Test func ghosts_cannotBeMembers_andHiddenObjectsStayOnes() throws {
+    @Test func ghostsCannotBeMembersAndHiddenObjectsStayOnes() throws {
         let storage = try Garage.client()
         let id = try storage.write {
             try storage.insert(Garage.car("A", owner: Garage.ownerKey(1)), ofClass: Garage.car)
@@ -259,7 +259,7 @@ struct ClientStoreTests {
         #expect(error?.code == .notFound)
     }
 
-    @Test func subscriptions_keepTheirRecords_andIdsAreNeverGivenAgain() throws {
+    @Test func subscriptionsKeepTheirRecordsAndIdsAreNeverGivenAgain() throws {
         let folder = try TemporaryFolder()
         let location = StorageLocation.file(folder.file("store"))
         var kept: SubscriptionRecord

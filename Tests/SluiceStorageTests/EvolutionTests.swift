@@ -12,7 +12,7 @@ struct EvolutionTests {
     }
 
     @Test(arguments: ScalarType.allCases)
-    func newProperty_givesItsDefaultToRowsThatExist(type: ScalarType) throws {
+    func newPropertyGivesItsDefaultToRowsThatExist(type: ScalarType) throws {
         let folder = try TemporaryFolder()
         var store = try storage(folder)
         try store.write {
@@ -46,7 +46,7 @@ struct EvolutionTests {
         #expect(try store.row(ObjectRef(0, other)) == row)
     }
 
-    @Test func newLinkWithADefault_pointsToAGhost() throws {
+    @Test func newLinkWithADefaultPointsToAGhost() throws {
         let folder = try TemporaryFolder()
         let store = try storage(folder)
         try store.write {
@@ -62,7 +62,7 @@ struct EvolutionTests {
         #expect(try store.links(to: ObjectRef(0, target), from: 0, 0) == [key])
     }
 
-    @Test func propertyOfAnotherType_isRefused_andNothingChanges() throws {
+    @Test func propertyOfAnotherTypeIsRefusedAndNothingChanges() throws {
         let folder = try TemporaryFolder()
         let store = try storage(folder)
         let schema = try Schema([ClassSchema("Thing", properties: [Property("size", .scalar(.int))])])
@@ -80,7 +80,7 @@ struct EvolutionTests {
         [ClassDeclaration("Car", ["size", "SIZE"])],
         [ClassDeclaration("A", ["b_c"], isList: true), ClassDeclaration("A_b", ["c"], isList: true)],
     ])
-    func namesThatTablesCannotTellApart_areRefused(classes: [ClassDeclaration]) throws {
+    func namesThatTablesCannotTellApartAreRefused(classes: [ClassDeclaration]) throws {
         let store = try SQLiteClientStorage.open(.memory)
         let error = #expect(throws: SchemaError.self) {
             let schema = try Schema(classes.map { try $0.schema() })

@@ -5,7 +5,7 @@ import Testing
 
 struct FaultTests {
     @Test(arguments: FaultPlan.Fault.allCases)
-    func serverWhoseNthWriteFails_isAsBefore_andGoesOn(fault: FaultPlan.Fault) throws {
+    func serverWhoseNthWriteFailsIsAsBeforeAndGoesOn(fault: FaultPlan.Fault) throws {
         let folder = try TemporaryFolder()
         let location = StorageLocation.file(folder.file("db"))
         func group(_ storage: SQLiteServerStorage) throws {
@@ -83,7 +83,7 @@ struct FaultTests {
     }
 
     @Test(arguments: FaultPlan.Fault.allCases)
-    func clientWhoseNthWriteFails_isAsBefore_andGoesOn(fault: FaultPlan.Fault) throws {
+    func clientWhoseNthWriteFailsIsAsBeforeAndGoesOn(fault: FaultPlan.Fault) throws {
         let storage = try Garage.client()
         let id = try storage.write {
             try storage.insert(Garage.car("A"), ofClass: Garage.car)
@@ -141,7 +141,7 @@ struct FaultTests {
         #expect(number > 10)
     }
 
-    @Test func writesAfterSQLiteEndedTheTransaction_areRefused_notCommittedAlone() throws {
+    @Test func writesAfterSQLiteEndedTheTransactionAreRefusedNotCommittedAlone() throws {
         let storage = try Garage.client()
         try storage.begin()
         storage.faults = FaultPlan(failing: 1, with: .full)

@@ -4,7 +4,7 @@ import SluiceStorage
 import Testing
 
 struct InsertIfAbsentTests {
-    @Test func insertIfAbsent_storesWhatIsNotHere_andLeavesWhatIs() throws {
+    @Test func insertIfAbsentStoresWhatIsNotHereAndLeavesWhatIs() throws {
         let storage = try Garage.client()
         let stored = try storage.write {
             [
@@ -16,7 +16,7 @@ struct InsertIfAbsentTests {
         #expect(try storage.row(Garage.carRef("A")) == Garage.car("A", price: 1))
     }
 
-    @Test func insertIfAbsent_givesContentToAGhost_andToATombstone() throws {
+    @Test func insertIfAbsentGivesContentToAGhostAndToATombstone() throws {
         let storage = try Garage.client()
         let stored = try storage.write {
             try storage.insert(Garage.car("A", owner: Garage.ownerKey(1)), ofClass: Garage.car)
@@ -28,7 +28,7 @@ struct InsertIfAbsentTests {
         #expect(try storage.row(Garage.ownerRef(1)) == Garage.owner(1, name: "Bob"))
     }
 
-    @Test func insertIfUnknown_storesOnlyWhatWasNeverHeardOf() throws {
+    @Test func insertIfUnknownStoresOnlyWhatWasNeverHeardOf() throws {
         let storage = try Garage.client()
         let stored = try storage.write {
             // A link makes its target a ghost.
@@ -46,7 +46,7 @@ struct InsertIfAbsentTests {
         #expect(try storage.row(Garage.ownerRef(4)) == Garage.owner(4, name: "Eve"))
     }
 
-    @Test func anObjectEvictedRightAfterItsInsert_isNoMember() throws {
+    @Test func anObjectEvictedRightAfterItsInsertIsNoMember() throws {
         let storage = try Garage.client()
         let error = #expect(throws: StorageError.self) {
             try storage.write {
@@ -59,7 +59,7 @@ struct InsertIfAbsentTests {
         #expect(error?.code == .notFound)
     }
 
-    @Test func nonmembers_areWhatMatches_andNoRoleNames() throws {
+    @Test func nonmembersAreWhatMatchesAndNoRoleNames() throws {
         let storage = try Garage.client()
         let query = try Query.parse("Car WHERE price > 1 SORT(price DESC) LIMIT(1)", schema: Garage.schema())
         let nonmembers = try storage.write {

@@ -93,7 +93,7 @@ struct LogTests {
     }
 
     @Test(arguments: Array(1...8) as [UInt64])
-    func oldImages_areTheSnapshotsOfEveryVersion(seed: UInt64) throws {
+    func oldImagesAreTheSnapshotsOfEveryVersion(seed: UInt64) throws {
         let driven = try Driven(seed: seed)
         for _ in 0..<20 { try driven.storage.write { for _ in 0..<3 { try driven.upload() } } }
         #expect(driven.storage.version == 60)
@@ -102,7 +102,7 @@ struct LogTests {
     }
 
     @Test(arguments: Array(1...4) as [UInt64])
-    func trimmedLog_answersFromItsStartOn_andForgetsTombstones(seed: UInt64) throws {
+    func trimmedLogAnswersFromItsStartOnAndForgetsTombstones(seed: UInt64) throws {
         let folder = try TemporaryFolder()
         do {
             let driven = try Driven(seed: seed, location: .file(folder.file("db")))
@@ -128,7 +128,7 @@ struct LogTests {
         #expect(storage.logStart == 70)
     }
 
-    @Test func history_tellsAssignmentsFromAdditions_andStartsAgainWithEachIncarnation() throws {
+    @Test func historyTellsAssignmentsFromAdditionsAndStartsAgainWithEachIncarnation() throws {
         let storage = try Garage.server()
         let object = Garage.carRef("A")
         var version: UInt64 = 0
@@ -184,7 +184,7 @@ struct LogTests {
         #expect(history.latestAssignment(of: 2)?.clientID == 3)
     }
 
-    @Test func entries_surviveReopening_andVersionsHaveNoGaps() throws {
+    @Test func entriesSurviveReopeningAndVersionsHaveNoGaps() throws {
         let folder = try TemporaryFolder()
         var entries: [SluiceStorage.LogEntry] = []
         do {
@@ -215,7 +215,7 @@ struct LogTests {
         #expect(storage.version == 10)
     }
 
-    @Test func clients_keepWhatTheyReached() throws {
+    @Test func clientsKeepWhatTheyReached() throws {
         let folder = try TemporaryFolder()
         let location = StorageLocation.file(folder.file("db"))
         var record: ClientRecord

@@ -4,7 +4,7 @@ import SluiceStorage
 import Testing
 
 struct ObjectTests {
-    @Test func linkToWhatIsNotHere_isAGhost_thatLightsUpInPlace() throws {
+    @Test func linkToWhatIsNotHereIsAGhostThatLightsUpInPlace() throws {
         let storage = try Garage.server()
         let owner = Garage.ownerKey(7)
         try storage.write {
@@ -25,7 +25,7 @@ struct ObjectTests {
         #expect(try storage.links(to: Garage.carRef("A"), from: Garage.owner, 1) == [owner])
     }
 
-    @Test func objectThatLinksToItself_isStored() throws {
+    @Test func objectThatLinksToItselfIsStored() throws {
         let declared = try ClassSchema(
             "Node", primaryKey: "id", properties: [Property("id", .scalar(.int)), Property("next", .link("Node"))])
         let storage = try SQLiteClientStorage.open(.memory)
@@ -39,7 +39,7 @@ struct ObjectTests {
         #expect(try storage.row(ObjectRef(0, .int(1))) == nil)
     }
 
-    @Test func insertingAKeyThatIsPresent_isRefused_andPutReplaces() throws {
+    @Test func insertingAKeyThatIsPresentIsRefusedAndPutReplaces() throws {
         let storage = try Garage.server()
         try storage.write {
             try storage.insert(Garage.car("A", price: 1, former: [Garage.ownerKey(1)]), ofClass: Garage.car)
@@ -53,7 +53,7 @@ struct ObjectTests {
         #expect(try storage.row(Garage.carRef("A")) == Garage.car("A", price: 3))
     }
 
-    @Test func delete_leavesATombstone_andANewIncarnationReplaces() throws {
+    @Test func deleteLeavesATombstoneAndANewIncarnationReplaces() throws {
         let storage = try Garage.server()
         let object = Garage.carRef("A")
         #expect(try storage.incarnation(of: object) == 0)
@@ -74,7 +74,7 @@ struct ObjectTests {
         #expect(try storage.findObject(Identity(className: "Car", key: .string("A")).objectID) == object)
     }
 
-    @Test func updatingWhatIsNotPresent_isRefused() throws {
+    @Test func updatingWhatIsNotPresentIsRefused() throws {
         let storage = try Garage.server()
         try storage.write { try storage.insert(Garage.car("A", owner: Garage.ownerKey(1)), ofClass: Garage.car) }
         for row in [Garage.owner(1), Garage.owner(2)] {
@@ -85,7 +85,7 @@ struct ObjectTests {
         }
     }
 
-    @Test func eviction_removesTheRow_orLeavesAGhostWhereSomethingLinks() throws {
+    @Test func evictionRemovesTheRowOrLeavesAGhostWhereSomethingLinks() throws {
         let storage = try Garage.client()
         try storage.write {
             try storage.insert(Garage.owner(1, name: "Ann", car: "gone"), ofClass: Garage.owner)
@@ -102,7 +102,7 @@ struct ObjectTests {
         #expect(try storage.links(to: Garage.carRef("gone"), from: Garage.owner, 1).isEmpty)
     }
 
-    @Test func rollback_forgetsRows_ghosts_andSchema() throws {
+    @Test func rollbackForgetsRowsGhostsAndSchema() throws {
         let storage = try Garage.client()
         try storage.write { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
         try storage.begin()
@@ -118,7 +118,7 @@ struct ObjectTests {
         #expect(try storage.links(to: Garage.ownerRef(3), from: Garage.car, 2) == [.string("B")])
     }
 
-    @Test func writingOutsideATransaction_isRefused() throws {
+    @Test func writingOutsideATransactionIsRefused() throws {
         let storage = try Garage.client()
         let error = #expect(throws: StorageError.self) { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
         #expect(error?.code == .misuse)

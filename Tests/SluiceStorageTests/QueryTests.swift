@@ -54,7 +54,7 @@ struct QueryTests {
     }
 
     @Test(arguments: texts, orders)
-    func queries_giveWhatTheEvaluatorGives(text: String, order: String) throws {
+    func queriesGiveWhatTheEvaluatorGives(text: String, order: String) throws {
         let (storage, rows) = try storage(seed: 3)
         let query = try Query.parse("\(text) \(order) LIMIT(7)", className: "Car", schema: storage.schema)
         let expected = try oracle(query, rows, storage)
@@ -91,7 +91,7 @@ struct QueryTests {
         }
     }
 
-    @Test func queryOfOneObject_findsItInAnyClass() throws {
+    @Test func queryOfOneObjectFindsItInAnyClass() throws {
         let (storage, rows) = try storage(seed: 1)
         let id = Identity(className: "Car", key: rows[5].key).objectID
         let query = try Query.parse("OBJECT(\(id))", schema: storage.schema)

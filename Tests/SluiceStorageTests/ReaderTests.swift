@@ -7,7 +7,7 @@ import Testing
 
 struct ReaderTests {
     @Test(arguments: [true, false])
-    func reader_seesTheLastCommit_whileTheWriterWrites(isInMemory: Bool) throws {
+    func readerSeesTheLastCommitWhileTheWriterWrites(isInMemory: Bool) throws {
         let folder = try TemporaryFolder()
         let storage = try Garage.client(isInMemory ? .memory : .file(folder.file("store")))
         try storage.write { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
@@ -31,7 +31,7 @@ struct ReaderTests {
         }
     }
 
-    @Test func reader_keepsItsCommit_whateverFollows() throws {
+    @Test func readerKeepsItsCommitWhateverFollows() throws {
         let folder = try TemporaryFolder()
         let storage = try Garage.client(.file(folder.file("store")))
         try storage.write { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
@@ -53,7 +53,7 @@ struct ReaderTests {
         }
     }
 
-    @Test func storeInMemory_refusesToCommitWhileItsThreadReads() throws {
+    @Test func storeInMemoryRefusesToCommitWhileItsThreadReads() throws {
         let storage = try Garage.client()
         try storage.begin()
         try storage.insert(Garage.car("A"), ofClass: Garage.car)
@@ -67,7 +67,7 @@ struct ReaderTests {
     }
 
     /// Writes more pages than the writer's cache may hold.
-    @Test func storeInMemory_isReadBesideALargeTransaction() throws {
+    @Test func storeInMemoryIsReadBesideALargeTransaction() throws {
         let storage = try Garage.client()
         try storage.write { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
         try storage.begin()
@@ -80,7 +80,7 @@ struct ReaderTests {
         #expect(try storage.read { try $0.count(ofClass: Garage.car) } == 401)
     }
 
-    @Test func storesInMemory_areApart() throws {
+    @Test func storesInMemoryAreApart() throws {
         let first = try Garage.client()
         let second = try Garage.client()
         try first.write { try first.insert(Garage.car("A"), ofClass: Garage.car) }
@@ -90,7 +90,7 @@ struct ReaderTests {
     /// Every commit moves one unit between two cars, and both cars into or out of a membership. No reader may see half
     /// of a commit.
     @Test(arguments: [true, false])
-    func concurrentReaders_seeWholeCommits(isInMemory: Bool) throws {
+    func concurrentReadersSeeWholeCommits(isInMemory: Bool) throws {
         let folder = try TemporaryFolder()
         let storage = try Garage.client(isInMemory ? .memory : .file(folder.file("store")))
         let id = try storage.write {

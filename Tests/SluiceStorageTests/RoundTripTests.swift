@@ -6,7 +6,7 @@ import Testing
 
 struct RoundTripTests {
     @Test(arguments: [1, 2, 3, 4, 5] as [UInt64])
-    func everyTypeInEveryContainer_survivesReopening(seed: UInt64) throws {
+    func everyTypeInEveryContainerSurvivesReopening(seed: UInt64) throws {
         let folder = try TemporaryFolder()
         var random = SeededGenerator(seed: seed)
         let declared = try Samples.everything()
@@ -43,7 +43,7 @@ struct RoundTripTests {
     }
 
     @Test(arguments: ScalarType.allCases)
-    func eachEdgeValue_isReadAsWritten(type: ScalarType) throws {
+    func eachEdgeValueIsReadAsWritten(type: ScalarType) throws {
         let declared = try ClassSchema("One", properties: [Property("value", .scalar(type, isOptional: true))])
         let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))
         let values = [Value.null] + Samples.values(of: type)
@@ -63,7 +63,7 @@ struct RoundTripTests {
         arguments: [
             [.int(.min), .int(.max), .int(0)], [.string(""), .string("e\u{301}"), .string("é")],
         ] as [[ObjectKey]])
-    func keysThatLookAlike_stayApart(keys: [ObjectKey]) throws {
+    func keysThatLookAlikeStayApart(keys: [ObjectKey]) throws {
         let isInt = if case .int = keys[0] { true } else { false }
         let declared = try ClassSchema(
             "Keyed", primaryKey: "key", properties: [Property("key", .scalar(isInt ? .int : .string))])
@@ -79,7 +79,7 @@ struct RoundTripTests {
         }
     }
 
-    @Test func absentProperties_areKept_beyondSixtyFourToo() throws {
+    @Test func absentPropertiesAreKeptBeyondSixtyFourToo() throws {
         let properties = (0..<130).map { Property("p\($0)", .scalar(.int)) }
         let storage = try SQLiteClientStorage.open(.memory)
         let sets: [PropertySet] = [[], [0], [62], [63], [3, 64], [129], PropertySet(all: 130)]
@@ -97,7 +97,7 @@ struct RoundTripTests {
         }
     }
 
-    @Test func valueOfTheWrongType_isRefusedByName() throws {
+    @Test func valueOfTheWrongTypeIsRefusedByName() throws {
         let storage = try Garage.server()
         var row = Garage.car("A")
         row.values[1] = .string("cheap")

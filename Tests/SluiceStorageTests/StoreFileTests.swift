@@ -62,7 +62,7 @@ struct StoreFileTests {
     }
 
     @Test(arguments: refusals)
-    func fileThatIsNotOurs_isRefused_andStaysAsItIs(refusal: Refusal) throws {
+    func fileThatIsNotOursIsRefusedAndStaysAsItIs(refusal: Refusal) throws {
         let folder = try TemporaryFolder()
         try refusal.make(folder.file("db"))
         let before = try folder.bytes(of: "db")
@@ -75,7 +75,7 @@ struct StoreFileTests {
         #expect(try folder.names.filter { !$0.hasSuffix("-lock") && !$0.hasSuffix("-marker") } == ["db"])
     }
 
-    @Test func secondHandle_isLockedOut_untilTheFirstIsGone() throws {
+    @Test func secondHandleIsLockedOutUntilTheFirstIsGone() throws {
         let folder = try TemporaryFolder()
         let location = StorageLocation.file(folder.file("store"))
         do {
@@ -87,7 +87,7 @@ struct StoreFileTests {
         _ = try SQLiteClientStorage.open(location)
     }
 
-    @Test func closedStore_letsGoOfItsFile_andRefusesWhatFollows() throws {
+    @Test func closedStoreLetsGoOfItsFileAndRefusesWhatFollows() throws {
         let folder = try TemporaryFolder()
         let location = StorageLocation.file(folder.file("store"))
         let first = try Garage.client(location)
@@ -108,7 +108,7 @@ struct StoreFileTests {
         #expect(error?.message.contains("closed") == true)
     }
 
-    @Test func missingFolder_isNamed() throws {
+    @Test func missingFolderIsNamed() throws {
         let folder = try TemporaryFolder()
         let error = #expect(throws: StorageError.self) {
             try SQLiteClientStorage.open(.file(folder.file("no/such/store")))
@@ -117,14 +117,14 @@ struct StoreFileTests {
         #expect(error?.message.contains("folder exists") == true)
     }
 
-    @Test func emptyFile_becomesAStore() throws {
+    @Test func emptyFileBecomesAStore() throws {
         let folder = try TemporaryFolder()
         try folder.write([], to: "store")
         let storage = try Garage.client(.file(folder.file("store")))
         try storage.write { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
     }
 
-    @Test func files_areTheirOwnersAlone() throws {
+    @Test func filesAreTheirOwnersAlone() throws {
         let folder = try TemporaryFolder()
         let client = try Garage.client(.file(folder.file("client")))
         try client.write { try client.insert(Garage.car("A"), ofClass: Garage.car) }
@@ -140,7 +140,7 @@ struct StoreFileTests {
         }
     }
 
-    @Test func copy_isADatabaseOfItsOwn() throws {
+    @Test func copyIsADatabaseOfItsOwn() throws {
         let folder = try TemporaryFolder()
         let storage = try Garage.server()
         try storage.write { try storage.insert(Garage.car("A"), ofClass: Garage.car) }

@@ -61,7 +61,7 @@ struct UnwritableDiskTests {
     }
 
     @Test(arguments: situations)
-    func aDatabaseOnADiskThatCannotBeWritten_isRead_andWrittenOnceItCan(situation: Situation) throws {
+    func aDatabaseOnADiskThatCannotBeWrittenIsReadAndWrittenOnceItCan(situation: Situation) throws {
         guard let disk = SmallDisk() else { return }
         let file = disk.path + "/db"
         try leave(Garage.server(.file(file)), file, isKilled: situation.isKilled)
@@ -92,7 +92,7 @@ struct UnwritableDiskTests {
     }
 
     @Test(arguments: situations)
-    func aStoreOnADiskThatCannotBeWritten_isRead_andWrittenOnceItCan(situation: Situation) throws {
+    func aStoreOnADiskThatCannotBeWrittenIsReadAndWrittenOnceItCan(situation: Situation) throws {
         guard let disk = SmallDisk() else { return }
         let file = disk.path + "/store"
         try leave(Garage.client(.file(file)), file, isKilled: situation.isKilled)
@@ -114,7 +114,7 @@ struct UnwritableDiskTests {
         again.close()
     }
 
-    @Test func aDiskThatFillsUp_failsTheCommit_andTakesTheNextOnceThereIsRoom() throws {
+    @Test func aDiskThatFillsUpFailsTheCommitAndTakesTheNextOnceThereIsRoom() throws {
         guard let disk = SmallDisk() else { return }
         let storage = try Garage.server(.file(disk.path + "/db"))
         disk.fill()

@@ -49,7 +49,7 @@ struct VanishedFileTests {
     // MARK: While a store is open
 
     @Test(arguments: losses)
-    func aWriteToADatabaseThatVanished_isNotConfirmed_norAnyAfterIt(loss: Loss) throws {
+    func aWriteToADatabaseThatVanishedIsNotConfirmedNorAnyAfterIt(loss: Loss) throws {
         try withFolder { folder in
             let storage = try Garage.server(.file(folder + "/db"))
             try storage.write { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
@@ -68,7 +68,7 @@ struct VanishedFileTests {
     }
 
     @Test(arguments: losses)
-    func aWriteToAStoreThatVanished_isNotConfirmed_norAnyAfterIt(loss: Loss) throws {
+    func aWriteToAStoreThatVanishedIsNotConfirmedNorAnyAfterIt(loss: Loss) throws {
         try withFolder { folder in
             let storage = try Garage.client(.file(folder + "/store"))
             try storage.write { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
@@ -83,7 +83,7 @@ struct VanishedFileTests {
         }
     }
 
-    @Test func anIdleStoreWhoseFileVanished_isNoticedByLooking() throws {
+    @Test func anIdleStoreWhoseFileVanishedIsNoticedByLooking() throws {
         let folder = try TemporaryFolder()
         let storage = try Garage.server(.file(folder.file("db")))
         try storage.checkFile()
@@ -92,7 +92,7 @@ struct VanishedFileTests {
         #expect(storage.failure?.code == .vanished)
     }
 
-    @Test func whatALostWriteAheadLogHeld_isInTheFileOnceItIsClosed() throws {
+    @Test func whatALostWriteAheadLogHeldIsInTheFileOnceItIsClosed() throws {
         let folder = try TemporaryFolder()
         let location = StorageLocation.file(folder.file("db"))
         let storage = try Garage.server(location)
@@ -105,7 +105,7 @@ struct VanishedFileTests {
     }
 
     @Test(arguments: [false, true])
-    func aFolderThatReplacedAStores_keepsItsFiles_whenTheStoreIsClosed(isStore: Bool) throws {
+    func aFolderThatReplacedAStoresKeepsItsFilesWhenTheStoreIsClosed(isStore: Bool) throws {
         try withFolder { folder in
             let storage: any ObjectWriting =
                 isStore ? try Garage.client(.file(folder + "/db")) : try Garage.server(.file(folder + "/db"))
@@ -200,7 +200,7 @@ struct VanishedFileTests {
     }
 
     @Test(arguments: remains)
-    func whatIsLeftOfADatabase_isOpenedWhole_orRefusedWithAReason(remains: Remains) throws {
+    func whatIsLeftOfADatabaseIsOpenedWholeOrRefusedWithAReason(remains: Remains) throws {
         let folder = try TemporaryFolder()
         let location = StorageLocation.file(folder.file("db"))
         try make(location, in: folder, isKilled: remains.isKilled)
@@ -220,7 +220,7 @@ struct VanishedFileTests {
         }
     }
 
-    @Test func aDatabaseThatIsRemovedWithItsMarker_startsAfresh() throws {
+    @Test func aDatabaseThatIsRemovedWithItsMarkerStartsAfresh() throws {
         let folder = try TemporaryFolder()
         let location = StorageLocation.file(folder.file("db"))
         try make(location, in: folder, isKilled: true)
@@ -237,7 +237,7 @@ struct VanishedFileTests {
         #expect(fresh.version == 0)
     }
 
-    @Test func aBackupThatIsPutBack_isOpenedAndNoted_andAnotherDatabaseIsRefused() throws {
+    @Test func aBackupThatIsPutBackIsOpenedAndNotedAndAnotherDatabaseIsRefused() throws {
         let folder = try TemporaryFolder()
         let location = StorageLocation.file(folder.file("db"))
         do {
@@ -269,7 +269,7 @@ struct VanishedFileTests {
         #expect(error?.message.contains("another database") == true)
     }
 
-    @Test func aDatabaseFromBeforeMarkers_isOpened_andHasOneFromThenOn() throws {
+    @Test func aDatabaseFromBeforeMarkersIsOpenedAndHasOneFromThenOn() throws {
         let folder = try TemporaryFolder()
         let location = StorageLocation.file(folder.file("db"))
         try make(location, in: folder, isKilled: false)
@@ -282,7 +282,7 @@ struct VanishedFileTests {
         #expect(error?.code == .vanished)
     }
 
-    @Test func aStoresMissingWriteAheadLog_isNoticed_alsoWhereNothingIsQueued() throws {
+    @Test func aStoresMissingWriteAheadLogIsNoticedAlsoWhereNothingIsQueued() throws {
         let folder = try TemporaryFolder()
         let location = StorageLocation.file(folder.file("store"))
         let storage = try Garage.client(location)
@@ -303,7 +303,7 @@ struct VanishedFileTests {
         #expect(try SQLiteClientStorage.open(location).read { try $0.count(ofClass: Garage.car) } == 0)
     }
 
-    @Test func copy_isRefusedWhereADatabaseWas() throws {
+    @Test func copyIsRefusedWhereADatabaseWas() throws {
         let folder = try TemporaryFolder()
         try make(.file(folder.file("db")), in: folder, isKilled: false)
         unlink(folder.file("db"))

@@ -22,7 +22,7 @@ struct WorkLimitTests {
         }
     }
 
-    @Test func aQueryBeyondTheLimitIsStopped_andTheNextRuns() throws {
+    @Test func aQueryBeyondTheLimitIsStoppedAndTheNextRuns() throws {
         let error = #expect(throws: StorageError.self) {
             try storage.withWorkLimit(WorkLimit(stepCountMax: 200_000)) { try storage.count(matching: query) }
         }

@@ -35,7 +35,7 @@ import Testing
     /// A client that knows a past state of a view and applies the differences knows its present state. A failure names
     /// the seed, the step and the query.
     @Test(arguments: Array(UInt64(1)...24))
-    func aFollowerOfThePastWithTheDifferences_equalsTheOracle(seed: UInt64) throws {
+    func aFollowerOfThePastWithTheDifferencesEqualsTheOracle(seed: UInt64) throws {
         var world =
             seed % 4 == 3
             ? RandomWorld(seed: seed, keyCount: 80, classes: [TestSchema.user])

@@ -13,7 +13,7 @@ import Testing
             (Array(stride(from: 1_000_000, to: 1_000_900, by: 3)), .deltaPacked, 6),
             ((0..<1000).map { Int64($0 * 7919 % 256) + 1_000_000_000 }, .packed, 1007),
         ] as [([Int64], IntegerSequence.Form?, Int)])
-    func integers_takeTheSmallestForm(values: [Int64], form: IntegerSequence.Form?, size: Int) throws {
+    func integersTakeTheSmallestForm(values: [Int64], form: IntegerSequence.Form?, size: Int) throws {
         var writer = ByteWriter()
         IntegerSequence.encode(values, into: &writer)
         #expect(writer.bytes.first == form?.rawValue)
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: 0...64)
-    func integersOfEveryWidth_comeBack(width: Int) throws {
+    func integersOfEveryWidthComeBack(width: Int) throws {
         var samples = SampleGenerator(seed: UInt64(width) + 1)
         let mask: UInt64 = width == 64 ? .max : (1 << UInt64(width)) - 1
         for count in [1, 2, 7, 8, 9, 63, 64, 65, 500] {
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: Array(1...40) as [UInt64])
-    func integersOfAnyDistribution_comeBackInTheSizePlanned(seed: UInt64) throws {
+    func integersOfAnyDistributionComeBackInTheSizePlanned(seed: UInt64) throws {
         var samples = SampleGenerator(seed: seed)
         let range = UInt64.max >> UInt64(samples.below(64))
         let step = samples.integer() >> Int64(samples.below(64))
@@ -68,14 +68,14 @@ import Testing
             (Array(repeating: .string("the same long text for everyone"), count: 1000), 45),
             ((0..<1000).map { .list([.link(.int(Int64($0))), .link(.int(Int64($0 + 1)))]) }, 300),
         ] as [([Value], Int)])
-    func regularColumns_takeFewBytes(values: [Value], sizeMax: Int) throws {
+    func regularColumnsTakeFewBytes(values: [Value], sizeMax: Int) throws {
         let bytes = encode(values)
         #expect(bytes.count <= sizeMax, "\(bytes.count) bytes")
         let decoded = try decode(bytes, count: values.count)
         #expect(decoded == values)
     }
 
-    @Test func floatingNumbers_comeBackBitForBit() throws {
+    @Test func floatingNumbersComeBackBitForBit() throws {
         let numbers: [Double] = [0, -0.0, 0.1, 1e300, .infinity, 1 / 3, .leastNonzeroMagnitude, 9_007_199_254_740_994]
         for tail in numbers {
             let values = [1.5, 2.25, tail]
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func columnThatRepeatsTheKey_takesOneByte() throws {
+    @Test func columnThatRepeatsTheKeyTakesOneByte() throws {
         var with = ObjectGroup(classIndex: 0, role: .root, properties: [0])
         var without = ObjectGroup(classIndex: 0, role: .root, properties: [])
         for index in 0..<100 {
@@ -100,7 +100,7 @@ import Testing
         #expect(try ObjectGroup(wireBytes: with.wireBytes()) == with)
     }
 
-    @Test func columnWithoutRoomForABitmap_mustNotMarkNulls() throws {
+    @Test func columnWithoutRoomForABitmapMustNotMarkNulls() throws {
         #expect(try decode([0], count: 2) == [.null, .null])
         #expect(try decode([31, 0, 1], count: 2) == [.null, .bool(false)])
         for bytes in [[0x80], [0x80, 3], [0x9F, 0, 1], [0x9F, 3, 0, 1]] as [[UInt8]] {
@@ -113,7 +113,7 @@ import Testing
         #expect(throws: WireError.self) { try ObjectGroup(wireBytes: group + [0x80 | 30]) }
     }
 
-    @Test func valuesThatCollideInTheTable_areKeptApart() {
+    @Test func valuesThatCollideInTheTableAreKeptApart() {
         var table = DistinctTable(capacity: 1000)
         let indexes = (0..<1000).map { value in table.index(hash: 42) { $0 == value }.index }
         #expect(indexes == Array(0..<1000))

@@ -7,7 +7,7 @@ import Testing
 /// The examples of PROTOCOL.md, byte for byte.
 @Suite struct GoldenBytesTests {
     @Test(arguments: ["hello", "open", "commit"])
-    func example_hasTheBytesThatTheDocumentShows(name: String) throws {
+    func exampleHasTheBytesThatTheDocumentShows(name: String) throws {
         let document = try String(
             contentsOf: URL(filePath: #filePath).deletingLastPathComponent()
                 .appending(path: "../../PROTOCOL.md").standardizedFileURL, encoding: .utf8)

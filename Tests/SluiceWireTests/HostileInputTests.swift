@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct HostileInputTests {
     @Test(arguments: Array(1...12) as [UInt64])
-    func frameCutAtAnyByte_isAnError(seed: UInt64) {
+    func frameCutAtAnyByteIsAnError(seed: UInt64) {
         var samples = SampleGenerator(seed: seed)
         let client = Frame.encode(samples.clientMessage())
         for length in 0..<client.count where length != 1 {
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: Array(1...40) as [UInt64])
-    func mutatedFrames_decodeOrThrow_andWhatDecodesEncodesAgain(seed: UInt64) throws {
+    func mutatedFramesDecodeOrThrowAndWhatDecodesEncodesAgain(seed: UInt64) throws {
         var samples = SampleGenerator(seed: seed)
         var rejected = 0
         for _ in 0..<60 {
@@ -63,7 +63,7 @@ import Testing
         #expect(rejected > 0)
     }
 
-    @Test func randomBytes_areNoFrames() {
+    @Test func randomBytesAreNoFrames() {
         var samples = SampleGenerator(seed: 5)
         for _ in 0..<3000 {
             let bytes = [UInt8(samples.below(2))] + samples.data()
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func countsBeyondWhatIsThere_areRefusedBeforeAllocation() {
+    @Test func countsBeyondWhatIsThereAreRefusedBeforeAllocation() {
         // A list of 2^62 values.
         let list: [UInt8] = [13, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40, 0, 0]
         expectError(.truncated) { try Value(wireBytes: list) }
@@ -82,7 +82,7 @@ import Testing
         expectError(.truncated) { try Value(wireBytes: [6] + list.dropFirst()) }
     }
 
-    @Test func rowsThatCostNoBytes_areLimited() {
+    @Test func rowsThatCostNoBytesAreLimited() {
         // Two properties, both null, for 2^32 rows whose keys and versions are constant.
         var writer = ByteWriter()
         writer.varint(1)
@@ -94,7 +94,7 @@ import Testing
         expectError(.limitExceeded) { try ObjectBlock(wireBytes: writer.bytes) }
     }
 
-    @Test func elementsThatCostNoBytes_areLimited() {
+    @Test func elementsThatCostNoBytesAreLimited() {
         // One row, whose list has 2^40 null elements.
         var writer = ByteWriter()
         writer.varint(1)
@@ -110,7 +110,7 @@ import Testing
         expectError(.limitExceeded) { try ObjectBlock(wireBytes: writer.bytes) }
     }
 
-    @Test func theBudget_isSharedByAllBlocksOfAFrame() throws {
+    @Test func theBudgetIsSharedByAllBlocksOfAFrame() throws {
         var block = ObjectBlock()
         for index in 0..<100 { block.append(ObjectRef(0, .int(Int64(index))), version: 1, role: .root) }
         let content = SharedBlock(ViewBlock(objects: block))
@@ -126,7 +126,7 @@ import Testing
         expectError(.limitExceeded) { try Frame.decode(frame(blocks: 5), as: ServerMessage.self, limits: limits) }
     }
 
-    @Test func messages_countAsElements_andTheirNumberIsLimited() throws {
+    @Test func messagesCountAsElementsAndTheirNumberIsLimited() throws {
         func frame(messages: Int, type: UInt8 = 0x09) -> [UInt8] {
             [0] + (0..<messages).flatMap { _ in [2, type, 1] as [UInt8] }
         }
@@ -142,7 +142,7 @@ import Testing
         #expect(try Frame.decode(frame(messages: 100), as: ClientMessage.self, limits: limits).count == 100)
     }
 
-    @Test func theSizeOfADecodedFrame_countsWhatItExpandsTo() throws {
+    @Test func theSizeOfADecodedFrameCountsWhatItExpandsTo() throws {
         let query = String(repeating: "a long query ", count: 10_000)
         let message = ClientMessage.subscribe(.init(session: 1, subscription: 1, query: query))
         let frame = Frame.encode(message)
@@ -152,7 +152,7 @@ import Testing
         #expect(byteCount > query.utf8.count)
     }
 
-    @Test func compressedContent_beyondTheLimitOrTheRatio_isRefused() {
+    @Test func compressedContentBeyondTheLimitOrTheRatioIsRefused() {
         var writer = ByteWriter()
         writer.byte(1)
         writer.varint(65 << 20)
@@ -170,7 +170,7 @@ import Testing
         expectError(.malformed) { try Frame.decode(writer.bytes, as: ClientMessage.self) }
     }
 
-    @Test func expansion_isLimitedOverAllBlocksOfAFrame() throws {
+    @Test func expansionIsLimitedOverAllBlocksOfAFrame() throws {
         var block = ObjectBlock()
         for index in 0..<50 {
             block.append(
@@ -190,21 +190,21 @@ import Testing
         expectError(.limitExceeded) { try Frame.decode(frame, as: ServerMessage.self, limits: limits) }
     }
 
-    @Test func nesting_beyondTheLimit_isRefused() throws {
+    @Test func nestingBeyondTheLimitIsRefused() throws {
         func nested(_ depth: Int) -> [UInt8] { (0..<depth).flatMap { _ in [13, 1] as [UInt8] } + [0] }
         #expect(try Value(wireBytes: nested(8)).kindName == "list")
         expectError(.limitExceeded) { try Value(wireBytes: nested(9)) }
         expectError(.limitExceeded) { try Value(wireBytes: nested(100_000)) }
     }
 
-    @Test func frames_longerThanTheLimit_areRefused() {
+    @Test func framesLongerThanTheLimitAreRefused() {
         let bytes = [UInt8](repeating: 0, count: 101)
         expectError(.limitExceeded) {
             try Frame.decode(bytes, as: ClientMessage.self, limits: WireLimits(frameLengthMax: 100))
         }
     }
 
-    @Test func unknownMessage_isAnErrorUnlessItMayBeSkipped() throws {
+    @Test func unknownMessageIsAnErrorUnlessItMayBeSkipped() throws {
         expectError(.unknownMessage) { try Frame.decode([0, 3, 0x3F, 1, 42], as: ClientMessage.self) }
         let known = Frame.encode(ClientMessage.close(session: 7))
         let frame = [0, 3, 0x7F, 1, 42] + known.dropFirst()
@@ -212,12 +212,12 @@ import Testing
         expectError(.unknownMessage) { try Frame.decode(known, as: ServerMessage.self) }
     }
 
-    @Test func mapKeysOutOfOrder_areRefused_andSetsAreSorted() throws {
+    @Test func mapKeysOutOfOrderAreRefusedAndSetsAreSorted() throws {
         expectError(.malformed) { try Value(wireBytes: [15, 2, 1, 0x62, 0, 1, 0x61, 0]) }
         #expect(try Value(wireBytes: [14, 3, 3, 4, 3, 2, 3, 4]) == .set([.int(1), .int(2)]))
     }
 
-    @Test func schemas_thatTheModelRefuses_areRefused() {
+    @Test func schemasThatTheModelRefusesAreRefused() {
         // One class named "1".
         expectError(.malformed) { try Schema(wireBytes: [1, 1, 0x31, 0, 0]) }
     }

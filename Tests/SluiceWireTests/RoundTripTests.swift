@@ -8,7 +8,7 @@ import Testing
     private static let seeds: [UInt64] = Array(1...20)
 
     @Test(arguments: seeds)
-    func valuesRowsAndChangesets_comeBackEqual(seed: UInt64) throws {
+    func valuesRowsAndChangesetsComeBackEqual(seed: UInt64) throws {
         var samples = SampleGenerator(seed: seed)
         for _ in 0..<100 {
             try expectSame(samples.value())
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: seeds)
-    func clientMessages_comeBackEqual(seed: UInt64) throws {
+    func clientMessagesComeBackEqual(seed: UInt64) throws {
         var samples = SampleGenerator(seed: seed)
         for _ in 0..<60 {
             let message = samples.clientMessage()
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: seeds)
-    func serverMessages_comeBackEqualAndInOrder(seed: UInt64) throws {
+    func serverMessagesComeBackEqualAndInOrder(seed: UInt64) throws {
         var samples = SampleGenerator(seed: seed)
         for _ in 0..<30 {
             let messages = samples.many(upTo: 5) { $0.serverMessage() }
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: seeds)
-    func blocks_filledRowByRow_comeBackByColumnWithOrderKept(seed: UInt64) throws {
+    func blocksFilledRowByRowComeBackByColumnWithOrderKept(seed: UInt64) throws {
         var samples = SampleGenerator(seed: seed)
         let properties: [PropertySet] = [[0, 1, 2], [1], []]
         let columns = (0..<3).map { _ in samples.column(count: 300) }
@@ -67,7 +67,7 @@ import Testing
     }
 
     /// The id is a hash, which cannot be compressed to less than its 16 bytes.
-    @Test func theIDOfAKeyedObject_isNeverSent() throws {
+    @Test func theIDOfAKeyedObjectIsNeverSent() throws {
         var group = ObjectGroup(classIndex: 0, role: .root, properties: [1])
         for number in 0..<1_000 as Range<Int64> {
             group.append(key: .int(number), version: 1, values: [.link(.int(number + 1))])
@@ -80,7 +80,7 @@ import Testing
                 == group.keys.map { Identity(className: "Plane", key: $0).objectID })
     }
 
-    @Test func commit_fromSharedBlocks_equalsTheSameCommitEncodedWhole() throws {
+    @Test func commitFromSharedBlocksEqualsTheSameCommitEncodedWhole() throws {
         var samples = SampleGenerator(seed: 77)
         let first = samples.viewBlock()
         let second = samples.viewBlock()
@@ -100,7 +100,7 @@ import Testing
         #expect(try Frame.decode(builder.finish()) == expected)
     }
 
-    @Test func rows_thatCompress_travelCompressed_andRandomBytesDoNot() throws {
+    @Test func rowsThatCompressTravelCompressedAndRandomBytesDoNot() throws {
         let text = String(repeating: "compressible ", count: 500)
         let long = ClientMessage.subscribe(.init(session: 1, subscription: 1, query: text))
         let frame = Frame.encode(long)
@@ -115,7 +115,7 @@ import Testing
         #expect(try Frame.decode(Frame.encode(noise)) == [noise])
     }
 
-    @Test func keysThatDifferOnlyInNormalisation_stayDifferent() throws {
+    @Test func keysThatDifferOnlyInNormalisationStayDifferent() throws {
         var block = ObjectBlock()
         for key in ["é", "e\u{301}", "é", "e\u{301}"] {
             block.append(
@@ -134,7 +134,7 @@ import Testing
     @Test(arguments: [
         "0", "-1.5", "123456789012345678901234567890.12345678", "0.00000000000000000000000000000000000001",
     ])
-    func decimals_keepTheirDigits(text: String) throws {
+    func decimalsKeepTheirDigits(text: String) throws {
         let value = Value.decimal(try #require(Decimal(string: text)))
         #expect(try Value(wireBytes: value.wireBytes()) == value)
         #expect(value.wireBytes() == [11, UInt8(text.utf8.count)] + Array(text.utf8))

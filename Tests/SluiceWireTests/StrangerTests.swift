@@ -10,7 +10,7 @@ import Testing
     private static let script = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../Strangers/python/sluice_client.py").standardizedFileURL.path
 
-    @Test func clientInPython_readsWhatSwiftWrites_andSwiftReadsWhatItWrites() throws {
+    @Test func clientInPythonReadsWhatSwiftWritesAndSwiftReadsWhatItWrites() throws {
         var samples = SampleGenerator(seed: 2013)
         var lines: [String] = []
         for _ in 0..<150 {

@@ -12,22 +12,22 @@ struct IdentityTests {
         (ObjectKey.string("42"), "a2433cb0cb71bfa9a8cfab6574d6d0c2"),
         (ObjectKey.string("\u{E9}"), "ee8e83896323dc118f63cc0585615d46"),
     ])
-    func `a keyed object's id is the digest of class, kind and key`(key: ObjectKey, id: String) {
+    func aKeyedObjectsIdIsTheDigestOfClassKindAndKey(key: ObjectKey, id: String) {
         #expect(Identity(className: "Plane", key: key).objectID.description == id)
     }
 
-    @Test func `a UUID key enters the digest as its 16 bytes`() throws {
+    @Test func aUUIDKeyEntersTheDigestAsIts16Bytes() throws {
         let identity = Identity(className: "Plane", key: .uuid(try #require(Self.uuid)))
         #expect(identity.objectID.description == "fd989b16f3fb97a06f5d365e3dee8ab2")
     }
 
-    @Test func `a keyless object's id is its key, whatever the class`() {
+    @Test func aKeylessObjectsIdIsItsKeyWhateverTheClass() {
         let id = ObjectID(high: 1, low: 2)
         #expect(Identity(className: "Plane", key: .id(id)).objectID == id)
         #expect(Identity(className: "User", key: .id(id)).objectID == id)
     }
 
-    @Test func `class, kind and key each change the id`() throws {
+    @Test func classKindAndKeyEachChangeTheId() throws {
         let uuid = try #require(Self.uuid)
         let text = String(decoding: [0, 0, 0, 0, 0, 0, 0, 42] as [UInt8], as: UTF8.self)
         let identities = [

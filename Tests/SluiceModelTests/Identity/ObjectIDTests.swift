@@ -9,7 +9,7 @@ struct ObjectIDTests {
         (ObjectID(high: 0x0123_4567_89AB_CDEF, low: 0xFEDC_BA98_7654_3210), "0123456789abcdeffedcba9876543210"),
         (ObjectID(high: .max, low: .max), "ffffffffffffffffffffffffffffffff"),
     ])
-    func `an id prints 32 lower-case digits and parses back`(id: ObjectID, text: String) {
+    func anIdPrints32LowerCaseDigitsAndParsesBack(id: ObjectID, text: String) {
         #expect(id.description == text)
         #expect(ObjectID(text) == id)
         #expect(ObjectID(text.uppercased()) == id)
@@ -20,11 +20,11 @@ struct ObjectIDTests {
         "g0000000000000000000000000000000", "0000000000000000000000000000000 ", "-0000000000000000000000000000001",
         "0123456789abcdef-fedcba987654321",
     ])
-    func `anything but 32 digits is no id`(text: String) {
+    func anythingBut32DigitsIsNoId(text: String) {
         #expect(ObjectID(text) == nil)
     }
 
-    @Test func `ids order as unsigned numbers, which is the order of their text`() {
+    @Test func idsOrderAsUnsignedNumbersWhichIsTheOrderOfTheirText() {
         let words: [UInt64] = [0, 1, 0x7FFF_FFFF_FFFF_FFFF, 0x8000_0000_0000_0000, .max]
         let ids = words.flatMap { high in words.map { ObjectID(high: high, low: $0) } }
         #expect(ids.reversed().sorted() == ids)
@@ -32,7 +32,7 @@ struct ObjectIDTests {
         #expect(!(ids[0] < ids[0]))
     }
 
-    @Test func `a generator counts upwards from its first within its origin`() {
+    @Test func aGeneratorCountsUpwardsFromItsFirstWithinItsOrigin() {
         let generator = ObjectIDGenerator(origin: 9, first: 5)
         #expect([generator.next(), generator.next()] == [ObjectID(high: 9, low: 5), ObjectID(high: 9, low: 6)])
     }

@@ -6,7 +6,7 @@ struct ObjectKeyTests {
     static let composed = "\u{E9}"
     static let decomposed = "e\u{301}"
 
-    @Test func `keys that only look alike are two keys`() {
+    @Test func keysThatOnlyLookAlikeAreTwoKeys() {
         let keys: [ObjectKey] = [.string(Self.composed), .string(Self.decomposed)]
         #expect(keys[0] != keys[1])
         #expect(Set(keys).count == 2)
@@ -14,7 +14,7 @@ struct ObjectKeyTests {
         #expect(!(keys[0] < keys[1]))
     }
 
-    @Test func `keys order by kind and then by value`() throws {
+    @Test func keysOrderByKindAndThenByValue() throws {
         let low = try #require(UUID(uuidString: "00000000-0000-0000-0000-000000000002"))
         let high = try #require(UUID(uuidString: "80000000-0000-0000-0000-000000000001"))
         let keys: [ObjectKey] = [
@@ -25,25 +25,25 @@ struct ObjectKeyTests {
     }
 
     @Test(arguments: [ObjectKey.int(7), .string("seven"), .uuid(UUID())])
-    func `a primary key and its value convert both ways`(key: ObjectKey) {
+    func aPrimaryKeyAndItsValueConvertBothWays(key: ObjectKey) {
         #expect(ObjectKey(primaryKey: key.value) == key)
     }
 
     @Test(arguments: [
         Value.null, .bool(true), .double(1), .objectID(ObjectID(high: 0, low: 1)), .link(.int(1)), .list([]),
     ])
-    func `values of other kinds make no primary key`(value: Value) {
+    func valuesOfOtherKindsMakeNoPrimaryKey(value: Value) {
         #expect(ObjectKey(primaryKey: value) == nil)
     }
 
-    @Test func `a UUID is made of exactly 16 bytes`() throws {
+    @Test func aUUIDIsMadeOfExactly16Bytes() throws {
         let bytes = (0..<16).map { UInt8($0) }
         #expect(try #require(UUID(bytes: bytes)).bytes == bytes)
         #expect(UUID(bytes: bytes.dropLast()) == nil)
         #expect(UUID(bytes: bytes + [16]) == nil)
     }
 
-    @Test func `refs order by class and then by key`() {
+    @Test func refsOrderByClassAndThenByKey() {
         let refs = [ObjectRef(0, .int(9)), ObjectRef(1, .int(1)), ObjectRef(1, .int(2))]
         #expect(refs.reversed().sorted() == refs)
     }

@@ -11,11 +11,11 @@ struct OperationTests {
         (.add(.int(1)), .null, .null), (.add(.double(1)), .int(1), .int(1)),
         (.add(.int(1)), .string("1"), .string("1")),
     ])
-    func `a change is applied to a value`(change: FieldOperation.Change, value: Value, result: Value) {
+    func aChangeIsAppliedToAValue(change: FieldOperation.Change, value: Value, result: Value) {
         #expect(change.applied(to: value) == result)
     }
 
-    @Test func `the kinds of an operation are those of its action and fields`() {
+    @Test func theKindsOfAnOperationAreThoseOfItsActionAndFields() {
         let object = ObjectRef(0, .int(1))
         let fields = [FieldOperation(1, .set(.int(1))), FieldOperation(2, .add(.int(1)))]
         var kinds: Set<OperationKind> = []
@@ -32,13 +32,13 @@ struct OperationTests {
 struct HybridClockTests {
     static func at(_ microseconds: Int64) -> Timestamp { Timestamp(microseconds: microseconds) }
 
-    @Test func `ticks follow the wall clock and never repeat, even when it stands or runs backwards`() {
+    @Test func ticksFollowTheWallClockAndNeverRepeatEvenWhenItStandsOrRunsBackwards() {
         var clock = HybridClock()
         let ticks = [100, 100, 50, 101, 500].map { clock.tick(now: Self.at($0)).microseconds }
         #expect(ticks == [100, 101, 102, 103, 500])
     }
 
-    @Test func `a tick is later than what was observed`() {
+    @Test func aTickIsLaterThanWhatWasObserved() {
         var clock = HybridClock(last: HybridTimestamp(microseconds: 10))
         #expect(clock.observe(HybridTimestamp(microseconds: 900), now: Self.at(100)).microseconds == 900)
         #expect(clock.tick(now: Self.at(100)).microseconds == 901)
@@ -46,7 +46,7 @@ struct HybridClockTests {
         #expect(clock.tick(now: Self.at(100)).microseconds == 902)
     }
 
-    @Test func `a timestamp too far ahead is cut to the greatest drift`() {
+    @Test func aTimestampTooFarAheadIsCutToTheGreatestDrift() {
         var clock = HybridClock()
         let limit = 100 + HybridClock.driftMax
         #expect(clock.observe(HybridTimestamp(microseconds: limit), now: Self.at(100)).microseconds == limit)

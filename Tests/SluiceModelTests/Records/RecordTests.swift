@@ -13,7 +13,7 @@ struct RecordTests {
             ])
     }
 
-    @Test func `a record has what it was given, and defaults elsewhere`() throws {
+    @Test func aRecordHasWhatItWasGivenAndDefaultsElsewhere() throws {
         let record = try Record(Self.plane(), ["tail": .string("N1"), "seats": .int(4)])
         #expect(record.key == .string("N1"))
         #expect(record.row.values == [.string("N1"), .int(4), .string("unknown"), .null, .list([])])
@@ -22,7 +22,7 @@ struct RecordTests {
         #expect(record["wings"] == nil)
     }
 
-    @Test func `a record of a keyless class draws its id`() throws {
+    @Test func aRecordOfAKeylessClassDrawsItsId() throws {
         let classSchema = try ClassSchema("Note", properties: [Property("text", .scalar(.string))])
         let record = try Record(classSchema, [:], ids: ObjectIDGenerator(origin: 3, first: 4))
         #expect(record.objectID == ObjectID(high: 3, low: 4))
@@ -47,7 +47,7 @@ struct RecordTests {
                 "Plane.notes is [string], and the given value is list"
             ),
         ] as [([String: Value], RecordError.Code, String)])
-    func `values that do not fit are refused with words`(
+    func valuesThatDoNotFitAreRefusedWithWords(
         values: [String: Value], code: RecordError.Code, message: String
     ) throws {
         let classSchema = try Self.plane()
@@ -56,7 +56,7 @@ struct RecordTests {
         #expect(error?.message == message)
     }
 
-    @Test func `an excluded property reads as its stand-in, or fails when it has none`() throws {
+    @Test func anExcludedPropertyReadsAsItsStandInOrFailsWhenItHasNone() throws {
         let classSchema = try Self.plane()
         let full = try Record(classSchema, ["tail": .string("N1"), "seats": .int(4)])
         var row = full.row

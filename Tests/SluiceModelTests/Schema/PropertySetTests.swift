@@ -3,7 +3,7 @@ import Testing
 
 struct PropertySetTests {
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `a property set does what a set of numbers does`(seed: UInt64) {
+    func aPropertySetDoesWhatASetOfNumbersDoes(seed: UInt64) {
         var random = Numbers(state: seed)
         let bound = [8, 64, 65, 130, 500][Int(seed % 5)]
         var sets = [PropertySet(), PropertySet()]
@@ -48,7 +48,7 @@ struct PropertySetTests {
     }
 
     @Test(arguments: [0, 1, 63, 64, 65, 128, 500])
-    func `the set of all holds every position below the count`(count: Int) {
+    func theSetOfAllHoldsEveryPositionBelowTheCount(count: Int) {
         #expect(Array(PropertySet(all: count)) == Array(0..<count))
     }
 

@@ -8,14 +8,14 @@ struct SchemaMergeTests {
         return try Schema([ClassSchema("Plane", primaryKey: primaryKey, properties: [id] + properties)])
     }
 
-    @Test func `a schema merged with itself adds nothing`() throws {
+    @Test func aSchemaMergedWithItselfAddsNothing() throws {
         let before = try Self.schema([Property("seats", .scalar(.int))])
         var schema = before
         #expect(try schema.merge(before).isEmpty)
         #expect(schema == before)
     }
 
-    @Test func `new classes and properties are appended and positions stay`() throws {
+    @Test func newClassesAndPropertiesAreAppendedAndPositionsStay() throws {
         var schema = try Self.schema([Property("seats", .scalar(.int))])
         let user = try ClassSchema("User", properties: [Property("name", .scalar(.string))])
         let plane = try ClassSchema(
@@ -33,13 +33,13 @@ struct SchemaMergeTests {
         #expect(schema[0].properties[1].isIndexed)
     }
 
-    @Test func `a default stays as it was first declared`() throws {
+    @Test func aDefaultStaysAsItWasFirstDeclared() throws {
         var schema = try Self.schema([Property("seats", .scalar(.int), default: .int(1))])
         #expect(try schema.merge(Self.schema([Property("seats", .scalar(.int), default: .int(2))])).isEmpty)
         #expect(schema[0].properties[1].defaultValue == .int(1))
     }
 
-    @Test func `a changed type is refused in words that name both sides, and nothing is taken`() throws {
+    @Test func aChangedTypeIsRefusedInWordsThatNameBothSidesAndNothingIsTaken() throws {
         let before = try Self.schema([Property("seats", .scalar(.int))])
         var schema = before
         let other = try Self.schema([
@@ -56,7 +56,7 @@ struct SchemaMergeTests {
         #expect(schema == before)
     }
 
-    @Test func `a changed primary key is refused in words that name both sides, and nothing is taken`() throws {
+    @Test func aChangedPrimaryKeyIsRefusedInWordsThatNameBothSidesAndNothingIsTaken() throws {
         let before = try Self.schema()
         var schema = before
         let other = try Self.schema([Property("wings", .scalar(.int))], primaryKey: nil)
@@ -69,7 +69,7 @@ struct SchemaMergeTests {
         #expect(schema == before)
     }
 
-    @Test func `a merge beyond the limit of properties is refused and nothing is taken`() throws {
+    @Test func aMergeBeyondTheLimitOfPropertiesIsRefusedAndNothingIsTaken() throws {
         func full(_ prefix: String) throws -> Schema {
             try Self.schema((1..<Schema.propertyCountMax).map { Property("\(prefix)\($0)", .scalar(.int)) })
         }

@@ -15,7 +15,7 @@ struct SchemaTests {
     }
 
     @Test(arguments: ["", "1st", "a b", "a-b", "na\u{EF}ve", String(repeating: "a", count: 64)])
-    func `a malformed name is refused for classes and properties`(name: String) {
+    func aMalformedNameIsRefusedForClassesAndProperties(name: String) {
         let rule = "use 1 to 63 ASCII letters, digits and '_', not starting with a digit"
         let ofClass = Self.error(name, of: [])
         #expect(ofClass?.code == .invalidName)
@@ -26,11 +26,11 @@ struct SchemaTests {
     }
 
     @Test(arguments: ["a", "_", "A9_z", String(repeating: "a", count: 63)])
-    func `a well-formed name is taken`(name: String) {
+    func aWellFormedNameIsTaken(name: String) {
         #expect(Self.error(name, of: [Property(name, .scalar(.int))]) == nil)
     }
 
-    @Test func `repeated names, wrong defaults and unknown targets are refused with words`() {
+    @Test func repeatedNamesWrongDefaultsAndUnknownTargetsAreRefusedWithWords() {
         let twice = Self.error(of: [Property("a", .scalar(.int)), Property("a", .scalar(.int))])
         #expect(twice == SchemaError(.duplicateName, "Plane declares the property 'a' twice"))
         let badDefault = Self.error(of: [Property("a", .scalar(.int), default: .string("x"))])
@@ -41,13 +41,13 @@ struct SchemaTests {
         #expect(itself == nil)
     }
 
-    @Test func `a class declared twice is refused`() throws {
+    @Test func aClassDeclaredTwiceIsRefused() throws {
         let declared = try ClassSchema("Plane", properties: [])
         let error = #expect(throws: SchemaError.self) { try Schema([declared, declared]) }
         #expect(error == SchemaError(.duplicateName, "the class 'Plane' is declared twice"))
     }
 
-    @Test func `names that differ only in case are refused`() throws {
+    @Test func namesThatDifferOnlyInCaseAreRefused() throws {
         #expect(
             Self.error(of: [
                 Property("Name", .scalar(.int)), Property("name", PropertyType(.scalar(.int), container: .list)),
@@ -66,7 +66,7 @@ struct SchemaTests {
     }
 
     @Test(arguments: [ScalarType.int, .string, .uuid])
-    func `an int, string or uuid can be a primary key`(type: ScalarType) throws {
+    func anIntStringOrUuidCanBeAPrimaryKey(type: ScalarType) throws {
         let declared = try ClassSchema("Plane", primaryKey: "id", properties: [Property("id", .scalar(type))])
         #expect(declared.keyType == type)
         #expect(declared.primaryKeyIndex == 0)
@@ -76,7 +76,7 @@ struct SchemaTests {
         PropertyType.scalar(.double), .scalar(.int, isOptional: true), .link("Plane"),
         PropertyType(.scalar(.int), container: .list), .scalar(.objectID),
     ])
-    func `other types cannot be a primary key`(type: PropertyType) {
+    func otherTypesCannotBeAPrimaryKey(type: PropertyType) {
         let error = Self.error(primaryKey: "id", of: [Property("id", type)])
         #expect(error?.code == .invalidPrimaryKey)
         #expect(
@@ -84,13 +84,13 @@ struct SchemaTests {
                 == "Plane.id is \(type), and a primary key must be a non-optional int, string or uuid")
     }
 
-    @Test func `a primary key must be among the properties`() {
+    @Test func aPrimaryKeyMustBeAmongTheProperties() {
         #expect(
             Self.error(primaryKey: "id", of: [])
                 == SchemaError(.invalidPrimaryKey, "Plane has no property 'id' to be its primary key"))
     }
 
-    @Test func `a class beyond the limit of properties is refused, one at it is not`() {
+    @Test func aClassBeyondTheLimitOfPropertiesIsRefusedOneAtItIsNot() {
         let properties = (0...Schema.propertyCountMax).map { Property("p\($0)", .scalar(.int)) }
         #expect(Self.error(of: Array(properties.dropLast())) == nil)
         let error = Self.error(of: properties)

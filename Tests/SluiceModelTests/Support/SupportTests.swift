@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 struct SupportTests {
-    @Test func `every byte has two lower-case digits and comes back from either case`() {
+    @Test func everyByteHasTwoLowerCaseDigitsAndComesBackFromEitherCase() {
         let bytes = (0...255).map { UInt8($0) }
         let text = Hexadecimal.encode(bytes)
         #expect(text.hasPrefix("000102") && text.hasSuffix("fdfeff") && text.count == 512)
@@ -13,12 +13,12 @@ struct SupportTests {
     }
 
     @Test(arguments: ["0", "abc", "0g", "g0", "0x00", " 00 ", "\u{FF10}0"])
-    func `odd or foreign digits decode to nil`(text: String) {
+    func oddOrForeignDigitsDecodeToNil(text: String) {
         #expect(Hexadecimal.decode(text) == nil)
     }
 
     @Test(arguments: LogLevel.allCases)
-    func `a sink is given the lines at and above its level, and no other is made`(level: LogLevel) {
+    func aSinkIsGivenTheLinesAtAndAboveItsLevelAndNoOtherIsMade(level: LogLevel) {
         let lines = LogCollector()
         let sink = LogSink(level: level) { lines.add("\($0.level) \($0.message) \($0.metadata.map(\.value))") }
         var made = 0
@@ -32,7 +32,7 @@ struct SupportTests {
         #expect(made == expected.count)
     }
 
-    @Test func `levels order from verbose to error`() {
+    @Test func levelsOrderFromVerboseToError() {
         #expect(LogLevel.allCases.reversed().sorted() == [.verbose, .debug, .info, .warning, .error])
     }
 }

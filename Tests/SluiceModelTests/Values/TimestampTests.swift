@@ -11,7 +11,7 @@ struct TimestampTests {
             ("0000-01-01T00:00:00Z", -62_167_219_200_000_000), ("9999-12-31T23:59:59Z", 253_402_300_799_000_000),
             ("+010000-01-01T00:00:00Z", 253_402_300_800_000_000), ("-000001-12-31T00:00:00Z", -62_167_305_600_000_000),
         ] as [(String, Int64)])
-    func `a timestamp prints its canonical form and parses back`(text: String, microseconds: Int64) {
+    func aTimestampPrintsItsCanonicalFormAndParsesBack(text: String, microseconds: Int64) {
         #expect(Timestamp(microseconds: microseconds).description == text)
         #expect(Timestamp(iso8601: text)?.microseconds == microseconds)
     }
@@ -26,7 +26,7 @@ struct TimestampTests {
         ("2013-01-01T10:00:00.00000049Z", "2013-01-01T10:00:00Z"),
         ("2013-12-31T23:59:59.9999995Z", "2014-01-01T00:00:00Z"),
     ])
-    func `other forms are read and fractions rounded to microseconds`(text: String, canonical: String) {
+    func otherFormsAreReadAndFractionsRoundedToMicroseconds(text: String, canonical: String) {
         #expect(Timestamp(iso8601: text)?.description == canonical)
     }
 
@@ -37,12 +37,12 @@ struct TimestampTests {
         "2013-01-01T10:00:00Z ", " 2013-01-01", "2013-01-01x10:00", "10000-01-01", "+10000-01-01", "+999999-01-01",
         "-999999-01-01",
     ])
-    func `a malformed text, a date that does not exist and one out of range are nil`(text: String) {
+    func aMalformedTextADateThatDoesNotExistAndOneOutOfRangeAreNil(text: String) {
         #expect(Timestamp(iso8601: text) == nil)
     }
 
     @Test(arguments: [Int64.min, .max, -1, 0, 1, 999, 1000, -62_167_219_200_000_001])
-    func `every timestamp survives its text`(microseconds: Int64) {
+    func everyTimestampSurvivesItsText(microseconds: Int64) {
         let stamp = Timestamp(microseconds: microseconds)
         #expect(Timestamp(iso8601: stamp.description) == stamp)
     }
@@ -52,7 +52,7 @@ struct TimestampTests {
             (1.5, 1_500_000), (-0.000_001_4, -1), (0.000_000_6, 1), (.nan, 0), (.infinity, .max), (-.infinity, .min),
             (1e300, .max),
         ] as [(Double, Int64)])
-    func `a date becomes the nearest timestamp`(seconds: Double, microseconds: Int64) {
+    func aDateBecomesTheNearestTimestamp(seconds: Double, microseconds: Int64) {
         #expect(Timestamp(Date(timeIntervalSince1970: seconds)).microseconds == microseconds)
     }
 }
@@ -60,7 +60,7 @@ struct TimestampTests {
 struct CivilDateTests {
     /// From 1 January of `year`, which is `first` days after 1970-01-01, through `count` years.
     @Test(arguments: [(1896, -27_028, 510), (-401, -865_990, 810)] as [(Int64, Int64, Int)])
-    func `days convert both ways on a walk over the calendar`(year: Int64, first: Int64, count: Int) {
+    func daysConvertBothWaysOnAWalkOverTheCalendar(year: Int64, first: Int64, count: Int) {
         var days = first
         for year in year..<year + Int64(count) {
             let isLeap = year % 4 == 0 && year % 100 != 0 || year % 400 == 0

@@ -2,18 +2,18 @@ import SluiceModel
 import Testing
 
 struct ValueMapTests {
-    @Test func `entries stand in the order of their keys' bytes, whatever the order of insertion`() {
+    @Test func entriesStandInTheOrderOfTheirKeysBytesWhateverTheOrderOfInsertion() {
         let map = ValueMap([("b", .int(1)), ("\u{E9}", .int(2)), ("B", .int(3)), ("e\u{301}", .int(4)), ("", .int(5))])
         #expect(map.entries.map { Array($0.key.utf8) } == [[], [0x42], [0x62], [0x65, 0xCC, 0x81], [0xC3, 0xA9]])
         #expect(map.entries.map(\.value) == [.int(5), .int(3), .int(1), .int(4), .int(2)])
     }
 
-    @Test func `of entries with one key the last stays`() {
+    @Test func ofEntriesWithOneKeyTheLastStays() {
         #expect(
             ValueMap([("a", .int(1)), ("b", .int(2)), ("a", .int(3))]) == ValueMap([("a", .int(3)), ("b", .int(2))]))
     }
 
-    @Test func `a key is read, replaced and removed`() {
+    @Test func aKeyIsReadReplacedAndRemoved() {
         var map = ValueMap([("a", .int(1)), ("c", .int(3))])
         #expect(map["b"] == nil)
         map["b"] = .null
@@ -25,7 +25,7 @@ struct ValueMapTests {
         #expect(map.entries.map(\.key) == ["b", "c"])
     }
 
-    @Test func `keys that only look alike hold two values`() {
+    @Test func keysThatOnlyLookAlikeHoldTwoValues() {
         var map = ValueMap([("\u{E9}", .int(1))])
         #expect(map["e\u{301}"] == nil)
         map["e\u{301}"] = .int(2)

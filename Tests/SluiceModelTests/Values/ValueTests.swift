@@ -24,7 +24,7 @@ struct ValueTests {
         .map(ValueMap([("b", .int(0))])),
     ]
 
-    @Test func `values compare in one total order, null first and NaN after every number`() {
+    @Test func valuesCompareInOneTotalOrderNullFirstAndNaNAfterEveryNumber() {
         let values = Self.ascending
         for left in values.indices {
             for right in values.indices {
@@ -37,7 +37,7 @@ struct ValueTests {
         #expect(Set(values).count == values.count)
     }
 
-    @Test func `strings that only look alike are two values`() {
+    @Test func stringsThatOnlyLookAlikeAreTwoValues() {
         #expect(Value.string("\u{E9}") != .string("e\u{301}"))
         #expect(Set([Value.string("\u{E9}"), .string("e\u{301}")]).count == 2)
     }
@@ -46,18 +46,18 @@ struct ValueTests {
         (Value.double(0), Value.double(-0.0)), (.float(0), .float(-0.0)),
         (.double(.nan), .double(Double(nan: 5, signaling: false))), (.float(.nan), .float(-.nan)),
     ])
-    func `zeros are one value, and so are all NaN`(left: Value, right: Value) {
+    func zerosAreOneValueAndSoAreAllNaN(left: Value, right: Value) {
         #expect(left == right)
         #expect(left.hashValue == right.hashValue)
         #expect(Value.compare(left, right) == 0)
     }
 
-    @Test func `numbers of different types are different values`() {
+    @Test func numbersOfDifferentTypesAreDifferentValues() {
         #expect(Value.int(1) != .double(1))
         #expect(Value.float(1) != .double(1))
     }
 
-    @Test func `a set is sorted and holds each element once`() {
+    @Test func aSetIsSortedAndHoldsEachElementOnce() {
         let set = Value.set(of: [.int(3), .string("\u{E9}"), .int(1), .int(3), .string("e\u{301}"), .null])
         #expect(set == .set([.null, .int(1), .int(3), .string("e\u{301}"), .string("\u{E9}")]))
     }

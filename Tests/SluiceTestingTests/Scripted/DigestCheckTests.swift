@@ -39,7 +39,7 @@ import Testing
 
     private var state: SubscriptionRecord.State? { storage.subscriptions.first?.state }
 
-    @Test func aClientThatComesBack_tellsTheDigestOfWhatItHas() throws {
+    @Test func aClientThatComesBackTellsTheDigestOfWhatItHas() throws {
         let resume = try #require(subscribe(server.sent())?.resume)
         #expect(resume.version == 3 && resume.memberCount == 1 && resume.isWhole)
         #expect(try resume.digest == digest)
@@ -53,7 +53,7 @@ import Testing
         #expect(subscribe(server.sent()) == nil)
     }
 
-    @Test func whatDiffersFromTheServersDigest_isFetchedAnew() throws {
+    @Test func whatDiffersFromTheServersDigestIsFetchedAnew() throws {
         _ = server.sent()
         server.receive([server.complete(1, .resumed, digest: ObjectID(high: 1, low: 2))])
         #expect(engine.mismatchCount == 1 && state == .pending)
@@ -66,7 +66,7 @@ import Testing
         #expect(try storage.results(of: query).visible.map(\.row.values) == rows.map(\.values))
     }
 
-    @Test func aRowThatWasDamaged_isHealedByTheNextSession() throws {
+    @Test func aRowThatWasDamagedIsHealedByTheNextSession() throws {
         try storage.begin()
         try storage.put(Row(key: .int(1), version: 2, values: [.int(1), .int(41)]), ofClass: 0)
         try storage.commit()

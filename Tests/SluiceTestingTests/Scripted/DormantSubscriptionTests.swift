@@ -19,7 +19,7 @@ import Testing
 
     private var texts: [String] { server.storage.subscriptions.map(\.canonicalText) }
 
-    @Test func anObjectThatWasOnlyWaitedForStays_andItsSubscriptionGoes() throws {
+    @Test func anObjectThatWasOnlyWaitedForStaysAndItsSubscriptionGoes() throws {
         for id in 1...5 as ClosedRange<Int64> {
             let query = try objectQuery(id)
             let waiter = try server.engine.awaitStatus(query) { $0.state == .complete }
@@ -30,7 +30,7 @@ import Testing
         #expect(try (1...5).map { try server.age(of: $0) } == Array(repeating: .int(40), count: 5))
     }
 
-    @Test func anObjectThatIsObservedMeanwhileGoesOn_andLeavesItsSubscription() throws {
+    @Test func anObjectThatIsObservedMeanwhileGoesOnAndLeavesItsSubscription() throws {
         let query = try objectQuery(1)
         let waiter = try server.engine.awaitStatus(query) { $0.state == .complete }
         let observation = try server.engine.observe(query) { _ in }
@@ -45,7 +45,7 @@ import Testing
         #expect(server.storage.subscriptions.map(\.isDormant) == [true])
     }
 
-    @Test func theOldestAreForgottenBeyondALimit_andTheirObjectsStay() throws {
+    @Test func theOldestAreForgottenBeyondALimitAndTheirObjectsStay() throws {
         for id in 1...4 as ClosedRange<Int64> {
             let observation = try server.engine.observe(try server.query("User WHERE id == \(id)")) { _ in }
             server.bootstrap(UInt64(id), [ScriptedSession.user(id, age: 40)])

@@ -43,7 +43,7 @@ import Testing
         #expect(server.storage.syncState == nil)
     }
 
-    @Test func aServerThatCannotResume_isAskedForEverything() throws {
+    @Test func aServerThatCannotResumeIsAskedForEverything() throws {
         let server = try ScriptedSession()
         _ = try server.engine.observe(try server.query("User")) { _ in }
         server.open()

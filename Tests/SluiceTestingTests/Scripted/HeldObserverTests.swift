@@ -51,7 +51,7 @@ import Testing
         #expect(log.ages == [[.int(1), .int(7)], [.int(2), .int(7)]])
     }
 
-    @Test func commitsOfOneOriginBecomeOneEvent_whichNamesAllAuthors() throws {
+    @Test func commitsOfOneOriginBecomeOneEventWhichNamesAllAuthors() throws {
         server.commit(4, to: 1, [ScriptedSession.user(2, age: 7, version: 4)])
         server.commit(5, to: 1, [ScriptedSession.user(2, age: 8, version: 5)])
         takeAll()

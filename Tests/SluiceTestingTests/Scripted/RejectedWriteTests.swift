@@ -69,7 +69,7 @@ import Testing
         #expect(storage.outboxCount == 1)
     }
 
-    @Test func whatWasTakenStaysWhenALaterWriteIsRefused_alsoWhereNothingIsSubscribed() throws {
+    @Test func whatWasTakenStaysWhenALaterWriteIsRefusedAlsoWhereNothingIsSubscribed() throws {
         let server = try ScriptedSession()
         server.open()
         let other = ObjectRef(0, .int(2))

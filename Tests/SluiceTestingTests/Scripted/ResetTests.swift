@@ -25,7 +25,7 @@ import Testing
         server.engine.observerIsReady(observation)
     }
 
-    @Test func whatCameFromTheServerIsForgotten_andWhatItDoesNotHaveIsKept() throws {
+    @Test func whatCameFromTheServerIsForgottenAndWhatItDoesNotHaveIsKept() throws {
         #expect(server.storage.syncState == nil)
         #expect(try server.age(of: 1) == .int(41) && server.age(of: 2) == nil)
         #expect(server.storage.outboxCount == 1)
@@ -43,7 +43,7 @@ import Testing
         #expect(delay >= .seconds(5))
     }
 
-    @Test func theNextSessionBeginsWithoutIdentity_andUploadsWhatIsKept() throws {
+    @Test func theNextSessionBeginsWithoutIdentityAndUploadsWhatIsKept() throws {
         _ = server.actions()
         server.open(.created)
         let sent = server.sent()

@@ -34,7 +34,7 @@ import Testing
         #expect(seen.states == [.complete])
     }
 
-    @Test func whatAnEarlierSessionCompleted_isWaitedForUntilThisOneHasCaughtUp() throws {
+    @Test func whatAnEarlierSessionCompletedIsWaitedForUntilThisOneHasCaughtUp() throws {
         server.loseConnection()
         try wait()
         #expect(seen.states == [.pending])
@@ -44,7 +44,7 @@ import Testing
         #expect(seen.states.last == .complete)
     }
 
-    @Test func aWaitThatBeginsWhileCatchingUp_endsWhenThatIsDone() throws {
+    @Test func aWaitThatBeginsWhileCatchingUpEndsWhenThatIsDone() throws {
         server.loseConnection()
         server.open(.resumed)
         try wait()
@@ -53,7 +53,7 @@ import Testing
         #expect(seen.states.last == .complete)
     }
 
-    @Test func aServerThatRefusesForGood_endsTheWait_althoughTheQueryWasComplete() throws {
+    @Test func aServerThatRefusesForGoodEndsTheWaitAlthoughTheQueryWasComplete() throws {
         server.receive([.error(.init(code: .permissionDenied, message: "no", action: .stop))])
         try wait()
         #expect(seen.states == [.error])

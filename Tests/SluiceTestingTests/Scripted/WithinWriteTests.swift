@@ -25,7 +25,7 @@ import Testing
 
     private var isUnsubscribed: Bool { server.sent().contains(.unsubscribe(session: 1, subscription: 1)) }
 
-    @Test func anObservationThatEndsWithPurge_purgesAfterTheWrite() throws {
+    @Test func anObservationThatEndsWithPurgePurgesAfterTheWrite() throws {
         try server.engine.write { writer in
             try writer.update(ObjectRef(0, .int(1)), [FieldOperation(1, .set(.int(41)))])
             try server.engine.endObservation(observation, keeping: false, purging: true)
@@ -35,7 +35,7 @@ import Testing
         #expect(try server.age(of: 1) == .int(41) && server.age(of: 2) == nil)
     }
 
-    @Test func anObservationThatEndsInAWriteThatFails_endsNevertheless() throws {
+    @Test func anObservationThatEndsInAWriteThatFailsEndsNevertheless() throws {
         #expect(throws: Refused.self) {
             try server.engine.write { _ in
                 try server.engine.endObservation(observation, keeping: false, purging: false)
@@ -45,7 +45,7 @@ import Testing
         #expect(server.storage.subscriptions.map(\.isDormant) == [true] && isUnsubscribed)
     }
 
-    @Test func aKeptQueryThatIsStoppedInAWrite_stopsAfterIt() throws {
+    @Test func aKeptQueryThatIsStoppedInAWriteStopsAfterIt() throws {
         try server.engine.endObservation(observation, keeping: true, purging: false)
         try server.engine.write { _ in try server.engine.stopSyncing(query, purging: true) }
         #expect(server.storage.subscriptions.isEmpty && isUnsubscribed)
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: ["User", "User WHERE age > 1"])
-    func observingInAWriteIsRefused_andTheWriteCanGoOn(_ text: String) throws {
+    func observingInAWriteIsRefusedAndTheWriteCanGoOn(_ text: String) throws {
         let query = try server.query(text)
         try server.engine.write { writer in
             let error = #expect(throws: StoreError.self) { _ = try server.engine.observe(query) { _ in } }

@@ -54,7 +54,7 @@ import Testing
             #expect(recorder.events.filter(\.isInitial).count == 1)
         }
 
-        @Test func aBootstrapOfManyPagesSaysHowFarItIs_andItsFirstPageIsOnScreenEarly() async throws {
+        @Test func aBootstrapOfManyPagesSaysHowFarItIsAndItsFirstPageIsOnScreenEarly() async throws {
             try await alice.upload((0..<30_000).map { Vehicle(vin: "v\($0)", price: Double($0), plate: "") })
             let recorder = try EventRecorder(bob.objects(Vehicle.self).sorted(by: \.price))
             try await recorder.complete()

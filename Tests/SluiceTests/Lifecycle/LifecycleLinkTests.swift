@@ -182,7 +182,7 @@ import Testing
             #expect(gone.removals.map(\.reason) == [.deleted])
         }
 
-        @Test func anObjectIsObservedByItself_onTheQueueAskedFor() async throws {
+        @Test func anObjectIsObservedByItselfOnTheQueueAskedFor() async throws {
             let queue = DispatchQueue(label: "test")
             let (vins, continuation) = AsyncStream.makeStream(of: [String].self)
             let token = try bob.observe(Vehicle(vin: "a", plate: ""), on: queue) { change in

@@ -39,7 +39,7 @@ import Testing
 
         // MARK: Memory
 
-        @Test func storesOfOneNameInMemoryShareTheirObjects_andOthersDoNot() async throws {
+        @Test func storesOfOneNameInMemoryShareTheirObjectsAndOthersDoNot() async throws {
             let name = UUID().uuidString
             let first = try await Store.open(memory(name))
             try await first.write { try $0.insert(Vehicle(vin: "a", plate: "P")) }
@@ -91,7 +91,7 @@ import Testing
             }
         }
 
-        @Test func storesAreOpenedAndLetGoOnTheirQueues_whileOthersAreOpened() async throws {
+        @Test func storesAreOpenedAndLetGoOnTheirQueuesWhileOthersAreOpened() async throws {
             let name = UUID().uuidString
             let store = try await Store.open(memory(name))
             let configuration = memory(name)

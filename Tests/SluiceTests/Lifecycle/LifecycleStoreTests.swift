@@ -123,7 +123,7 @@ import Testing
             WriteRejection(object: nil, reason: .init(.writeRejected, "no"), rejectedValues: ["n": .int(number)])
         }
 
-        @Test func theFirstHandlerGetsWhatCameBeforeIt_upToALimit() {
+        @Test func theFirstHandlerGetsWhatCameBeforeItUpToALimit() {
             let queue = DispatchQueue(label: "test")
             let center = RejectionCenter(queue: queue)
             for number in 1...1_005 { center.report(rejection(Int64(number))) }

@@ -16,7 +16,7 @@ import Testing
             ("ws://[fe80::1]", false, "fe80::1", 80, "/", "[fe80::1]"),
             ("ws://host?x", false, "host", 80, "/?x", "host"),
         ] as [(String, Bool, String, UInt16, String, String)])
-    func url_isTakenApart(
+    func urlIsTakenApart(
         url: String, usesTLS: Bool, host: String, port: UInt16, target: String, authority: String
     ) throws {
         let endpoint = try Endpoint(url)
@@ -46,7 +46,7 @@ import Testing
         ("ws://ho st", "it has spaces, control characters or characters that need percent escapes"),
         ("ws://host/\r\nX: y", "it has spaces, control characters or characters that need percent escapes"),
     ])
-    func badURL_isAClearError(url: String, reason: String) {
+    func badURLIsAClearError(url: String, reason: String) {
         let error = #expect(throws: TransportError.self) { _ = try Endpoint(url) }
         #expect(error?.code == .invalidURL)
         #expect(error?.message.hasSuffix(reason) == true, "\(error?.message ?? "")")
@@ -54,7 +54,7 @@ import Testing
 }
 
 @Suite struct ReconnectBackoffTests {
-    @Test func withoutJitter_doublesFromOneSecondToFiveMinutes() {
+    @Test func withoutJitterDoublesFromOneSecondToFiveMinutes() {
         var backoff = ReconnectBackoff(jitter: 0)
         var generator = SeededGenerator(seed: 1)
         let delays = (0..<11).map { _ in backoff.delay(using: &generator) }
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: 0..<50 as Range<UInt64>)
-    func jitter_takesAtMostAQuarter(seed: UInt64) {
+    func jitterTakesAtMostAQuarter(seed: UInt64) {
         var backoff = ReconnectBackoff(initial: .seconds(8), maximum: .seconds(8))
         var generator = SeededGenerator(seed: seed)
         let delay = backoff.delay(using: &generator)

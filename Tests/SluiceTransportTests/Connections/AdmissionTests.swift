@@ -16,7 +16,7 @@ import Testing
         )
     }
 
-    @Test func aBurstOfOneAddress_isServedInOrderAsPlacesBecomeFree() {
+    @Test func aBurstOfOneAddressIsServedInOrderAsPlacesBecomeFree() {
         var admission = admission(100, perAddress: 2)
         #expect(admission.arrive(id(1), from: address(1), now: 0) == [.begin(id(1))])
         #expect(admission.arrive(id(2), from: address(1), now: 0) == [.begin(id(2))])
@@ -29,7 +29,7 @@ import Testing
         #expect(admission.isIdle)
     }
 
-    @Test func onePeerThatSaysNothing_givesItsPlaceToTheNextAfterASecond() {
+    @Test func onePeerThatSaysNothingGivesItsPlaceToTheNextAfterASecond() {
         var admission = admission(100, perAddress: 2)
         _ = admission.arrive(id(1), from: address(1), now: 0)
         _ = admission.arrive(id(2), from: address(1), now: 0)
@@ -42,7 +42,7 @@ import Testing
         #expect(reason.contains("2 from one address and 100 in all"))
     }
 
-    @Test func whoWaits_getsThePlaceOfAPeerThatSaysNothing_atTheNextTick() {
+    @Test func whoWaitsGetsThePlaceOfAPeerThatSaysNothingAtTheNextTick() {
         var admission = admission(100, perAddress: 1)
         _ = admission.arrive(id(1), from: address(1), now: 0)
         #expect(admission.arrive(id(2), from: address(1), now: 1) == [])
@@ -51,7 +51,7 @@ import Testing
         #expect(steps.count == 2 && steps.last == .begin(id(2)), "\(steps)")
     }
 
-    @Test func aPlaceTakenFromASilentPeer_goesToWhoeverCameLast() {
+    @Test func aPlaceTakenFromASilentPeerGoesToWhoeverCameLast() {
         var admission = admission(100, perAddress: 1, waiting: 2_000)
         for number in 1...1_000 { _ = admission.arrive(id(number), from: address(1), now: 0) }
         let steps = admission.tick(now: Self.second)
@@ -59,13 +59,13 @@ import Testing
         #expect(admission.leave(id(1_000), now: Self.second) == [.begin(id(2))])
     }
 
-    @Test func silentPeersOfOneAddress_leaveThePlacesOfOthersAlone() {
+    @Test func silentPeersOfOneAddressLeaveThePlacesOfOthersAlone() {
         var admission = admission(8, perAddress: 4)
         for number in 1...20 { _ = admission.arrive(id(number), from: address(1), now: 0) }
         #expect(admission.arrive(id(30), from: address(2), now: 0) == [.begin(id(30))])
     }
 
-    @Test func theReserve_isForAddressesThatHaveNone() {
+    @Test func theReserveIsForAddressesThatHaveNone() {
         var admission = admission(8, perAddress: 8, waiting: 30)
         for number in 1...20 { _ = admission.arrive(id(number), from: address(1), now: 0) }
         // Six of eight places are taken, and two are reserved.
@@ -75,7 +75,7 @@ import Testing
         #expect(admission.arrive(id(33), from: address(4), now: 0) == [])
     }
 
-    @Test func moreThanMayWait_areRefusedWithTheReason() {
+    @Test func moreThanMayWaitAreRefusedWithTheReason() {
         var admission = admission(100, perAddress: 1, waiting: 1)
         _ = admission.arrive(id(1), from: address(1), now: 0)
         #expect(admission.arrive(id(2), from: address(1), now: 0) == [])
@@ -87,7 +87,7 @@ import Testing
         #expect(reason.contains("1 from one address"))
     }
 
-    @Test func whoDoesNotLogInInTime_isDismissed_whateverItsProgress() {
+    @Test func whoDoesNotLogInInTimeIsDismissedWhateverItsProgress() {
         var admission = admission(100, perAddress: 1)
         _ = admission.arrive(id(1), from: address(1), now: 0)
         admission.progress(id(1), now: 9 * Self.second)
@@ -100,7 +100,7 @@ import Testing
 
     /// Random events: after each, the limits hold, nothing waits while there is a free place, and no connection is
     /// lost.
-    @Test(arguments: UInt64(0)..<20) func whateverComes_theLimitsHold(seed: UInt64) {
+    @Test(arguments: UInt64(0)..<20) func whateverComesTheLimitsHold(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var admission = admission(12, perAddress: 5, waiting: 15)
         var home: [ConnectionID: UInt64] = [:]

@@ -6,7 +6,7 @@ import Testing
 /// The guarantees of a connection to its owner, over sockets and in memory alike.
 @Suite struct BehaviourTests {
     @Test(arguments: Twin.allCases)
-    func messagesOfManySizes_comeBackInOrder(twin: Twin) async throws {
+    func messagesOfManySizesComeBackInOrder(twin: Twin) async throws {
         try await withNetwork(try TestNetwork(twin)) { network in
             let client = Recorder()
             let connection = try network.connect(client)
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: Twin.allCases)
-    func messagesSentBeforeTheOpening_arriveFirst(twin: Twin) async throws {
+    func messagesSentBeforeTheOpeningArriveFirst(twin: Twin) async throws {
         try await withNetwork(try TestNetwork(twin)) { network in
             let client = Recorder()
             let connection = try network.connect(client)
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: Twin.allCases)
-    func closing_deliversWhatWasSentAndEndsBothSidesWithoutError(twin: Twin) async throws {
+    func closingDeliversWhatWasSentAndEndsBothSidesWithoutError(twin: Twin) async throws {
         try await withNetwork(try TestNetwork(twin, makeDelegate: { Recorder() })) { network in
             let client = Recorder()
             let connection = try network.connect(client)
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: Twin.allCases)
-    func closeCodeAndReason_reachTheOtherSide(twin: Twin) async throws {
+    func closeCodeAndReasonReachTheOtherSide(twin: Twin) async throws {
         let makeDelegate: @Sendable () -> Recorder = {
             Recorder(react: { connection, _ in connection.close(code: CloseCode(rawValue: 4001), reason: "enough") })
         }
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: Twin.allCases)
-    func aborting_tellsBothSidesOnce(twin: Twin) async throws {
+    func abortingTellsBothSidesOnce(twin: Twin) async throws {
         try await withNetwork(try TestNetwork(twin)) { network in
             let client = Recorder()
             let connection = try network.connect(client)
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: Twin.allCases)
-    func messageOverTheLimit_isRefusedWith1009(twin: Twin) async throws {
+    func messageOverTheLimitIsRefusedWith1009(twin: Twin) async throws {
         var options = WebSocketOptions()
         options.messageByteCountMax = 100_000
         try await withNetwork(try TestNetwork(twin, options: options)) { network in
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: Twin.allCases)
-    func rejection_carriesStatusAndText(twin: Twin) async throws {
+    func rejectionCarriesStatusAndText(twin: Twin) async throws {
         let accept: @Sendable (HTTPRequest) -> UpgradeDecision = { request in
             .reject(status: 401, text: "no ticket for \(request.path), \(request.headers["x-ticket"] ?? "none")")
         }
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(arguments: Twin.allCases)
-    func serverThatStops_closesWith1001(twin: Twin) async throws {
+    func serverThatStopsClosesWith1001(twin: Twin) async throws {
         try await withNetwork(try TestNetwork(twin)) { network in
             let client = Recorder()
             _ = try network.connect(client)
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test(arguments: Twin.allCases)
-    func attemptGivenUpAtOnce_endsOnce(twin: Twin) async throws {
+    func attemptGivenUpAtOnceEndsOnce(twin: Twin) async throws {
         try await withNetwork(try TestNetwork(twin)) { network in
             for number in 0..<20 {
                 let client = Recorder()
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: Twin.allCases)
-    func pausedReceiver_makesTheSendersQueueGrowAndResumingDrainsIt(twin: Twin) async throws {
+    func pausedReceiverMakesTheSendersQueueGrowAndResumingDrainsIt(twin: Twin) async throws {
         let makeDelegate: @Sendable () -> Recorder = {
             Recorder(keepsMessages: false, didOpen: { $0.pauseReceiving() })
         }
@@ -180,7 +180,7 @@ import Testing
     }
 
     @Test(arguments: Twin.allCases)
-    func sendersOnManyThreads_eachKeepTheirOrder(twin: Twin) async throws {
+    func sendersOnManyThreadsEachKeepTheirOrder(twin: Twin) async throws {
         try await withNetwork(try TestNetwork(twin, makeDelegate: { Recorder() })) { network in
             let client = Recorder()
             let connection = try network.connect(client)
@@ -202,7 +202,7 @@ import Testing
     }
 
     @Test(arguments: Twin.allCases)
-    func receiverThatPausesAtEveryMessage_getsAllInOrder(twin: Twin) async throws {
+    func receiverThatPausesAtEveryMessageGetsAllInOrder(twin: Twin) async throws {
         let makeDelegate: @Sendable () -> Recorder = {
             Recorder(react: { connection, _ in
                 connection.pauseReceiving()

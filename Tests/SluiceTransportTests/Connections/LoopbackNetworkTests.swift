@@ -14,7 +14,7 @@ import Testing
         return (network, server, client, connection)
     }
 
-    @Test func nothingHappens_untilItIsPumped() throws {
+    @Test func nothingHappensUntilItIsPumped() throws {
         let (network, server, client, connection) = try make()
         connection.send(SharedBuffer([1, 2]))
         #expect(client.state.value.openCount == 0)
@@ -25,7 +25,7 @@ import Testing
         #expect(network.pump() == 0)
     }
 
-    @Test func cut_breaksBothEndsAndRefusesNewOnesUntilRestored() throws {
+    @Test func cutBreaksBothEndsAndRefusesNewOnesUntilRestored() throws {
         let (network, server, client, connection) = try make()
         network.pump()
         connection.send(SharedBuffer([1]))
@@ -45,7 +45,7 @@ import Testing
         #expect(third.state.value.openCount == 1)
     }
 
-    @Test func stall_holdsBackAndLosesNothing() throws {
+    @Test func stallHoldsBackAndLosesNothing() throws {
         let (network, server, _, connection) = try make()
         network.pump()
         network.stall("server")
@@ -60,7 +60,7 @@ import Testing
 
     /// The choices decide the order between connections; within a connection, messages keep their order.
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func sameChoices_giveTheSameOrder(seed: UInt64) throws {
+    func sameChoicesGiveTheSameOrder(seed: UInt64) throws {
         func run() throws -> [[UInt8]] {
             let network = LoopbackNetwork(executor: nil)
             let server = Recorder()
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func secondListenerOfTheSameName_isRefused() throws {
+    @Test func secondListenerOfTheSameNameIsRefused() throws {
         let (network, _, _, _) = try make()
         let error = #expect(throws: TransportError.self) {
             try network.listen("server", hooks: ServerHooks(accept: { _, _ in .reject(status: 403, text: "") }))

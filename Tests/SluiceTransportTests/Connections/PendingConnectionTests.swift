@@ -28,7 +28,7 @@ import Testing
         try result.get()
     }
 
-    @Test func moreSilentPeersThanTheBudget_getA503WithTheReason() async throws {
+    @Test func moreSilentPeersThanTheBudgetGetA503WithTheReason() async throws {
         try await withServer({ options in
             options.pendingConnectionCountMaxPerAddress = 2
             options.waitingConnectionCountMax = 0
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func aSilentPeer_isToldThatItGivesItsPlaceUp() async throws {
+    @Test func aSilentPeerIsToldThatItGivesItsPlaceUp() async throws {
         try await withServer({ options in
             options.pendingConnectionCountMaxPerAddress = 1
             options.patience = .zero
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func aPeerThatUpgradesAndSaysNothing_isClosedInTime() async throws {
+    @Test func aPeerThatUpgradesAndSaysNothingIsClosedInTime() async throws {
         try await withServer({ $0.connection.openTimeout = .milliseconds(50) }) { port in
             let silent = try RawSocket(port: port)
             #expect(silent.upgrade().hasPrefix("HTTP/1.1 101 "))
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func admittedPeers_takeNoPlace() async throws {
+    @Test func admittedPeersTakeNoPlace() async throws {
         try await withServer(
             { options in
                 options.pendingConnectionCountMaxPerAddress = 1
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func aBurstBeyondTheBudget_isServedInTurn() async throws {
+    @Test func aBurstBeyondTheBudgetIsServedInTurn() async throws {
         try await withServer(
             { options in
                 options.pendingConnectionCountMaxPerAddress = 4

@@ -15,7 +15,7 @@ import Testing
                 page: { $0.path == "/health" ? HTTPResponse(status: 200, text: "well") : nil }))
     }
 
-    @Test func loopbackOnly_refusesEveryOtherAddress() async throws {
+    @Test func loopbackOnlyRefusesEveryOtherAddress() async throws {
         let group = try EventLoopGroup(loopCount: 1)
         defer { group.stop() }
         var options = WebSocketServerOptions()
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func manyConnections_allEcho() async throws {
+    @Test func manyConnectionsAllEcho() async throws {
         try await withNetwork(try TestNetwork(.sockets)) { network in
             let clients = try (0..<200).map { number in
                 let client = Recorder()
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func oneBufferToManyConnections_reachesAll() async throws {
+    @Test func oneBufferToManyConnectionsReachesAll() async throws {
         let senders = Observed<[any MessageConnection]>([])
         let makeDelegate: @Sendable () -> Recorder = {
             Recorder(didOpen: { connection in senders.update { $0.append(connection) } })
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func readerThatDoesNotRead_costsAQueueThatItsOwnerCanEnd() async throws {
+    @Test func readerThatDoesNotReadCostsAQueueThatItsOwnerCanEnd() async throws {
         try await withNetwork(try TestNetwork(.sockets, makeDelegate: { Recorder() })) { network in
             let raw = try RawSocket(port: network.port, receiveBufferByteCount: 4_096)
             #expect(raw.upgrade().hasPrefix("HTTP/1.1 101 "))
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func reset_endsTheConnectionWithATransientError() async throws {
+    @Test func resetEndsTheConnectionWithATransientError() async throws {
         try await withNetwork(try TestNetwork(.sockets)) { network in
             let raw = try RawSocket(port: network.port)
             _ = raw.upgrade()
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func halfClosedConnection_isOver() async throws {
+    @Test func halfClosedConnectionIsOver() async throws {
         try await withNetwork(try TestNetwork(.sockets)) { network in
             let raw = try RawSocket(port: network.port)
             _ = raw.upgrade()
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func violation_isAnsweredWithACloseFrame() async throws {
+    @Test func violationIsAnsweredWithACloseFrame() async throws {
         try await withNetwork(try TestNetwork(.sockets)) { network in
             let raw = try RawSocket(port: network.port)
             _ = raw.upgrade()
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func textMessage_isRefusedWith1003() async throws {
+    @Test func textMessageIsRefusedWith1003() async throws {
         try await withNetwork(try TestNetwork(.sockets)) { network in
             let raw = try RawSocket(port: network.port)
             _ = raw.upgrade()
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func pingsInsideAFragmentedMessage_areAnswered() async throws {
+    @Test func pingsInsideAFragmentedMessageAreAnswered() async throws {
         try await withNetwork(try TestNetwork(.sockets)) { network in
             let raw = try RawSocket(port: network.port)
             _ = raw.upgrade()
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func upgradeAndFirstMessageInOnePacket_areBothTaken() async throws {
+    @Test func upgradeAndFirstMessageInOnePacketAreBothTaken() async throws {
         try await withNetwork(try TestNetwork(.sockets)) { network in
             let raw = try RawSocket(port: network.port)
             raw.send(Array(RawSocket.upgradeRequest.utf8) + RawFrame.masked(.binary, [4, 2]))
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func deadPeer_isGivenUpAfterAPingWithoutAnswer() async throws {
+    @Test func deadPeerIsGivenUpAfterAPingWithoutAnswer() async throws {
         var options = WebSocketOptions()
         options.pingInterval = .milliseconds(20)
         options.pongTimeout = .milliseconds(500)
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func clientThatSendsNoRequest_isDroppedInTime() async throws {
+    @Test func clientThatSendsNoRequestIsDroppedInTime() async throws {
         var options = WebSocketOptions()
         options.openTimeout = .milliseconds(50)
         try await withNetwork(try TestNetwork(.sockets, options: options)) { network in
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test func serverThatNeverAnswers_isGivenUpInTime() async throws {
+    @Test func serverThatNeverAnswersIsGivenUpInTime() async throws {
         let group = try EventLoopGroup(loopCount: 1)
         defer { group.stop() }
         let silent = try Listener(
@@ -212,7 +212,7 @@ import Testing
         ("GET", "/health", 200, true), ("HEAD", "/health", 200, false), ("GET", "/other", 404, true),
         ("PUT", "/health", 405, true),
     ])
-    func plainRequest_getsAPage(method: String, path: String, status: Int, hasBody: Bool) async throws {
+    func plainRequestGetsAPage(method: String, path: String, status: Int, hasBody: Bool) async throws {
         let group = try EventLoopGroup(loopCount: 1)
         let server = try listen(group: group)
         let raw = try RawSocket(port: server.port)
@@ -225,7 +225,7 @@ import Testing
         group.stop()
     }
 
-    @Test func connectionOverTheLimit_isRefusedWith503() async throws {
+    @Test func connectionOverTheLimitIsRefusedWith503() async throws {
         let group = try EventLoopGroup(loopCount: 1)
         var options = WebSocketServerOptions()
         options.connectionCountMax = 1
@@ -242,7 +242,7 @@ import Testing
         group.stop()
     }
 
-    @Test func addressInUse_isNamed() async throws {
+    @Test func addressInUseIsNamed() async throws {
         let group = try EventLoopGroup(loopCount: 1)
         let server = try listen(group: group)
         let error = #expect(throws: TransportError.self) { _ = try listen(port: server.port, group: group) }
@@ -257,7 +257,7 @@ import Testing
     @Test(arguments: [
         ("192.0.2.1", TransportError.Code.addressUnavailable), ("no-such-host.invalid", .nameResolutionFailed),
     ])
-    func addressOfAnotherMachine_isAClearError(host: String, code: TransportError.Code) throws {
+    func addressOfAnotherMachineIsAClearError(host: String, code: TransportError.Code) throws {
         let group = try EventLoopGroup(loopCount: 1)
         defer { group.stop() }
         let error = #expect(throws: TransportError.self) { _ = try listen(host: host, group: group) }
@@ -266,7 +266,7 @@ import Testing
     }
 
     @Test(arguments: ["localhost", "*", "0.0.0.0"])
-    func hostNames_listenWhereClientsConnect(host: String) async throws {
+    func hostNamesListenWhereClientsConnect(host: String) async throws {
         let group = try EventLoopGroup(loopCount: 1)
         let server = try listen(host: host, group: group)
         let client = Recorder()
@@ -278,7 +278,7 @@ import Testing
         group.stop()
     }
 
-    @Test func unknownInterface_isAClearError() async throws {
+    @Test func unknownInterfaceIsAClearError() async throws {
         let group = try EventLoopGroup(loopCount: 1)
         defer { group.stop() }
         var options = WebSocketClientOptions()
@@ -290,7 +290,7 @@ import Testing
         #expect(error?.message == "there is no network interface \"nosuch0\"")
     }
 
-    @Test func stop_sendsWhatIsQueuedFirst() async throws {
+    @Test func stopSendsWhatIsQueuedFirst() async throws {
         let senders = Observed<[any MessageConnection]>([])
         let makeDelegate: @Sendable () -> Recorder = {
             Recorder(didOpen: { connection in senders.update { $0.append(connection) } })
@@ -307,7 +307,7 @@ import Testing
         }
     }
 
-    @Test func stop_abortsWhoeverDoesNotReadWithinTheGracePeriod() async throws {
+    @Test func stopAbortsWhoeverDoesNotReadWithinTheGracePeriod() async throws {
         try await withNetwork(try TestNetwork(.sockets, makeDelegate: { Recorder() })) { network in
             let raw = try RawSocket(port: network.port, receiveBufferByteCount: 4_096)
             _ = raw.upgrade()
@@ -320,7 +320,7 @@ import Testing
         }
     }
 
-    @Test func loopThatStops_endsItsConnections() async throws {
+    @Test func loopThatStopsEndsItsConnections() async throws {
         let group = try EventLoopGroup(loopCount: 1)
         let clientLoop = try EventLoop()
         let server = try listen(group: group)

@@ -5,7 +5,7 @@ import Testing
 @testable import SluiceTransport
 
 @Suite struct EventLoopTests {
-    @Test func timers_fireInOrderOfTheirDeadlines() {
+    @Test func timersFireInOrderOfTheirDeadlines() {
         var generator = SeededGenerator(seed: 3)
         var queue = TimerQueue()
         var fired: [Int64] = []
@@ -24,7 +24,7 @@ import Testing
         #expect(queue.nextDeadline() == nil)
     }
 
-    @Test func closures_runOnTheLoopInOrder() async throws {
+    @Test func closuresRunOnTheLoopInOrder() async throws {
         let loop = try EventLoop()
         let numbers = Observed<[Int]>([])
         #expect(!loop.isCurrent)
@@ -38,7 +38,7 @@ import Testing
         #expect(numbers.value.count == 1_000)
     }
 
-    @Test func group_givesLoopsInTurn() throws {
+    @Test func groupGivesLoopsInTurn() throws {
         let group = try EventLoopGroup(loopCount: 3)
         defer { group.stop() }
         let loops = (0..<6).map { _ in ObjectIdentifier(group.next()) }
@@ -49,7 +49,7 @@ import Testing
 
 @Suite struct SendQueueTests {
     @Test(arguments: 0..<50 as Range<UInt64>)
-    func bytesLeaveInOrder_whateverTheKernelTakes(seed: UInt64) {
+    func bytesLeaveInOrderWhateverTheKernelTakes(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var queue = SendQueue()
         var expected: [UInt8] = []

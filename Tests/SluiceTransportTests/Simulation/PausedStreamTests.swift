@@ -43,7 +43,7 @@ import Testing
         return outcome
     }
 
-    @Test func aServersStreamCutAndPausedAnywhere_hasTheOutcomeOfTheWhole() throws {
+    @Test func aServersStreamCutAndPausedAnywhereHasTheOutcomeOfTheWhole() throws {
         let loop = try EventLoop(hasThread: false)
         let whole = try serve(loop, cutAt: 0, pausingAfter: [])
         #expect(whole.tape.messages == [[1], [], [2, 3, 4], [UInt8](repeating: 5, count: 130), [6, 7]])
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aPairCutAndPausedAnywhere_deliversTheSame(toClient: Bool) throws {
+    func aPairCutAndPausedAnywhereDeliversTheSame(toClient: Bool) throws {
         let loop = try EventLoop(hasThread: false)
         let (whole, byteCount) = try open(loop, nil, toClient: toClient, cutAt: 0, pause: nil)
         for state in whole { #expect(state == Tape.State(isOpen: true, messages: Self.greetings, closes: [nil])) }
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(.enabled(if: Certificates.shared != nil, "the openssl tool is missing"), arguments: [true, false])
-    func aPairOverTLSCutAndPausedAnywhere_deliversTheSame(toClient: Bool) throws {
+    func aPairOverTLSCutAndPausedAnywhereDeliversTheSame(toClient: Bool) throws {
         let certificates = try #require(Certificates.shared)
         let tls = (
             client: try TLSContext(trust: .authorities(files: [certificates.path("ca.pem")])),

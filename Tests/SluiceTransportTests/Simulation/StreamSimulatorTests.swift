@@ -69,7 +69,7 @@ import Testing
         return nil
     }
 
-    @Test func twoSidesThatPauseAtRandom_getEachOthersMessages() throws {
+    @Test func twoSidesThatPauseAtRandomGetEachOthersMessages() throws {
         let loop = try EventLoop(hasThread: false)
         for seed in UInt64(0)..<60 {
             if let problem = try run(seed: seed, loop: loop, tls: nil) {
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(.enabled(if: Certificates.shared != nil, "the openssl tool is missing"))
-    func twoSidesThatPauseAtRandomOverTLS_getEachOthersMessages() throws {
+    func twoSidesThatPauseAtRandomOverTLSGetEachOthersMessages() throws {
         let certificates = try #require(Certificates.shared)
         let tls = (
             client: try TLSContext(trust: .authorities(files: [certificates.path("ca.pem")])),

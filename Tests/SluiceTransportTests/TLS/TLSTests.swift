@@ -44,7 +44,7 @@ struct TLSTests {
     private var authority: TLSTrust { .authorities(files: [certificates.path("ca.pem")]) }
 
     @Test(arguments: ["127.0.0.1", "localhost"])
-    func knownAuthority_messagesOfManySizesComeBack(host: String) async throws {
+    func knownAuthorityMessagesOfManySizesComeBack(host: String) async throws {
         try await withServer("good") { group, port, _ in
             let (client, connection) = try connect("wss://\(host):\(port)", authority, group)
             var generator = SeededGenerator(seed: 5)
@@ -56,7 +56,7 @@ struct TLSTests {
         }
     }
 
-    @Test func manySmallMessagesBothWays_keepTheirOrder() async throws {
+    @Test func manySmallMessagesBothWaysKeepTheirOrder() async throws {
         try await withServer("good") { group, port, _ in
             let (client, connection) = try connect("wss://127.0.0.1:\(port)", authority, group)
             let messages = (0..<20_000).map {
@@ -79,7 +79,7 @@ struct TLSTests {
         ("good", "pin-self", "127.0.0.1", .untrustedCertificate, "unknown authority"),
         ("good", "self-signed-only", "127.0.0.1", .untrustedCertificate, "not self-signed"),
     ])
-    func untrustedServer_isRefusedInPlainWords(
+    func untrustedServerIsRefusedInPlainWords(
         server: String, trust: String, host: String, code: TransportError.Code, words: String
     ) async throws {
         try await withServer(server) { group, port, _ in
@@ -97,7 +97,7 @@ struct TLSTests {
         ("self", "pin-self", "127.0.0.1"), ("expired", "pin-ca", "127.0.0.1"), ("other", "pin-other", "127.0.0.1"),
         ("self", "self-signed-only", "127.0.0.1"), ("good", "pin-good", "localhost"),
     ])
-    func pinnedOrSelfSignedServer_isAccepted(server: String, trust: String, host: String) async throws {
+    func pinnedOrSelfSignedServerIsAccepted(server: String, trust: String, host: String) async throws {
         // The server need not send its whole chain, since the pinned certificate is the anchor.
         try await withServer(server) { group, port, _ in
             let (client, connection) = try connect("wss://\(host):\(port)", self.trust(trust), group)
@@ -115,7 +115,7 @@ struct TLSTests {
         }
     }
 
-    @Test func plainClientAtATLSPort_isToldToUseTLS() async throws {
+    @Test func plainClientAtATLSPortIsToldToUseTLS() async throws {
         try await withServer("good") { group, port, refusals in
             let (client, _) = try connect("ws://127.0.0.1:\(port)", .systemAuthorities, group)
             let error = try await client.closed()
@@ -126,7 +126,7 @@ struct TLSTests {
         }
     }
 
-    @Test func tlsClientAtAPlainPort_isToldToUseNone() async throws {
+    @Test func tlsClientAtAPlainPortIsToldToUseNone() async throws {
         try await withServer(nil) { group, port, _ in
             let (client, _) = try connect("wss://127.0.0.1:\(port)", .systemAuthorities, group)
             let error = try await client.closed()
@@ -135,7 +135,7 @@ struct TLSTests {
         }
     }
 
-    @Test func garbageAtATLSPort_endsQuietly() async throws {
+    @Test func garbageAtATLSPortEndsQuietly() async throws {
         try await withServer("good") { _, port, refusals in
             let raw = try RawSocket(port: port)
             raw.send([UInt8](repeating: 0xEE, count: 600))
@@ -151,7 +151,7 @@ struct TLSTests {
         ("good.pem", "garbage.pem", "garbage.pem has no unencrypted key in PEM form"),
         ("good.pem", "other.key", "does not belong to the first certificate in"),
     ])
-    func unusableServerFile_isNamed(chain: String, key: String, words: String) throws {
+    func unusableServerFileIsNamed(chain: String, key: String, words: String) throws {
         let configuration = TLSServerConfiguration(
             certificateChainFile: certificates.path(chain), privateKeyFile: certificates.path(key))
         let error = #expect(throws: TransportError.self) { _ = try TLSContext(server: configuration) }
@@ -159,7 +159,7 @@ struct TLSTests {
         #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
     }
 
-    @Test func keyThatIsTooSmall_isNamedWithItsSizeAndWhatWouldBeRight() throws {
+    @Test func keyThatIsTooSmallIsNamedWithItsSizeAndWhatWouldBeRight() throws {
         let error = #expect(throws: TransportError.self) {
             _ = try TLSContext(server: certificates.server("rsa1024"))
         }
@@ -170,7 +170,7 @@ struct TLSTests {
                 + "would be RSA with 2048 bits or more, or an elliptic curve with 224 bits or more, such as P-256")
     }
 
-    @Test func tls12WithoutForwardSecrecy_isRefused_andWithItTaken() async throws {
+    @Test func tls12WithoutForwardSecrecyIsRefusedAndWithItTaken() async throws {
         try await withServer("rsa2048") { _, port, refusals in
             func connect(_ cipher: String) -> String {
                 let command =
@@ -198,7 +198,7 @@ struct TLSTests {
     }
 
     @Test(arguments: ["missing.pem", "garbage.pem"])
-    func unusableAuthorityFile_isNamed(file: String) throws {
+    func unusableAuthorityFileIsNamed(file: String) throws {
         let path = certificates.path(file)
         let error = #expect(throws: TransportError.self) { _ = try TLSContext(trust: .authorities(files: [path])) }
         #expect(error?.message.contains(path) == true)

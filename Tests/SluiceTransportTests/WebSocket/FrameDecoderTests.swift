@@ -67,7 +67,7 @@ func decode(
             ([0x88, 0x02, 0x03, 0xE8], .client, [.close(.normal, "")]),
             ([0x88, 0x05, 0x0F, 0xA1, 0xE2, 0x82, 0xAC], .client, [.close(CloseCode(rawValue: 4001), "€")]),
         ] as [([UInt8], FrameDecoder.Side, [Decoded])])
-    func validFrames_areDecodedInAnyPieces(bytes: [UInt8], side: FrameDecoder.Side, expected: [Decoded]) throws {
+    func validFramesAreDecodedInAnyPieces(bytes: [UInt8], side: FrameDecoder.Side, expected: [Decoded]) throws {
         #expect(try decode([bytes], side: side) == expected)
         #expect(try decode(bytes.map { [$0] }, side: side) == expected)
         for boundary in 0...min(bytes.count, 300) {
@@ -108,7 +108,7 @@ func decode(
             ("close code 5000", [0x88, 0x02, 0x13, 0x88], .client, 1002),
             ("close reason not UTF-8", [0x88, 0x04, 0x03, 0xE8, 0xC3, 0x28], .client, 1007),
         ] as [(String, [UInt8], FrameDecoder.Side, UInt16)])
-    func violation_isRefusedWithItsCode(name: String, bytes: [UInt8], side: FrameDecoder.Side, code: UInt16) throws {
+    func violationIsRefusedWithItsCode(name: String, bytes: [UInt8], side: FrameDecoder.Side, code: UInt16) throws {
         for pieces in [[bytes], bytes.map { [$0] }] {
             let error = #expect(throws: TransportError.self, "\(name)") {
                 _ = try decode(pieces, side: side, limit: 1000)
@@ -117,14 +117,14 @@ func decode(
         }
     }
 
-    @Test func messageOfExactlyTheLimit_isTaken() throws {
+    @Test func messageOfExactlyTheLimitIsTaken() throws {
         let payload = [UInt8](repeating: 9, count: 1000)
         let bytes = RawFrame.frame(.binary, payload, maskKey: nil)
         #expect(try decode([bytes], side: .client, limit: 1000) == [.message(payload)])
     }
 
     @Test(arguments: 0..<40 as Range<UInt64>)
-    func randomFramesInRandomPieces_comeBackWhole(seed: UInt64) throws {
+    func randomFramesInRandomPiecesComeBackWhole(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let side: FrameDecoder.Side = Bool.random(using: &generator) ? .server : .client
         var expected: [Decoded] = []
@@ -159,7 +159,7 @@ func decode(
         #expect(try decode(pieces, side: side) == expected, "seed \(seed)")
     }
 
-    @Test func largePayloadReadDirectly_equalsTheSameThroughInput() throws {
+    @Test func largePayloadReadDirectlyEqualsTheSameThroughInput() throws {
         var generator = SeededGenerator(seed: 7)
         let message = generator.bytes(300_001)
         let bytes = RawFrame.masked(.binary, message)
@@ -190,7 +190,7 @@ func decode(
 
     /// For any bytes, the decoder neither traps nor delivers more than the limit.
     @Test(arguments: 0..<300 as Range<UInt64>)
-    func mutatedFrames_neverTrap(seed: UInt64) {
+    func mutatedFramesNeverTrap(seed: UInt64) {
         var generator = SeededGenerator(seed: seed &+ 1_000)
         var bytes: [UInt8] = []
         for _ in 0..<4 {

@@ -9,7 +9,7 @@ import Testing
             (65_535, [0x82, 0x7E, 0xFF, 0xFF]),
             (65_536, [0x82, 0x7F, 0, 0, 0, 0, 0, 1, 0, 0]),
         ] as [(Int, [UInt8])])
-    func sharedBuffer_hasTheShortestHeaderBeforeItsBytes(count: Int, header: [UInt8]) {
+    func sharedBufferHasTheShortestHeaderBeforeItsBytes(count: Int, header: [UInt8]) {
         let payload = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
         let buffer = SharedBuffer(payload)
         #expect(Array(buffer.frame) == header + payload)
@@ -17,14 +17,14 @@ import Testing
         #expect(RawFrame.frame(.binary, payload, maskKey: nil) == header + payload)
     }
 
-    @Test func maskedFrame_isTheOneInTheStandard() {
+    @Test func maskedFrameIsTheOneInTheStandard() {
         let key = UInt32(littleEndian: 0x3D21_FA37)
         #expect(
             RawFrame.frame(.text, Array("Hello".utf8), maskKey: key)
                 == [0x81, 0x85, 0x37, 0xfa, 0x21, 0x3d, 0x7f, 0x9f, 0x4d, 0x51, 0x58])
     }
 
-    @Test func masking_equalsByteByByteForEveryLengthAndPhase() {
+    @Test func maskingEqualsByteByByteForEveryLengthAndPhase() {
         let key: [UInt8] = [0x12, 0x34, 0x56, 0x78]
         let word = key.withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
         for count in 0...40 {
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func closeReason_isCutBetweenCharacters() throws {
+    @Test func closeReasonIsCutBetweenCharacters() throws {
         let reason = String(repeating: "é", count: 100)
         let bytes = FrameEncoder.close(.normal, reason: reason, maskKey: nil).withUnsafeBytes { Array($0) }
         #expect(try decode([bytes], side: .client) == [.close(.normal, String(repeating: "é", count: 61))])

@@ -4,7 +4,7 @@ import Testing
 @testable import SluiceTransport
 
 @Suite struct HandshakeTests {
-    @Test func acceptKey_isTheOneInTheStandard() {
+    @Test func acceptKeyIsTheOneInTheStandard() {
         #expect(WebSocketKey.accept("dGhlIHNhbXBsZSBub25jZQ==") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
     }
 
@@ -37,7 +37,7 @@ import Testing
         ("Host: test", "Host: test\r\nX: " + String(repeating: "y", count: 8_192), 431),
         ("GET /db", "\u{16}\u{3}\u{1}", 400),
     ])
-    func wrongRequest_isRefusedWithItsStatus(part: String, replacement: String, status: Int) {
+    func wrongRequestIsRefusedWithItsStatus(part: String, replacement: String, status: Int) {
         let request = RawSocket.upgradeRequest.replacing(part, with: replacement)
         guard case .refuse(let response) = step(request) else {
             Issue.record("\(replacement) was not refused")
@@ -47,7 +47,7 @@ import Testing
         #expect(response.body.count > 10)
     }
 
-    @Test func upgrade_choosesTheSubprotocolSpokenHere() {
+    @Test func upgradeChoosesTheSubprotocolSpokenHere() {
         let request = RawSocket.upgradeRequest.replacing("sluice.1", with: "chat, sluice.1")
         guard case .upgrade(let parsed, let subprotocol) = step(request) else {
             Issue.record("not an upgrade")
@@ -60,7 +60,7 @@ import Testing
         #expect(response.contains("Sec-WebSocket-Protocol: sluice.1\r\n"))
     }
 
-    @Test func page_hasPathAndQuery() {
+    @Test func pageHasPathAndQuery() {
         guard case .page(let request) = step("GET /metrics?a=b HTTP/1.1\r\nhost: x\r\n\r\n") else {
             Issue.record("not a page")
             return
@@ -72,7 +72,7 @@ import Testing
 
     /// Mutated requests in pieces give an answer or wait for more; the parser reads no more bytes than it was given.
     @Test(arguments: 0..<300 as Range<UInt64>)
-    func mutatedRequest_neverTraps(seed: UInt64) {
+    func mutatedRequestNeverTraps(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var bytes = Array(RawSocket.upgradeRequest.utf8)
         for _ in 0..<Int.random(in: 1...8, using: &generator) {
@@ -98,7 +98,7 @@ import Testing
         (400, false), (401, false), (403, false), (404, false), (426, false), (429, true), (500, true), (502, true),
         (503, true), (599, true),
     ])
-    func refusalThatMayPass_isTransient(status: Int, isTransient: Bool) {
+    func refusalThatMayPassIsTransient(status: Int, isTransient: Bool) {
         var handshake = ClientHandshake(
             key: "dGhlIHNhbXBsZSBub25jZQ==", subprotocols: ["sluice.1"], server: "example")
         let answer = "HTTP/1.1 \(status) No\r\nContent-Length: 2\r\n\r\nno"
@@ -119,7 +119,7 @@ import Testing
         ("\r\n\r\n", "\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n", "protocol-violation"),
         ("\r\n\r\n", "\r\nContent-Length: 2\r\n\r\nno", ""),
     ])
-    func wrongAnswer_isAClearError(part: String, replacement: String, code: String) {
+    func wrongAnswerIsAClearError(part: String, replacement: String, code: String) {
         let answer =
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Protocol: sluice.1\r\n\r\n"
@@ -136,7 +136,7 @@ import Testing
         #expect((error?.code.rawValue ?? "") == code)
     }
 
-    @Test func refusal_carriesStatusAndText() {
+    @Test func refusalCarriesStatusAndText() {
         var handshake = ClientHandshake(key: "k", subprotocols: [], server: "example:80")
         let answer = Array("HTTP/1.1 401 Unauthorized\r\nContent-Length: 9\r\n\r\nno token\n".utf8)
         let error = #expect(throws: TransportError.self) {
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: ["Host", "bad name", "X"])
-    func forbiddenHeader_isRefusedBeforeConnecting(name: String) throws {
+    func forbiddenHeaderIsRefusedBeforeConnecting(name: String) throws {
         let handshake = ClientHandshake(key: "k", subprotocols: [], server: "example")
         var headers = HTTPHeaders()
         headers.append(name, name == "X" ? "a\r\nInjected: b" : "v")

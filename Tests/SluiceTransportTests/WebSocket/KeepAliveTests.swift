@@ -9,25 +9,25 @@ import Testing
         KeepAlive(interval: .seconds(60), timeout: .seconds(120), now: 0, jitter: jitter)
     }
 
-    @Test func quietPeer_isPingedAfterTheInterval() {
+    @Test func quietPeerIsPingedAfterTheInterval() {
         var keepAlive = make()
         #expect(keepAlive.deadline == 60 * second)
         #expect(keepAlive.tick(now: 59 * second) == .wait)
         #expect(keepAlive.tick(now: 60 * second) == .ping)
     }
 
-    @Test func jitter_bringsTheFirstPingForward() {
+    @Test func jitterBringsTheFirstPingForward() {
         #expect(make(jitter: 0.5).deadline == 30 * second)
     }
 
-    @Test func peerThatSends_isNotPinged() {
+    @Test func peerThatSendsIsNotPinged() {
         var keepAlive = make()
         keepAlive.didReceive(now: 50 * second)
         #expect(keepAlive.tick(now: 60 * second) == .wait)
         #expect(keepAlive.deadline == 110 * second)
     }
 
-    @Test func peerThatDoesNotAnswer_isGivenUpAfterTheTimeoutSinceThePingLeft() {
+    @Test func peerThatDoesNotAnswerIsGivenUpAfterTheTimeoutSinceThePingLeft() {
         var keepAlive = make()
         #expect(keepAlive.tick(now: 60 * second) == .ping)
         keepAlive.didWrite(now: 70 * second, isQueueEmpty: true)
@@ -36,7 +36,7 @@ import Testing
         #expect(keepAlive.tick(now: 190 * second) == .giveUp)
     }
 
-    @Test func peerThatAnswers_isPingedAgainLater() {
+    @Test func peerThatAnswersIsPingedAgainLater() {
         var keepAlive = make()
         #expect(keepAlive.tick(now: 60 * second) == .ping)
         keepAlive.didWrite(now: 60 * second, isQueueEmpty: true)
@@ -45,7 +45,7 @@ import Testing
         #expect(keepAlive.tick(now: 121 * second) == .ping)
     }
 
-    @Test func pingStuckBehindAQueueThatMoves_isNoReasonToGiveUp() {
+    @Test func pingStuckBehindAQueueThatMovesIsNoReasonToGiveUp() {
         var keepAlive = make()
         #expect(keepAlive.tick(now: 60 * second) == .ping)
         keepAlive.didWrite(now: 170 * second, isQueueEmpty: false)
