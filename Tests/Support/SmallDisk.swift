@@ -24,7 +24,7 @@ package final class SmallDisk {
 
     /// Takes all the room there is.
     package func fill() {
-        let descriptor = open(filler, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        let descriptor = open(filler, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         defer { close(descriptor) }
         for size in [1 << 16, 1 << 12, 1] {
             let bytes = [UInt8](repeating: 1, count: size)
@@ -33,7 +33,11 @@ package final class SmallDisk {
     }
 
     /// Gives back what ``fill()`` took.
-    package func clear() { unlink(filler) }
+    package func clear() {
+        // A process that is being started may hold a copy of the descriptor.
+        truncate(filler, 0)
+        unlink(filler)
+    }
 
     /// Makes the file system read-only or writable; no file on it may be open for writing then.
     ///
