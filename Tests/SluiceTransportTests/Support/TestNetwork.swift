@@ -23,7 +23,7 @@ struct TestNetwork: Sendable {
 
     /// Starts a server that gives each connection a delegate.
     init(
-        _ twin: Twin, options: WebSocketOptions = .init(), loopCount: Int = 2,
+        _ twin: Twin, options: WebSocketOptions = .patient, loopCount: Int = 2,
         accept: (@Sendable (HTTPRequest) -> UpgradeDecision)? = nil,
         makeDelegate: @escaping @Sendable () -> Recorder = { Recorder.echo() }
     ) throws {
@@ -102,4 +102,13 @@ func withNetwork(
         throw error
     }
     await network.tearDown()
+}
+
+extension WebSocketOptions {
+    /// Pings come only after an hour of silence, so that a test which the machine keeps waiting loses no connection.
+    static var patient: WebSocketOptions {
+        var options = WebSocketOptions()
+        options.pingInterval = .seconds(3_600)
+        return options
+    }
 }
