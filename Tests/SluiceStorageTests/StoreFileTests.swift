@@ -151,4 +151,27 @@ struct StoreFileTests {
         let error = #expect(throws: StorageError.self) { try storage.copy(toFile: folder.file("copy")) }
         #expect(error?.code == .locked)
     }
+
+    @Test func copyThatCannotBeOpenedLeavesNothingAndIsTriedAgain() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("copy")
+        let storage = try Garage.server()
+        try storage.write { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
+        func open() throws -> SQLiteServerStorage {
+            try SQLiteServerStorage.open(.file(path), databaseID: ObjectID(high: 8, low: 8))
+        }
+        // The descriptors may run out while the copy is opened, before or after its files are made.
+        for opensFirst in [false, true] {
+            let error = #expect(throws: StorageError.self) {
+                try storage.copy(toFile: path) { () throws -> Void in
+                    if opensFirst { try open().close() }
+                    throw StorageError(.tooManyFiles, "no descriptors")
+                }
+            }
+            #expect(error?.code == .tooManyFiles)
+            #expect(try folder.names == ["copy-lock"])
+        }
+        let copy = try storage.copy(toFile: path, andOpen: open)
+        #expect(try copy.rows(ofClass: Garage.car) == storage.rows(ofClass: Garage.car))
+    }
 }

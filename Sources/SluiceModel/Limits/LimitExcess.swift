@@ -48,17 +48,12 @@ extension DataLimits {
 
     /// What a link in a value is too long in.
     package func excess(ofLinksIn value: Value, in place: @autoclosure () -> String) -> LimitExcess? {
-        switch value {
-        case .link(let key): return excess(of: key, in: place())
-        case .list(let elements), .set(let elements):
-            for case .link(let key) in elements { if let excess = excess(of: key, in: place()) { return excess } }
-        case .map(let map):
-            for entry in map.entries {
-                if case .link(let key) = entry.value, let excess = excess(of: key, in: place()) { return excess }
-            }
-        default: break
+        var excess: LimitExcess?
+        _ = value.anyLink { key in
+            excess = self.excess(of: key, in: place())
+            return excess != nil
         }
-        return nil
+        return excess
     }
 
     /// What the operations of a transaction are too many or too large in.

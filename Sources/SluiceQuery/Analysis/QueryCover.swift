@@ -56,69 +56,52 @@ package struct QueryCover: Sendable {
     }
 
     private static func alternatives(of predicate: Query.Predicate, key: Int?) -> [[Anchor]] {
-        switch predicate {
-        case .constant, .not: return []
-        case .comparison(let comparison): return anchor(of: comparison).map { [[$0]] } ?? []
-        case .and(let operands):
-            return sorted(joiningRanges(operands.flatMap { alternatives(of: $0, key: key) }), key: key)
-        case .or(let operands):
-            let fixed = RootCondition.conditions(ofAlternatives: operands).map { [Anchor.own($0)] }
-            guard fixed.isEmpty else { return sorted(fixed, key: key) }
-            var anchors: [Anchor] = []
-            var known: Set<Anchor> = []
-            for operand in operands {
-                guard let best = alternatives(of: operand, key: key).first else { return [] }
-                for anchor in best where known.insert(anchor).inserted { anchors.append(anchor) }
-                if anchors.count > anchorCountMax { return [] }
+        var found = RootCondition.conditions(of: predicate).map { [Anchor.own($0)] }
+        let operands: [Query.Predicate] = if case .and(let operands) = predicate { operands } else { [predicate] }
+        for operand in operands {
+            switch operand {
+            case .constant, .not, .and: break
+            case .comparison(let comparison):
+                if RootCondition(comparison) == nil, let linked = LinkedCondition(comparison) {
+                    found.append([.linked(linked)])
+                }
+            case .or(let branches):
+                if RootCondition.conditions(ofAlternatives: branches).isEmpty,
+                    let anchors = anchors(ofBranches: branches, key: key)
+                {
+                    found.append(anchors)
+                }
             }
-            return [anchors]
         }
+        return sorted(found, key: key)
     }
 
-    private static func anchor(of comparison: Query.Comparison) -> Anchor? {
-        if let condition = RootCondition(comparison) { return .own(condition) }
-        return LinkedCondition(comparison).map { .linked($0) }
-    }
-
-    /// Replaces ranges of the same property, all of which results meet, by their intersection.
-    private static func joiningRanges(_ alternatives: [[Anchor]]) -> [[Anchor]] {
-        var joined: [[Anchor]] = []
-        var places: [Int: Int] = [:]
-        for alternative in alternatives {
-            guard alternative.count == 1, case .own(let condition) = alternative[0],
-                case .range(let range) = condition.test
-            else {
-                joined.append(alternative)
-                continue
-            }
-            let property = condition.property
-            guard let place = places[property], case .own(let other) = joined[place][0],
-                case .range(let known) = other.test
-            else {
-                places[property] = joined.count
-                joined.append(alternative)
-                continue
-            }
-            joined[place] = [.own(RootCondition(property: property, .range(known.intersection(range))))]
+    /// Anchors of which an object meets one if one of the branches holds for it.
+    private static func anchors(ofBranches branches: [Query.Predicate], key: Int?) -> [Anchor]? {
+        var anchors: [Anchor] = []
+        var known: Set<Anchor> = []
+        for branch in branches {
+            guard let best = alternatives(of: branch, key: key).first else { return nil }
+            for anchor in best where known.insert(anchor).inserted { anchors.append(anchor) }
+            if anchors.count > anchorCountMax { return nil }
         }
-        return joined
+        return anchors
     }
 
-    /// Sorts the most selective list first; equally selective lists keep their order in the query.
+    /// Sorts the most selective list first; equally selective lists keep their order in the query. A condition behind a
+    /// link comes after a condition of the same kind on the object itself.
     private static func sorted(_ alternatives: [[Anchor]], key: Int?) -> [[Anchor]] {
         func rank(_ anchors: [Anchor]) -> Int {
             anchors.reduce(0) { rank, anchor in
                 switch anchor {
-                case .own(let condition):
-                    Swift.max(rank, condition.breadth * 3 + (condition.property == key ? 0 : 1))
-                case .linked(let linked): Swift.max(rank, linked.condition.breadth * 3 + 2)
+                case .own(let condition): max(rank, condition.rank(key: key) * 2)
+                case .linked(let linked): max(rank, linked.condition.rank(key: nil) * 2 + 1)
                 }
             }
         }
         return alternatives.enumerated()
-            .sorted {
-                (rank($0.element), $0.element.count, $0.offset) < (rank($1.element), $1.element.count, $1.offset)
-            }
-            .map(\.element)
+            .map { (rank: (rank($0.element), $0.element.count, $0.offset), anchors: $0.element) }
+            .sorted { $0.rank < $1.rank }
+            .map(\.anchors)
     }
 }

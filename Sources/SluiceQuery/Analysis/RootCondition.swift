@@ -43,7 +43,23 @@ extension Query {
     /// - Parameter schema: the schema that the query was checked against.
     package func rootConditions(schema: Schema) -> [RootCondition] {
         guard object == nil else { return [] }
-        let operands: [Predicate] = if case .and(let operands) = predicate { operands } else { [predicate] }
+        let key = schema[classIndex].primaryKeyIndex
+        let conditions = RootCondition.conditions(of: predicate)
+        return conditions.enumerated()
+            .sorted { ($0.element.rank(key: key), $0.offset) < ($1.element.rank(key: key), $1.offset) }
+            .map(\.element)
+    }
+}
+
+extension RootCondition {
+    /// A rank by which conditions are chosen, the lowest first.
+    ///
+    /// - Parameter key: the primary key of the class, which precedes other properties.
+    func rank(key: Int?) -> Int { breadth * 2 + (property == key ? 0 : 1) }
+
+    /// Conditions that an object meets for which the predicate holds, in the order of the predicate, ranges last.
+    static func conditions(of predicate: Query.Predicate) -> [RootCondition] {
+        let operands: [Query.Predicate] = if case .and(let operands) = predicate { operands } else { [predicate] }
         var conditions: [RootCondition] = []
         var ranges: [Int: ValueRange] = [:]
         for case .or(let alternatives) in operands {
@@ -57,13 +73,7 @@ extension Query {
                 conditions.append(condition)
             }
         }
-        conditions += ranges.sorted { $0.key < $1.key }.map { RootCondition(property: $0.key, .range($0.value)) }
-        let key = schema[classIndex].primaryKeyIndex
-        func rank(_ condition: RootCondition) -> Int {
-            condition.breadth * 2 + (condition.property == key ? 0 : 1)
-        }
-        return conditions.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }
-            .map(\.element)
+        return conditions + ranges.sorted { $0.key < $1.key }.map { RootCondition(property: $0.key, .range($0.value)) }
     }
 }
 

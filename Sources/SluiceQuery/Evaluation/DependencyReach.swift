@@ -49,18 +49,3 @@ struct DependencyReach: Sendable {
         return isHere
     }
 }
-
-extension Value {
-    /// Whether a link in the value passes a test.
-    fileprivate func anyLink(_ test: (ObjectKey) throws -> Bool) rethrows -> Bool {
-        switch self {
-        case .link(let key): return try test(key)
-        case .list(let elements), .set(let elements):
-            for case .link(let key) in elements where try test(key) { return true }
-        case .map(let map):
-            for entry in map.entries { if case .link(let key) = entry.value, try test(key) { return true } }
-        default: break
-        }
-        return false
-    }
-}

@@ -41,8 +41,9 @@ struct DatabaseOpener: Sendable {
         if let path, !isFile {
             engine.materialize = {
                 try checkFolder()
-                try storage.copy(toFile: path)
-                return try SQLiteServerStorage.open(.file(path), databaseID: databaseID)
+                return try storage.copy(toFile: path) {
+                    try SQLiteServerStorage.open(.file(path), databaseID: databaseID)
+                }
             }
         }
         return engine

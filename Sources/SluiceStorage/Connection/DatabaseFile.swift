@@ -44,9 +44,7 @@ enum DatabaseFile {
         let lock = try FileLock(reading: path)
         let marker = MarkerFile.find(path)
         let hadLog = access(path.writeAheadLog, F_OK) == 0
-        var status = stat()
-        let hasLog = stat(path.writeAheadLog, &status) == 0 && status.st_size > 0
-        let connection = try SQLiteConnection(path: path.file, access: .readAlone(hasLog: hasLog))
+        let connection = try SQLiteConnection(path: path.file, access: .readAlone(hasLog: path.hasLoggedCommits))
         _ = try connection.integer("SELECT count(*) FROM _meta")
         return (connection, OpenFile(path, found: marker, hadLog: hadLog, lock: lock, obstacle: obstacle))
     }
@@ -79,8 +77,7 @@ enum DatabaseFile {
         } else {
             throw vanished(path, "\(what), and \(path.marker) says that it was made")
         }
-        var status = stat()
-        if stat(path.writeAheadLog, &status) == 0, status.st_size > 0 {
+        if path.hasLoggedCommits {
             throw vanished(path, "\(what), and its write-ahead log \(path.writeAheadLog) is there")
         }
         // Whole files get their names here, so an empty one was a server's database once, or never will be.

@@ -43,12 +43,21 @@ struct DatabasePath: Hashable {
 
     /// Whether a path leads to anything, or to a database that vanished.
     static func isTaken(_ path: String) -> Bool {
-        for name in [path, path + "-marker", path + "-wal"] {
+        let path = DatabasePath(file: path)
+        return [path.file, path.marker, path.writeAheadLog].contains { name in
             var status = stat()
-            if lstat(name, &status) == 0 { return true }
+            return lstat(name, &status) == 0
         }
-        return false
     }
+
+    /// Whether commits are in the write-ahead log.
+    var hasLoggedCommits: Bool {
+        var status = stat()
+        return stat(writeAheadLog, &status) == 0 && status.st_size > 0
+    }
+
+    /// Removes the database and what is beside it but the lock.
+    func removeFiles() { for name in [file, writeAheadLog, sharedMemory, marker] { unlink(name) } }
 
     private static func checkRegular(_ path: String, beside original: String) throws(StorageError) {
         var status = stat()

@@ -30,7 +30,7 @@ enum WriteProbe {
     /// Why a database cannot be written: its file or folder may not be, or no room is left. Nil if it can, or if the
     /// reason is another one, which opening it will find.
     ///
-    /// Writes a file of ``byteCount`` bytes beside the database and removes it.
+    /// Reserves a file of ``byteCount`` bytes beside the database and removes it.
     static func obstacle(to path: DatabasePath) -> StorageError? {
         for name in [path.file, path.writeAheadLog, path.sharedMemory, path.lock, path.marker]
         where access(name, F_OK) == 0 && access(name, W_OK) != 0 {
@@ -38,14 +38,14 @@ enum WriteProbe {
             if error.isObstacle { return error }
         }
         let name = path.file + "-probe"
-        let code = write(name)
+        let code = reserve(name)
         guard code != 0 else { return nil }
         let error = StorageError.system(code, doing: "writing beside it", path: path.file)
         return error.isObstacle ? error : nil
     }
 
     /// - Returns: 0, or the system's error code.
-    private static func write(_ name: String) -> Int32 {
+    private static func reserve(_ name: String) -> Int32 {
         unlink(name)
         let descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return errno }
@@ -53,15 +53,9 @@ enum WriteProbe {
             close(descriptor)
             unlink(name)
         }
-        let bytes = [UInt8](repeating: 0x5A, count: byteCount)
-        var written = 0
-        while written < bytes.count {
-            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress! + written, $0.count - written) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return count < 0 ? errno : ENOSPC }
-            written += count
-        }
-        return 0
+        var code: Int32
+        repeat { code = posix_fallocate(descriptor, 0, byteCount) } while code == EINTR
+        return code
     }
 }
 

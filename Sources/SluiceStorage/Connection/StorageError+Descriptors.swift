@@ -18,11 +18,16 @@ extension StorageError {
                 + "database that is open takes 5, a connection 1")
     }
 
-    /// Why no file can be opened now; 0 if one can. SQLite does not say.
+    /// Why no database can be opened now; 0 if one can. SQLite does not say, and closes what it had opened when it fails,
+    /// so this asks for as many descriptors as a database needs.
     static var descriptorError: Int32 {
-        let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return [EMFILE, ENFILE].contains(errno) ? errno : 0 }
-        close(descriptor)
+        var descriptors: [Int32] = []
+        defer { for descriptor in descriptors { close(descriptor) } }
+        for _ in 0..<8 {
+            let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { return [EMFILE, ENFILE].contains(errno) ? errno : 0 }
+            descriptors.append(descriptor)
+        }
         return 0
     }
 }

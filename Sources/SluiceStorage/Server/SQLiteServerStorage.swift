@@ -189,4 +189,15 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         }
         try DatabaseFile.copy(connection, to: path)
     }
+
+    /// Copies the database to a new file and opens the copy. If it cannot be opened, nothing is left of it, so that it
+    /// can be tried again.
+    package func copy<Opened>(toFile path: String, andOpen open: () throws -> Opened) throws -> Opened {
+        try copy(toFile: path)
+        let copy = FileIdentity(path: path)
+        do { return try open() } catch {
+            if copy == FileIdentity(path: path) { try? DatabasePath.resolve(path).removeFiles() }
+            throw error
+        }
+    }
 }

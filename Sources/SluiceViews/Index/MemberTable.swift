@@ -46,13 +46,10 @@ struct MemberTable {
     ) throws {
         byObject[change.object]?.forEach(body)
         guard change.old == nil, deepCounts[change.object.classIndex] != nil else { return }
-        let name = schema[change.object.classIndex].name
-        for (classIndex, declared) in schema.classes.enumerated() {
-            for (property, link) in declared.properties.enumerated() where link.type.targetClass == name {
-                try source.backlinks(to: change.object, fromClass: classIndex, property: property) { key in
-                    byObject[ObjectRef(classIndex, key)]?.forEach(body)
-                    return true
-                }
+        for (classIndex, property) in schema.backlinks(to: change.object.classIndex) {
+            try source.backlinks(to: change.object, fromClass: classIndex, property: property) { key in
+                byObject[ObjectRef(classIndex, key)]?.forEach(body)
+                return true
             }
         }
     }

@@ -13,12 +13,21 @@ struct PathTable {
     var anchors = PropertyConditions()
     /// The numbers that a change of another object of the chain finds.
     var linked = PropertyConditions()
+    /// For each position in the chain, the properties that the chain reads of an object after that many links.
+    private let properties: [PropertySet]
 
     /// The most objects that are read for one state of a change. A change that leads to more of them finds all numbers.
     static let objectCountMax = 256
 
     init(_ links: [QueryDependencies.Link]) {
         self.links = links
+        properties = (0...links.count).map { position in
+            var properties = PropertySet()
+            if position < links.count, !links[position].isBacklink { properties.insert(links[position].property) }
+            // An object behind a link that is followed backwards has the link.
+            if position > 0, links[position - 1].isBacklink { properties.insert(links[position - 1].property) }
+            return properties
+        }
     }
 
     var isEmpty: Bool { anchors.isEmpty && linked.isEmpty }
@@ -33,17 +42,15 @@ struct PathTable {
         }
         guard !linked.isEmpty else { return }
         for position in 1...links.count
-        where links[position - 1].targetClass == classIndex && change.concerns(properties(at: position)) {
+        where links[position - 1].targetClass == classIndex && concerns(change, position) {
             find(linked, from: change, at: position, in: source, before: before, body)
         }
     }
 
-    /// The properties that the conditions and the chain read of an object after this many links.
-    private func properties(at position: Int) -> PropertySet {
-        var properties =
-            position == links.count ? PropertySet(linked.tables.keys) : PropertySet([links[position]].ownProperties)
-        properties.formUnion(PropertySet([links[position - 1]].propertiesBehind))
-        return properties
+    /// Whether a change alters what the chain and the conditions read of an object after this many links.
+    private func concerns(_ change: ObjectDelta, _ position: Int) -> Bool {
+        if change.concerns(properties[position]) { return true }
+        return position == links.count && linked.tables.keys.contains { change.changed.contains($0) }
     }
 
     private func find(
@@ -90,12 +97,4 @@ struct PathTable {
         }
         return true
     }
-}
-
-extension [QueryDependencies.Link] {
-    /// The properties of the links that are followed forwards.
-    fileprivate var ownProperties: [Int] { filter { !$0.isBacklink }.map(\.property) }
-
-    /// The properties of the links that are followed backwards; the objects behind the links have them.
-    fileprivate var propertiesBehind: [Int] { filter(\.isBacklink).map(\.property) }
 }
