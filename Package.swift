@@ -101,7 +101,7 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "Sluice", "SluiceServer", "SluiceModel", "SluiceQuery", "SluiceWire", "SluiceTransport",
+                "Sluice", "SluiceServer", "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "SluiceTransport",
                 "SluiceStorage", "CSQLite", "CEpoll", "CAllocationCounter",
             ], path: "Benchmarks", swiftSettings: settings),
         // Shared by tests and benchmarks.
@@ -112,7 +112,7 @@ let package = Package(
             name: "TestSupport", dependencies: ["SluiceModel"], path: "Tests/Support", swiftSettings: settings),
         tests("SluiceModel", ["TestSupport"]),
         tests("SluiceQuery", ["SluiceModel", "CSQLite", "CAllocationCounter", "TestSupport"]),
-        tests("SluiceViews", ["SluiceModel", "SluiceQuery", "TestSupport"]),
+        tests("SluiceViews", ["SluiceModel", "SluiceQuery", "CAllocationCounter", "TestSupport"]),
         tests("SluiceWire", ["SluiceModel", "TestSupport"]),
         tests("SluiceTransport", ["CEpoll", "TestSupport"]),
         tests(

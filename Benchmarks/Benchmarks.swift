@@ -39,9 +39,11 @@ enum Row: String, CaseIterable {
     case propagation = "R3"
     case commits = "R4"
     case fanOut = "R8"
+    case resultChanges = "R13"
     case localStore = "R14"
     case backlog = "B1"
     case observers = "O1"
+    case observedQueries = "O2"
     case evaluation = "E1"
 
     var title: String {
@@ -51,9 +53,11 @@ enum Row: String, CaseIterable {
         case .propagation: "from a write on A to the change event on B"
         case .commits: "one-property commits until B has all"
         case .fanOut: "one view's commit to many connections"
+        case .resultChanges: "a change of one row in an observed, sorted result"
         case .localStore: "local inserts and fetches"
         case .backlog: "an offline backlog on one object"
         case .observers: "many observers of one object each"
+        case .observedQueries: "many observers of different queries"
         case .evaluation: "a predicate on a row"
         }
     }
@@ -65,9 +69,11 @@ enum Row: String, CaseIterable {
         case .propagation: try await PropagationRow(workbench).measure()
         case .commits: try await CommitsRow(workbench).measure()
         case .fanOut: try await FanOutRow(workbench).measure()
+        case .resultChanges: try await ResultChangesRow(workbench).measure()
         case .localStore: try await LocalStoreRow(workbench).measure()
         case .backlog: try await BacklogRow(workbench).measure()
         case .observers: try await ObserversRow(workbench).measure()
+        case .observedQueries: try await ObservedQueriesRow(workbench).measure()
         case .evaluation: try EvaluationRow(workbench).measure()
         }
     }

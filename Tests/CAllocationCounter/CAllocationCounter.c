@@ -21,6 +21,7 @@ void *original(calloc)(size_t count, size_t size);
 void *original(realloc)(void *memory, size_t size);
 
 static _Thread_local long count;
+static _Thread_local long byte_count;
 static _Thread_local long swift_count;
 
 // The one function through which the Swift runtime allocates.
@@ -38,20 +39,25 @@ __attribute__((constructor)) static void find_swift_function(void) {
 
 long allocation_count(void) { return count; }
 
+long allocated_byte_count(void) { return byte_count; }
+
 long swift_allocation_count(void) { return swift_count; }
 
 void *malloc(size_t size) {
     count++;
+    byte_count += size;
     if ((uintptr_t)__builtin_return_address(0) - swift_function < swift_function_size) swift_count++;
     return original(malloc)(size);
 }
 
 void *calloc(size_t number, size_t size) {
     count++;
+    byte_count += number * size;
     return original(calloc)(number, size);
 }
 
 void *realloc(void *memory, size_t size) {
     count++;
+    byte_count += size;
     return original(realloc)(memory, size);
 }

@@ -9,7 +9,7 @@ internal import SluiceViews
 final class Observer {
     let id: UInt64
     let subscription: Subscription
-    private var list: ResultList
+    private var results: ResultEditor
     /// For a query with stages, everything that matches; else nil.
     private var pool: ResultPool?
     private let deliver: (ResultEvent) -> Void
@@ -32,25 +32,25 @@ final class Observer {
         self.subscription = subscription
         self.end = end
         self.deliver = deliver
-        list = ResultList(
-            order: SortOrder(subscription.query.sort), limit: subscription.query.limit,
+        results = ResultEditor(
+            ResultList(order: SortOrder(subscription.query.sort), limit: subscription.query.limit),
             ignoring: subscription.query.exclusions.excludedRootProperties)
         pool = ResultPool(subscription.query)
     }
 
     /// Whether the object may be among the results in memory.
     func mayContain(_ object: ObjectRef) -> Bool {
-        pool?.contains(object) ?? list.contains(object) || !backlog.isEmpty
+        pool?.contains(object) ?? results.contains(object) || !backlog.isEmpty
     }
 
     /// Every object in memory, including those beyond the limit.
     var objects: [ObjectRef] {
-        (pool.map { Array($0.objects) } ?? list.entries.map(\.object)) + backlog.objects
+        (pool.map { Array($0.objects) } ?? results.list.entries.map(\.object)) + backlog.objects
     }
 
     /// Reports the present results as the first event.
     func start(with entries: [ResultEntry]) {
-        let change = list.replace(with: pool?.replace(with: entries) ?? entries, reason: .unknown)
+        let change = results.replace(with: pool?.replace(with: entries) ?? entries, reason: .unknown)
         report(change, removed: [], remote: nil, isInitial: true)
     }
 
@@ -70,7 +70,7 @@ final class Observer {
         isBusy = true
         deliver(
             ResultEvent(
-                list: list, change: ResultChange(), removed: [],
+                list: results.list, change: ResultChange(), removed: [],
                 status: SubscriptionStatus(state: .error, error: error), remote: nil, isInitial: false))
     }
 
@@ -90,8 +90,9 @@ final class Observer {
 
     /// Applies edits, and reports the change if there is one.
     private func apply(_ edits: [ResultEdit], origin: ChangeOrigin, now: Timestamp) {
-        let before = list
-        let change = list.apply(pool?.apply(edits, to: list) ?? edits)
+        let before = results.list
+        let edits = pool?.apply(edits, to: results) ?? edits
+        let change = results.apply(edits)
         guard !change.isEmpty || subscription.status != reportedStatus else { return }
         var remote: Remote?
         // An event that only reports a new state has no author.
@@ -108,6 +109,7 @@ final class Observer {
         isBusy = true
         deliver(
             ResultEvent(
-                list: list, change: change, removed: removed, status: status, remote: remote, isInitial: isInitial))
+                list: results.list, change: change, removed: removed, status: status, remote: remote,
+                isInitial: isInitial))
     }
 }

@@ -23,9 +23,9 @@ package struct ResultPool: Sendable {
         return derived
     }
 
-    /// Applies edits of the matches, and returns the resulting edits of `list`, which holds what the stages have left
+    /// Applies edits of the matches, and returns the resulting edits of `results`, which has what the stages have left
     /// so far.
-    package mutating func apply(_ edits: [ResultEdit], to list: ResultList) -> [ResultEdit] {
+    package mutating func apply(_ edits: [ResultEdit], to results: borrowing ResultEditor) -> [ResultEdit] {
         var reasons: [ObjectRef: RemovalReason] = [:]
         var touched: Set<ObjectRef> = []
         for edit in edits {
@@ -43,14 +43,14 @@ package struct ResultPool: Sendable {
         var kept: Set<ObjectRef> = []
         for entry in derived {
             kept.insert(entry.object)
-            if !list.contains(entry.object) || upserted.contains(entry.object) {
+            if !results.contains(entry.object) || upserted.contains(entry.object) {
                 result.append(.upsert(entry))
             }
-            if list.contains(entry.object), touched.contains(entry.object), !upserted.contains(entry.object) {
+            if results.contains(entry.object), touched.contains(entry.object), !upserted.contains(entry.object) {
                 result.append(.touch(entry.object))
             }
         }
-        for entry in list.entries where !kept.contains(entry.object) {
+        for entry in results.list.entries where !kept.contains(entry.object) {
             result.append(
                 .remove(entry.object, entries[entry.object] == nil ? reasons[entry.object] ?? .unknown : .window))
         }

@@ -6,6 +6,9 @@
 /// How often this thread has asked for memory since it began, whoever asked in its name.
 long allocation_count(void);
 
+/// How many bytes this thread has asked for since it began, given back or not.
+long allocated_byte_count(void);
+
 /// How often the Swift runtime did so: for every object, closure, box, and buffer of an array or a string.
 ///
 /// The difference to `allocation_count` in plain Swift code are the frames of coroutines, by which code that is not

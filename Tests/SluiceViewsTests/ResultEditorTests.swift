@@ -1,3 +1,4 @@
+import CAllocationCounter
 import SluiceModel
 import SluiceQuery
 import TestSupport
@@ -5,9 +6,10 @@ import Testing
 
 @testable import SluiceViews
 
-@Suite struct ResultListTests {
-    private func list(limit: Int? = nil) throws -> ResultList {
-        ResultList(order: SortOrder(try TestSchema.query("User SORT(age ASC)").sort), limit: limit)
+@Suite struct ResultEditorTests {
+    private func editor(limit: Int? = nil, _ entries: [ResultEntry] = []) throws -> ResultEditor {
+        let query = try TestSchema.query("User SORT(age ASC)")
+        return ResultEditor(ResultList(order: SortOrder(query.sort), limit: limit, entries: entries))
     }
 
     private func entry(_ number: Int, age: Int64, name: String = "") -> ResultEntry {
@@ -22,9 +24,9 @@ import Testing
     private func keys(_ numbers: Int...) -> [ObjectKey] { numbers.map { TestSchema.key($0, ofClass: TestSchema.user) } }
 
     @Test func theFirstEditsShowInOrder() throws {
-        var list = try list()
-        let change = list.apply([.upsert(entry(1, age: 30)), .upsert(entry(2, age: 10)), .upsert(entry(3, age: 20))])
-        #expect(numbers(list) == keys(2, 3, 1))
+        var editor = try editor()
+        let change = editor.apply([.upsert(entry(1, age: 30)), .upsert(entry(2, age: 10)), .upsert(entry(3, age: 20))])
+        #expect(numbers(editor.list) == keys(2, 3, 1))
         #expect(change.insertions == [0, 1, 2])
         #expect(change.deletions.isEmpty && change.moves.isEmpty && change.modifications.isEmpty)
     }
@@ -32,82 +34,118 @@ import Testing
     @Test(arguments: [[1, 2, 3], [3, 2, 1], [2, 3, 1]])
     func aListOfEntriesIsTheSameAsTheirEdits(numbers order: [Int]) throws {
         let entries = order.map { entry($0, age: Int64(100 - $0)) }
-        let query = try TestSchema.query("User SORT(age ASC)")
-        var made = ResultList(order: SortOrder(query.sort), limit: 2, entries: entries)
-        #expect(numbers(made) == keys(3, 2))
-        #expect(made.entries.count == 3)
-        let change = made.apply([.remove(entry(3, age: 97).object, .deleted)])
+        var editor = try editor(limit: 2, entries)
+        #expect(numbers(editor.list) == keys(3, 2))
+        #expect(editor.list.entries.count == 3)
+        let change = editor.apply([.remove(entry(3, age: 97).object, .deleted)])
         #expect(change.deletions == [.init(index: 0, reason: .deleted)])
-        #expect(numbers(made) == keys(2, 1))
+        #expect(numbers(editor.list) == keys(2, 1))
     }
 
     @Test func anEntryBeyondTheLimitComesInWhenAnotherGoes() throws {
-        var list = try list(limit: 2)
-        _ = list.apply([.upsert(entry(1, age: 10)), .upsert(entry(2, age: 20)), .upsert(entry(3, age: 30))])
-        #expect(numbers(list) == keys(1, 2))
-        let change = list.apply([.remove(entry(1, age: 10).object, .deleted)])
+        var editor = try editor(limit: 2)
+        _ = editor.apply([.upsert(entry(1, age: 10)), .upsert(entry(2, age: 20)), .upsert(entry(3, age: 30))])
+        #expect(numbers(editor.list) == keys(1, 2))
+        let change = editor.apply([.remove(entry(1, age: 10).object, .deleted)])
         #expect(change.deletions == [.init(index: 0, reason: .deleted)])
         #expect(change.insertions == [1])
-        #expect(numbers(list) == keys(2, 3))
+        #expect(numbers(editor.list) == keys(2, 3))
     }
 
     @Test func anEntryPushedBeyondTheLimitLeavesByTheWindow() throws {
-        var list = try list(limit: 2)
-        _ = list.apply([.upsert(entry(1, age: 10)), .upsert(entry(2, age: 20))])
-        let change = list.apply([.upsert(entry(3, age: 5))])
+        var editor = try editor(limit: 2)
+        _ = editor.apply([.upsert(entry(1, age: 10)), .upsert(entry(2, age: 20))])
+        let change = editor.apply([.upsert(entry(3, age: 5))])
         #expect(change.deletions == [.init(index: 1, reason: .window)])
         #expect(change.insertions == [0])
     }
 
     @Test func anEntryThatMovesIsOneMoveAndOneModification() throws {
-        var list = try list()
-        _ = list.apply((1...4).map { .upsert(entry($0, age: Int64($0 * 10))) })
-        let change = list.apply([.upsert(entry(1, age: 35))])
+        var editor = try editor()
+        _ = editor.apply((1...4).map { .upsert(entry($0, age: Int64($0 * 10))) })
+        let change = editor.apply([.upsert(entry(1, age: 35))])
         #expect(change.moves == [.init(from: 0, to: 2)])
         #expect(change.modifications == [2])
         #expect(change.deletions.isEmpty && change.insertions.isEmpty)
     }
 
     @Test func theFewestEntriesMoveEvenIfOthersWereEdited() throws {
-        var list = try list()
-        _ = list.apply((1...3).map { .upsert(entry($0, age: Int64($0 * 10))) })
-        let change = list.apply([.upsert(entry(1, age: 40)), .upsert(entry(2, age: 50))])
+        var editor = try editor()
+        _ = editor.apply((1...3).map { .upsert(entry($0, age: Int64($0 * 10))) })
+        let change = editor.apply([.upsert(entry(1, age: 40)), .upsert(entry(2, age: 50))])
         #expect(change.moves == [.init(from: 2, to: 0)])
         #expect(change.modifications == [1, 2])
     }
 
     @Test func theSameContentAgainIsNoChange() throws {
-        var list = try list()
-        _ = list.apply([.upsert(entry(1, age: 10))])
-        #expect(list.apply([.upsert(entry(1, age: 10))]).isEmpty)
-        #expect(list.apply([.remove(entry(9, age: 0).object, .filter), .touch(entry(8, age: 0).object)]).isEmpty)
+        var editor = try editor()
+        _ = editor.apply([.upsert(entry(1, age: 10))])
+        #expect(editor.apply([.upsert(entry(1, age: 10))]).isEmpty)
+        #expect(editor.apply([.remove(entry(9, age: 0).object, .filter), .touch(entry(8, age: 0).object)]).isEmpty)
     }
 
     @Test func touchingModifiesInPlace() throws {
-        var list = try list()
-        _ = list.apply([.upsert(entry(1, age: 10)), .upsert(entry(2, age: 20))])
-        let change = list.apply([.touch(entry(2, age: 20).object)])
+        var editor = try editor()
+        _ = editor.apply([.upsert(entry(1, age: 10)), .upsert(entry(2, age: 20))])
+        let change = editor.apply([.touch(entry(2, age: 20).object)])
         #expect(change.modifications == [1])
         #expect(change.moves.isEmpty && change.deletions.isEmpty && change.insertions.isEmpty)
     }
 
     @Test func aCopyKeepsItsContentWhileTheListGoesOn() throws {
-        var list = try list()
-        _ = list.apply((0..<2_000).map { .upsert(entry($0, age: Int64($0))) })
-        let copy = list
-        _ = list.apply([.remove(entry(700, age: 700).object, .filter)])
-        _ = list.apply([.upsert(entry(3, age: 1_500, name: "moved"))])
+        var editor = try editor()
+        _ = editor.apply((0..<2_000).map { .upsert(entry($0, age: Int64($0))) })
+        let copy = editor.list
+        _ = editor.apply([.remove(entry(700, age: 700).object, .filter)])
+        _ = editor.apply([.upsert(entry(3, age: 1_500, name: "moved"))])
         #expect(copy.visible.map(\.position.values[0]) == (0..<2_000).map { .int($0) })
-        #expect(list.visibleCount == 1_999)
+        #expect(editor.list.visibleCount == 1_999)
+    }
+
+    /// A consumer holds every list that was delivered, so each edit finds its content shared.
+    @Test(arguments: [
+        ("in place", 50_000.0, 0), ("moved", 20_000.5, 0), ("inserted", 20_000.5, 1), ("removed", nil, -1),
+    ])
+    func aChangeOfOneRowInALargeListCopiesLittleOfIt(_ what: String, age: Double?, difference: Int) throws {
+        func entry(_ number: Int, age: Double) -> ResultEntry {
+            let object = TestSchema.object(number, ofClass: TestSchema.user)
+            let position = SortPosition(values: [.double(age)], id: ObjectID(high: 0, low: UInt64(number)))
+            return ResultEntry(object: object, position: position, row: TestSchema.row(object, ["name": .string(what)]))
+        }
+        let count = 100_000
+        let row = TestSchema.row(TestSchema.object(0, ofClass: TestSchema.user), [:])
+        var editor = try editor(
+            (0..<count).map { number in
+                ResultEntry(
+                    object: TestSchema.object(number, ofClass: TestSchema.user),
+                    position: SortPosition(
+                        values: [.double(Double(number))], id: ObjectID(high: 0, low: UInt64(number))), row: row)
+            })
+        let number = difference > 0 ? count : 50_000
+        let edit =
+            age.map { ResultEdit.upsert(entry(number, age: $0)) }
+            ?? .remove(TestSchema.object(number, ofClass: TestSchema.user), .deleted)
+        let delivered = editor.list
+        let before = allocated_byte_count()
+        let change = editor.apply([edit])
+        let copied = allocated_byte_count() - before
+        // The entries alone are 800,000 bytes.
+        #expect(copied < 40_000)
+        #expect(
+            change.insertions.count == max(difference, 0) && change.deletions.count == max(-difference, 0)
+                && change.modifications.count == (difference == 0 ? 1 : 0)
+                && change.moves.count == (what == "moved" ? 1 : 0))
+        #expect(delivered.visibleCount == count && delivered.entries[50_000].row == row)
+        #expect(editor.list.visibleCount == count + difference)
     }
 
     @Test func replacingSaysWhatLeft() throws {
-        var list = try list()
-        _ = list.apply((1...3).map { .upsert(entry($0, age: Int64($0))) })
-        let change = list.replace(with: [entry(4, age: 2), entry(3, age: 3)], reason: .unknown)
+        var editor = try editor()
+        _ = editor.apply((1...3).map { .upsert(entry($0, age: Int64($0))) })
+        let change = editor.replace(with: [entry(4, age: 2), entry(3, age: 3)], reason: .unknown)
         #expect(change.deletions == [.init(index: 0, reason: .unknown), .init(index: 1, reason: .unknown)])
         #expect(change.insertions == [0])
-        #expect(numbers(list) == keys(4, 3))
+        #expect(numbers(editor.list) == keys(4, 3))
     }
 
     /// The index change of random edits turns the old list into the new one, which is the naive sort cut at the limit;
@@ -117,11 +155,12 @@ import Testing
         var generator = SeededGenerator(seed: seed)
         let limit = seed % 2 == 0 ? nil : Int.random(in: 0...30, using: &generator)
         let keyCount = [6, 30, 1_500][Int(seed % 3)]
-        var list = try list(limit: limit)
+        var editor = try editor(limit: limit)
+        let order = editor.list.order
         var all: [Int: ResultEntry] = [:]
         for step in 0..<120 {
             let context = "seed \(seed), step \(step)"
-            let old = Array(list.visible)
+            let old = Array(editor.list.visible)
             let editCount =
                 generator.chance(20)
                 ? Int.random(in: 0...keyCount, using: &generator) : Int.random(in: 1...3, using: &generator)
@@ -149,13 +188,13 @@ import Testing
                     all[number] = new
                 }
             }
-            let change = list.apply(edits)
-            let new = Array(list.visible)
-            let expected = all.values.sorted { list.order.precedes($0.position, $1.position) }.prefix(limit ?? .max)
+            let change = editor.apply(edits)
+            let new = Array(editor.list.visible)
+            let expected = all.values.sorted { order.precedes($0.position, $1.position) }.prefix(limit ?? .max)
             #expect(
                 new.map(ObjectIdentifier.init) == expected.map(ObjectIdentifier.init) || same(new, Array(expected)),
                 "\(context)")
-            #expect(list.entries.count == all.count, "\(context)")
+            #expect(editor.list.entries.count == all.count, "\(context)")
             let applied = change.applied(to: old) { new[$0] }
             #expect(applied.map { same($0, new) } == true, "\(context): \(change)")
             check(change, from: old, to: new, reasons: reasons, touched: touched, context)

@@ -1,0 +1,143 @@
+package import SluiceModel
+import SluiceQuery
+
+/// Keeps a list of results current by edits, and says how each changes it.
+///
+/// It alone knows where each object is, and it cannot be copied. So handing out ``list`` costs nothing, and an edit
+/// after that copies one chunk of the list and no index of the whole.
+package struct ResultEditor: ~Copyable, Sendable {
+    /// The results now.
+    package private(set) var list: ResultList
+    /// The properties that the query excludes. Their changes do not count as modifications.
+    private let ignored: PropertySet
+    /// The entry of each object in the list.
+    private var entries: [ObjectRef: ResultEntry] = [:]
+
+    /// Begins with a list. Takes O(n).
+    package init(_ list: ResultList, ignoring ignored: PropertySet = []) {
+        self.list = list
+        self.ignored = ignored
+        entries.reserveCapacity(list.entries.count)
+        for entry in list.entries { entries[entry.object] = entry }
+    }
+
+    private var order: SortOrder { list.order }
+
+    /// Whether the list holds an object, within the limit or beyond.
+    package func contains(_ object: ObjectRef) -> Bool { entries[object] != nil }
+
+    /// The index of an object among all entries. O(log n).
+    package func index(of object: ObjectRef) -> Int? {
+        entries[object].map { list.entries.firstIndex(notBefore: $0.position, in: order) }
+    }
+
+    /// Replaces the content with the given entries, in any order, each object once.
+    ///
+    /// - Parameter reason: why the objects that are not among them left.
+    /// - Returns: the change of the visible entries.
+    package mutating func replace(with new: [ResultEntry], reason: RemovalReason) -> ResultChange {
+        var edits: [ResultEdit] = []
+        var kept: Set<ObjectRef> = []
+        for entry in new {
+            kept.insert(entry.object)
+            edits.append(.upsert(entry))
+        }
+        for entry in list.entries where !kept.contains(entry.object) { edits.append(.remove(entry.object, reason)) }
+        return apply(edits)
+    }
+
+    /// Applies edits. If an object has several, the last counts, except that a touch does not replace an earlier edit.
+    ///
+    /// - Returns: the change of the visible entries. A few edits cost O(log n) each plus the shifting of one chunk,
+    ///   many edits O(n).
+    package mutating func apply(_ edits: [ResultEdit]) -> ResultChange {
+        var last: [ObjectRef: ResultEdit] = [:]
+        var objects: [ObjectRef] = []
+        for edit in edits {
+            let known = last[edit.object]
+            if known == nil { objects.append(edit.object) }
+            if case .touch = edit, known != nil { continue }
+            last[edit.object] = edit
+        }
+        var diff = ResultDiff(oldCount: list.entries.count, oldVisible: list.visibleCount)
+        for object in objects {
+            guard let edit = last[object] else { continue }
+            diff.add(object, edit, oldIndex: index(of: object), isChange: changesContent(edit))
+        }
+        update(objects.compactMap { last[$0] }, isBulk: objects.count > 16 && objects.count > list.entries.count / 16)
+        for index in diff.items.indices { diff.items[index].newIndex = self.index(of: diff.items[index].object) }
+        return diff.change(newCount: list.entries.count, newVisible: list.visibleCount)
+    }
+
+    /// Whether an edit of an object that stays is a modification.
+    private func changesContent(_ edit: ResultEdit) -> Bool {
+        switch edit {
+        case .touch: true
+        case .remove: false
+        case .upsert(let entry):
+            entries[entry.object].map { shows($0.row, otherThan: entry.row) } ?? false
+        }
+    }
+
+    /// Whether two versions of an object differ in the properties that the query includes.
+    private func shows(_ row: Row, otherThan other: Row) -> Bool {
+        guard row.absent.subtracting(ignored) == other.absent.subtracting(ignored) else { return true }
+        return row.values.indices.contains {
+            !ignored.contains($0) && !row.values[$0].isIdentical(to: other.values[$0])
+        }
+    }
+
+    private mutating func update(_ edits: [ResultEdit], isBulk: Bool) {
+        if isBulk { return rebuild(edits) }
+        for edit in edits {
+            switch edit {
+            case .touch: break
+            case .remove(let object, _):
+                guard let index = index(of: object) else { continue }
+                list.entries.remove(at: index)
+                entries[object] = nil
+            case .upsert(let entry):
+                defer { entries[entry.object] = entry }
+                if let index = index(of: entry.object) {
+                    if list.entries[index].position == entry.position {
+                        list.entries[index] = entry
+                        continue
+                    }
+                    list.entries.remove(at: index)
+                }
+                list.entries.insert(entry, at: list.entries.firstIndex(notBefore: entry.position, in: order))
+            }
+        }
+    }
+
+    /// Merges the remaining entries with the new ones.
+    private mutating func rebuild(_ edits: [ResultEdit]) {
+        var gone: Set<ObjectRef> = []
+        var coming: [ResultEntry] = []
+        for edit in edits {
+            switch edit {
+            case .touch: break
+            case .remove(let object, _):
+                gone.insert(object)
+                entries[object] = nil
+            case .upsert(let entry):
+                gone.insert(entry.object)
+                coming.append(entry)
+                entries[entry.object] = entry
+            }
+        }
+        coming.sort { order.precedes($0.position, $1.position) }
+        var merged: [ResultEntry] = []
+        merged.reserveCapacity(list.entries.count + coming.count)
+        var next = 0
+        for entry in list.entries where !gone.contains(entry.object) {
+            while next < coming.count, order.precedes(coming[next].position, entry.position) {
+                merged.append(coming[next])
+                next += 1
+            }
+            merged.append(entry)
+        }
+        merged.append(contentsOf: coming[next...])
+        list.entries = ChunkedList(merged)
+    }
+}
