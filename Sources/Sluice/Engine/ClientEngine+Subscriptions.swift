@@ -33,7 +33,7 @@ extension ClientEngine {
         guard let record else { throw StoreError(.storage, "the subscription could not be stored") }
         let subscription = Subscription(query: query, schema: schema, record: record)
         subscription.holderCount = 1
-        subscription.isRemembered = wasKnown || query.object == nil
+        subscription.isRemembered = wasKnown || !query.isOfOneObject(in: schema)
         if case .failed(let error) = session.phase { subscription.error = error }
         subscriptions.add(subscription)
         if session.isActive { send([try subscribeMessage(subscription)]) }
@@ -160,5 +160,15 @@ extension ClientEngine {
             }
             return count
         }
+    }
+}
+
+extension Query {
+    /// Whether the query has at most one result, which it names by object id or by primary key.
+    fileprivate func isOfOneObject(in schema: Schema) -> Bool {
+        guard object == nil else { return true }
+        // A condition on the primary key comes before all others.
+        guard let first = rootConditions(schema: schema).first, case .equal = first.test else { return false }
+        return first.property == schema[classIndex].primaryKeyIndex
     }
 }

@@ -99,7 +99,7 @@ public final class Store: Sendable {
     /// Results that consist of one object, named by its value, whether or not it is here yet. Making them reads
     /// nothing.
     public func results<Element: Model>(of object: Element) -> Results<Element> {
-        results(Element.self, id: object.objectID)
+        Results(store: self, description: QueryDescription(className: Element.className, key: object.objectKey))
     }
 
     /// Results that consist of one object, named by its primary key, whether or not it is here yet. Making them reads
@@ -109,11 +109,14 @@ public final class Store: Sendable {
     ///   where the results are used.
     public func results<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) throws -> Results<Element> {
         let key = try ObjectKey(primaryKey: key)
-        return results(type, id: Identity(className: Element.className, key: key).objectID)
+        return Results(store: self, description: QueryDescription(className: Element.className, key: key))
     }
 
     /// Results that consist of one object, named by its object id, whether or not it is here yet. Making them reads
     /// nothing.
+    ///
+    /// Store and server find the object as ``object(_:)`` does, and keep the index of ids that this makes current from
+    /// then on. Where the primary key is known, ``results(_:key:)`` needs no such index.
     public func results<Element: ResultElement>(_ type: Element.Type, id: ObjectID) -> Results<Element> {
         Results(store: self, description: QueryDescription(object: id))
     }

@@ -57,7 +57,8 @@ final class StoreLinks: LinkResolving {
 
     func resolve(_ object: Identity, timeout: Duration?) async throws -> Row {
         let core = try open()
-        let query = try Query.parse("OBJECT(\(object.objectID))", schema: core.schema)
+        _ = try core.classIndex(of: object.className)
+        let query = try QueryDescription<Record>(className: object.className, key: object.key).query(in: core.schema)
         return try await core.synced(query, timeout: timeout) { [self] in
             guard let row = try fetch(object) else {
                 throw ModelError(.notFound, "the server has no \(object.className) with this key, or does not show it")

@@ -4,6 +4,8 @@ package import SluiceQuery
 /// A query under construction: a class, a condition and the clauses that follow it, not checked yet.
 package struct QueryDescription<Element: ResultElement>: Sendable {
     private let target: QuerySyntax.Target
+    /// The key of the one object that is queried; nil for a query over a class.
+    private var key: ObjectKey?
     private var predicate: PredicateSyntax?
     private var clauses: [QuerySyntax.Clause] = []
     private var fault: QueryError?
@@ -15,6 +17,16 @@ package struct QueryDescription<Element: ResultElement>: Sendable {
     /// A query of one object, of any class.
     package init(object id: ObjectID) {
         target = .object(id)
+    }
+
+    /// A query of one object by its class and key. The server finds it by its key, without an index of object ids.
+    package init(className: String, key: ObjectKey) {
+        if case .id(let id) = key {
+            target = .object(id)
+        } else {
+            target = .objects(className: className)
+            self.key = key
+        }
     }
 
     /// Parses a whole query in the query language.
@@ -45,7 +57,22 @@ package struct QueryDescription<Element: ResultElement>: Sendable {
     package func query(
         in schema: Schema, inverses: InverseNames = InverseNames()
     ) throws(QueryError) -> Query {
-        try Query(syntax(), schema: schema, inverses: inverses)
+        var syntax = try syntax()
+        if let className, let condition = keyCondition(in: schema.index(of: className).map { schema[$0] }) {
+            syntax.predicate = predicate.map { condition && $0 } ?? condition
+        }
+        return try Query(syntax, schema: schema, inverses: inverses)
+    }
+
+    /// The condition that only the object with the key meets; nil for a query over a class that exists or not.
+    private func keyCondition(in declared: ClassSchema?) -> PredicateSyntax? {
+        guard let key, let declared else { return nil }
+        // A class has no object with a key of another type.
+        guard declared.accepts(key), let property = declared.primaryKeyIndex else { return .constant(false) }
+        return .comparison(
+            ComparisonSyntax(
+                .path(PathSyntax(dotted: declared.properties[property].name)), .equal,
+                .literal(LiteralSyntax(.value(key.value)))))
     }
 
     /// Adds a condition in the query language and the clauses that follow it. If the text cannot be parsed,

@@ -7,13 +7,14 @@ extension ObjectTables {
     ///
     /// - Parameter isIndexing: whether to make missing indexes of ids; if false, a class without one is scanned.
     func findObject(_ id: ObjectID, isIndexing: Bool) throws -> ObjectRef? {
+        // Objects without a primary key are found by their ids as they are, so they come first.
+        for classIndex in schema.classes.indices where try !table(classIndex).isKeyed {
+            let object = ObjectRef(classIndex, .id(id))
+            if try isPresent(object) { return object }
+        }
         for classIndex in schema.classes.indices {
             let table = try table(classIndex)
-            if !table.isKeyed {
-                let object = ObjectRef(classIndex, .id(id))
-                if try isPresent(object) { return object }
-                continue
-            }
+            guard table.isKeyed else { continue }
             if isIndexing { try connection.withoutWorkLimit { try makeIDIndex(table) } }
             if let key = try keyOfObject(id, in: table) { return ObjectRef(classIndex, key) }
         }

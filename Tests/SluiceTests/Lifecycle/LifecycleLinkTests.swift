@@ -182,6 +182,23 @@ import Testing
             #expect(gone.removals.map(\.reason) == [.deleted])
         }
 
+        @Test func anObjectIsAskedForByItsKeyAndNotByItsId() async throws {
+            #expect(try bob.results(Vehicle.self, key: "a").canonicalText == #"Vehicle WHERE vin == "a""#)
+            #expect(try bob.results(of: Vehicle(vin: "a", plate: "")).canonicalText == #"Vehicle WHERE vin == "a""#)
+            let memo = Memo(text: "x")
+            #expect(try bob.results(of: memo).canonicalText == "OBJECT(\(memo.objectID))")
+            try await alice.upload(vins: "a", "b")
+            let some = try bob.results(Vehicle.self, key: "a").excluding(\.owners).where { $0.plate != "none" }
+            #expect(try await some.synced().map(\.vin) == ["a"])
+        }
+
+        @Test func aKeyOfAnotherTypeFindsNothing() async throws {
+            try await alice.upload(vins: "1")
+            let results = try bob.results(Vehicle.self, key: 1)
+            #expect(try results.fetch().isEmpty)
+            #expect(try await results.synced().isEmpty)
+        }
+
         @Test func anObjectIsObservedByItselfOnTheQueueAskedFor() async throws {
             let queue = DispatchQueue(label: "test")
             let (vins, continuation) = AsyncStream.makeStream(of: [String].self)
