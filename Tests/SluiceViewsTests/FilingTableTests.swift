@@ -10,8 +10,12 @@ import Testing
     private let flight = TestSchema.object(1, ofClass: TestSchema.flight)
 
     private func found(_ table: FilingTable, _ change: ObjectDelta) -> [UInt64] {
-        var numbers: [UInt64] = []
-        table.forEachCandidate(of: change, schema: schema) { numbers.append($0) }
+        let source = MemorySource()
+        let plane = TestSchema.object(1, ofClass: TestSchema.plane)
+        source.set(plane, TestSchema.row(plane, ["seats": .int(5)]))
+        var numbers: Set<UInt64> = []
+        table.forEachCandidate(of: change, schema: schema) { numbers.insert($0) }
+        table.forEachCandidate(of: change, in: source, before: source) { numbers.insert($0) }
         return numbers.sorted()
     }
 
@@ -72,7 +76,8 @@ import Testing
         let placements = queries.enumerated().map { number, query in
             table.insert(Filing(observing: query, schema: schema), UInt64(number))
         }
-        let change = change(flight, ["delay": .int(1)], ["delay": .int(1)])
+        let row: [String: Value] = ["delay": .int(1), "plane": .link(TestSchema.key(1, ofClass: TestSchema.plane))]
+        let change = change(flight, row, row)
         #expect(found(table, change) == [0, 1, 2])
         for (number, placement) in placements.enumerated() { table.remove(placement, UInt64(number)) }
         #expect(found(table, change).isEmpty)

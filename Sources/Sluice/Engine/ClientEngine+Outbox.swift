@@ -232,7 +232,7 @@ extension ClientEngine {
                 let owner = ObjectRef(classIndex, key)
                 // A link that was written here and is not acknowledged does not count.
                 guard try !storage.hasPending(owner) else { return true }
-                for id in try storage.subscriptions(having: owner) {
+                for id in try storage.subscriptions(having: owner, role: nil) {
                     guard let subscription = subscriptions[id: id], subscription.isComplete else { continue }
                     for role in MemberRole.allCases
                     where subscription.plan.alwaysFollows(property, ofClass: classIndex, isRoot: role == .root) {
@@ -262,14 +262,16 @@ extension ClientEngine {
 
     /// Whether any subscription, complete or not, observed or dormant, has the object or is receiving it.
     private func isMemberOfAny(_ object: ObjectRef) throws -> Bool {
-        try storage.isHeld(object, excluding: nil) || !storage.subscriptions(having: object).isEmpty
+        try storage.isHeld(object, excluding: nil) || !storage.subscriptions(having: object, role: nil).isEmpty
     }
 
     /// Whether a complete subscription has the object, so that its image here is the server's image at the store's
     /// version.
     func isCompletelySynced(_ object: ObjectRef) throws -> Bool {
         guard subscriptions.completeCount > 0 else { return false }
-        return try storage.subscriptions(having: object).contains { subscriptions[id: $0]?.isComplete ?? false }
+        return try storage.subscriptions(having: object, role: nil).contains { id in
+            subscriptions[id: id]?.isComplete ?? false
+        }
     }
 
     /// Applies the unacknowledged operations on an object to its server image again; nil if they delete the object.

@@ -39,6 +39,9 @@ package final class ClientEngine {
         package var listedMemberCountMax = DataLimits.standard.listedKeyCount
         /// The maximum number of dormant subscriptions that are kept, so that observing their queries again resumes.
         package var dormantSubscriptionCountMax = 256
+        /// If at most so many observers follow links in the same way, each is asked whether it has a result that leads to
+        /// a changed object; of more, those that have it are looked up.
+        package var askedObserverCountMax = 16
         /// The maximum number of members, over all subscriptions, for which digests are made when a session opens.
         package var digestObjectCountMax = 1_000
 
@@ -129,6 +132,9 @@ package final class ClientEngine {
 
     /// How many pending operations were read to compute visible rows. Tests use it to see how this work grows.
     package var pendingReadCount: Int { pendingEffects.readCount }
+
+    /// How much work observing has cost. Tests use it to see how this work grows.
+    package var observationWork: ObservationWork { hub.work }
 
     /// Whether an attempt to connect is running.
     package var isConnecting: Bool { session.phase == .connecting }

@@ -63,6 +63,10 @@ final class StoreTransaction {
     func evict(_ object: ObjectRef, reason: RemovalReason) throws {
         try remember(object)
         reasons[object] = reason
+        // It leaves every membership with its row.
+        for subscription in isObserved ? try storage.subscriptions(having: object, role: .root) : [] {
+            noteMembership(object, of: subscription)
+        }
         try storage.evict(object)
     }
 
@@ -74,50 +78,17 @@ final class StoreTransaction {
 
     func noteServerImage(_ object: ObjectRef) { serverImages.insert(object) }
 
-    /// Makes observers evaluate an object again, even if its row does not change.
+    /// Makes observers judge an object again, even if its row does not change, because operations on it may have ceased
+    /// to be pending.
     func touch(_ object: ObjectRef) {
         if isObserved { settled.append(object) }
     }
 
     func noteRebuild(_ subscription: UInt64) { rebuilt.insert(subscription) }
 
-    /// The result of a committed transaction, for observers.
-    struct Outcome {
-        /// The changes of objects.
-        let delta: CommitDelta
-        /// Every object that observers must evaluate, changed or not; an object may occur several times.
-        let touched: [ObjectRef]
-        fileprivate let olds: [ObjectRef: Row?]
-
-        /// Reads the object after the transaction, from the store only if the transaction has not read it.
-        func row(_ object: ObjectRef, in source: any ObjectSource) throws -> Row? {
-            if let change = delta.change(of: object) { return change.new }
-            if let unchanged = olds[object] { return unchanged }
-            return try source.row(object)
-        }
-
-        /// The change of an object; if it did not change, its state as both images.
-        func change(of object: ObjectRef, in source: any ObjectSource) throws -> ObjectDelta {
-            if let change = delta.change(of: object) { return change }
-            let row = try row(object, in: source)
-            return ObjectDelta(object: object, old: row, new: row, authors: [])
-        }
-    }
-
     /// Computes the result for observers. Call it after the commit.
-    func outcome() throws -> Outcome {
-        let deltas = try order.compactMap { object -> ObjectDelta? in
-            let old = olds[object] ?? nil
-            let new = try storage.row(object)
-            if Self.areIdentical(old, new) { return nil }
-            return ObjectDelta(object: object, old: old, new: new, authors: [])
-        }
-        return Outcome(delta: CommitDelta(changes: deltas, version: 0), touched: order + settled, olds: olds)
-    }
-
-    private static func areIdentical(_ old: Row?, _ new: Row?) -> Bool {
-        guard let old, let new else { return old == nil && new == nil }
-        return old.isIdentical(to: new)
+    func outcome() throws -> TransactionOutcome {
+        try TransactionOutcome(order.map { ($0, olds[$0] ?? nil) }, settled: settled, in: storage)
     }
 
     @discardableResult

@@ -22,10 +22,7 @@ extension ClientState {
         _ object: ObjectRef, of subscription: UInt64, role: MemberRole?, in tables: ObjectTables
     ) throws -> Bool {
         guard members.bitmaps[subscription] != nil, let row = try tables.rowID(of: object) else { return false }
-        let roles = role.map { [$0] } ?? MemberRole.allCases
-        return roles.contains { role in
-            members.bitmaps[subscription]?[place(subscription, object.classIndex, role)]?.contains(row) ?? false
-        }
+        return members.has(row, classIndex: object.classIndex, role: role, subscription: subscription)
     }
 
     func memberCount(of subscription: UInt64, role: MemberRole) -> Int {
@@ -71,9 +68,5 @@ extension ClientState {
             while try statement.step() { objects.append(try statement.object(0, file: connection.name)) }
             return objects
         }
-    }
-
-    private func place(_ subscription: UInt64, _ classIndex: Int, _ role: MemberRole) -> Memberships.Place {
-        Memberships.Place(subscription: subscription, isStaged: false, classIndex: classIndex, role: role)
     }
 }

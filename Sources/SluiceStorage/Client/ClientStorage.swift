@@ -1,8 +1,18 @@
 package import SluiceModel
 package import SluiceQuery
 
+/// Tells what a client knows of an object as of one commit: its row, whether writes of it are pending, and what the
+/// server has named it a result of.
+package protocol ObjectStanding: ObjectSource {
+    /// Whether an object belongs to a subscription in a role; nil asks for either.
+    func isMember(_ object: ObjectRef, of subscription: UInt64, role: MemberRole?) throws -> Bool
+
+    /// Whether an operation on the object waits in the outbox.
+    func hasPending(_ object: ObjectRef) throws -> Bool
+}
+
 /// Reads a client's store as of one commit: objects, subscriptions and memberships.
-package protocol ClientReading: ObjectReading {
+package protocol ClientReading: ObjectReading, ObjectStanding {
     /// The subscriptions, dormant ones included, by ascending id. Takes O(n log n).
     var subscriptions: [SubscriptionRecord] { get }
 
@@ -12,18 +22,12 @@ package protocol ClientReading: ObjectReading {
     /// The subscription, dormant or not, to the query with a hash. O(1).
     func subscription(toQuery hash: ObjectID) -> SubscriptionRecord?
 
-    /// Whether an object belongs to a subscription in a role; nil asks for either.
-    func isMember(_ object: ObjectRef, of subscription: UInt64, role: MemberRole?) throws -> Bool
-
     /// How many objects belong to a subscription in a role.
     func memberCount(of subscription: UInt64, role: MemberRole) -> Int
 
     /// Calls `body` with the members of a subscription in a role, by class and order of storage, until it returns
     /// false.
     func forEachMember(of subscription: UInt64, role: MemberRole, _ body: (ObjectRef) throws -> Bool) throws
-
-    /// Whether an operation on the object waits in the outbox.
-    func hasPending(_ object: ObjectRef) throws -> Bool
 
     /// The objects with operations in the outbox, in no particular order.
     var pendingObjects: [ObjectRef] { get throws }
@@ -151,9 +155,9 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     /// not depend on how many small subscriptions there are.
     func isHeld(_ object: ObjectRef, excluding excluded: UInt64?) throws -> Bool
 
-    /// The subscriptions, dormant ones included, that have the object as member, in no particular order. The cost is
-    /// that of ``isHeld(_:excluding:)``.
-    func subscriptions(having object: ObjectRef) throws -> [UInt64]
+    /// The subscriptions, dormant ones included, that have the object as member in a role, in no particular order; nil
+    /// asks for either role. The cost is that of ``isHeld(_:excluding:)``.
+    func subscriptions(having object: ObjectRef, role: MemberRole?) throws -> [UInt64]
 
     /// The subscriptions that nobody observes, in no particular order.
     var dormantSubscriptions: [SubscriptionRecord] { get }

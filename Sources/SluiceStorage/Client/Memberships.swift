@@ -51,11 +51,12 @@ struct Memberships: Sendable {
         return places.contains { place, bitmap in place.classIndex == classIndex && bitmap.contains(row) }
     }
 
-    /// Whether a subscription has a row as member, in any role.
-    func has(_ row: Int64, classIndex: Int, subscription: UInt64) -> Bool {
+    /// Whether a subscription has a row as member in a role; nil asks for either.
+    func has(_ row: Int64, classIndex: Int, role: MemberRole?, subscription: UInt64) -> Bool {
         guard let places = bitmaps[subscription] else { return false }
-        return places.contains { place, bitmap in
-            !place.isStaged && place.classIndex == classIndex && bitmap.contains(row)
+        return (role.map { [$0] } ?? MemberRole.allCases).contains { role in
+            let place = Place(subscription: subscription, isStaged: false, classIndex: classIndex, role: role)
+            return places[place]?.contains(row) ?? false
         }
     }
 

@@ -101,10 +101,10 @@ extension SQLiteClientStorage {
         }
     }
 
-    package func subscriptions(having object: ObjectRef) throws -> [UInt64] {
+    package func subscriptions(having object: ObjectRef, role: MemberRole?) throws -> [UInt64] {
         guard let row = try tables.rowID(of: object) else { return [] }
         return holders.candidates(row, ofClass: object.classIndex).filter { id in
-            state.members.has(row, classIndex: object.classIndex, subscription: id)
+            state.members.has(row, classIndex: object.classIndex, role: role, subscription: id)
         }
     }
 

@@ -69,6 +69,7 @@ package struct SimulationOptions: Sendable {
     package var operationCountMax: UInt64 = 100_000
     package var comparedMemberCountMax = 500_000
     package var listedMemberCountMax = 10_000
+    package var askedObserverCountMax = 16
     /// How many steps a session may use in a turn; with few, most queries are costly ones.
     package var shareStepCountMax = 1_000_000
     /// The largest error of the clients' clocks, in microseconds.
@@ -108,6 +109,7 @@ package struct SimulationPlan: Sendable {
         if isReturning { options.queryCount = generator.pick([2, 3, 5]) }
         // Not drawn from the generator, so that old seeds keep their meaning.
         if seed % 2 == 0 { options.shareStepCountMax = 200 }
+        if seed % 3 != 0 { options.askedObserverCountMax = 0 }
         // Nor this: every third seed has programs of several versions.
         let evolves = seed % 3 == 0
         self.options = options

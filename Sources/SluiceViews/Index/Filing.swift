@@ -37,26 +37,26 @@ package struct Filing: Sendable {
         object = query.object
     }
 
-    /// The filing of an observer. It covers changes of results and of linked objects that the predicate reads; changes
-    /// of other linked objects reach the observer in another way.
+    /// The filing of an observer. It covers changes of what matches here and of linked objects that the condition or the
+    /// sort reads. What the server named is found by its membership, and changes of other linked objects reach the
+    /// observer in another way.
     ///
     /// It uses no condition on a property that the query excludes: the client may lack the value or have an older one,
-    /// and the server decides whether the object is a result. It uses no condition on linked objects either, because
-    /// the client may lack them.
+    /// and the server decides whether the object is a result.
     package init(observing query: Query, schema: Schema) {
         object = query.object
         rootProperties = nil
-        linked = []
         guard query.object == nil else {
-            (rootClass, covers, classes) = (nil, [], [])
+            (rootClass, covers, linked, classes) = (nil, [], [], [])
             return
         }
-        let reached = Set(query.dependencies.linkPaths.map(\.targetClass))
+        let cover = QueryCover(query, schema: schema, readsSort: true)
         rootClass = query.classIndex
-        classes = reached.sorted().map { ClassEntry(classIndex: $0, properties: nil) }
-        covers = QueryCover(query, schema: schema, readsSort: false).alternatives.filter { anchors in
+        linked = cover.linked
+        classes = cover.others.sorted { $0.key < $1.key }.map { ClassEntry(classIndex: $0.key, properties: $0.value) }
+        covers = cover.alternatives.filter { anchors in
             anchors.allSatisfy { anchor in
-                guard case .own(let condition) = anchor else { return false }
+                guard case .own(let condition) = anchor else { return true }
                 return !query.exclusions.excludedRootProperties.contains(condition.property)
             }
         }

@@ -23,7 +23,7 @@ package struct PathDependents {
         for path in paths where commit.classes.contains(path.targetClass) {
             for (position, change) in commit.changes.enumerated() {
                 guard change.object.classIndex == path.targetClass, change.concerns(path.properties) else { continue }
-                for root in try roots(leadingTo: change.object, by: path.links, commit, in: source) {
+                for root in try Self.roots(leadingTo: change.object, by: path.links, commit, in: source) {
                     if affected[root] == nil { order.append(root) }
                     affected[root, default: []].append(position)
                 }
@@ -32,7 +32,8 @@ package struct PathDependents {
         return order.map { ($0, affected[$0] ?? []) }
     }
 
-    private func roots(
+    /// The objects from which a chain of links leads to a changed object, or led before the change, each once.
+    package static func roots(
         leadingTo object: ObjectRef, by links: [QueryDependencies.Link], _ commit: CommitDelta,
         in source: any ObjectSource
     ) throws -> [ObjectRef] {

@@ -6,6 +6,7 @@ internal import SluiceViews
 /// The observers of a store. For each committed transaction, it computes the edits of every observer concerned.
 final class ObserverHub {
     private var index = ObserverIndex()
+    private(set) var work = ObservationWork()
 
     var isEmpty: Bool { index.isEmpty }
 
@@ -33,11 +34,13 @@ final class ObserverHub {
         for observer in observers { index.insert(observer, schema: engine.schema) }
     }
 
-    private func reader(of subscription: Subscription, _ engine: ClientEngine) -> ResultReader {
+    /// - Parameter outcome: the transaction whose objects are judged; nil to read everything from the store.
+    private func reader(
+        of subscription: Subscription, judging outcome: TransactionOutcome? = nil, _ engine: ClientEngine
+    ) -> ResultReader {
         ResultReader(
-            subscription.query, evaluator: subscription.evaluator, in: engine.storage,
-            subscription: subscription.record,
-            isAlone: engine.options.databaseName == nil)
+            subscription.query, evaluator: subscription.evaluator, in: engine.storage, judging: outcome,
+            subscription: subscription.record, isAlone: engine.options.databaseName == nil)
     }
 
     /// Reports new states of subscriptions that did not come from a transaction.
@@ -66,81 +69,99 @@ final class ObserverHub {
         _ transaction: StoreTransaction, _ changed: [Subscription], origin: ChangeOrigin, engine: ClientEngine
     ) throws {
         let outcome = try transaction.outcome()
-        // For each observer concerned: the objects to evaluate. Below: its results whose links lead to a changed
-        // object.
-        var concerned: [UInt64: [ObjectRef]] = [:]
-        for object in outcome.touched {
-            let change = try outcome.change(of: object, in: engine.storage)
-            index.forEachCandidate(of: change, schema: engine.schema) { concerned[$0, default: []].append(object) }
-        }
-        let changedIDs = changed.map(\.record.id) + transaction.membershipChanges.keys + transaction.rebuilt
-        for changedID in changedIDs {
-            for id in index.observers(of: changedID) where concerned[id] == nil { concerned[id] = [] }
-        }
-        var touches: [UInt64: [ObjectRef]] = [:]
-        try index.forEachTouch(by: outcome.delta, in: engine.storage) { observers, roots in
-            for id in observers {
-                guard let observer = index[id] else { continue }
-                let touched = roots.map { $0.filter(observer.mayContain) } ?? Set(observer.objects)
-                guard !touched.isEmpty else { continue }
-                touches[id] = touched.sorted()
-                if concerned[id] == nil { concerned[id] = [] }
-            }
-        }
+        let tasks = try tasks(outcome, transaction, changed, engine)
         let now = engine.now()
-        for (id, objects) in concerned.sorted(by: { $0.key < $1.key }) {
+        for (id, task) in tasks.sorted(by: { $0.key < $1.key }) {
             guard let observer = index[id], !observer.isOver else { continue }
             do {
-                let edits = try edits(for: observer, objects, outcome, transaction, engine)
-                observer.receive(edits + (touches[id] ?? []).map { .touch($0) }, origin: origin, now: now)
+                let edits = try edits(for: observer, task.judged, outcome, transaction, engine)
+                observer.receive(edits + task.touched.sorted().map { .touch($0) }, origin: origin, now: now)
             } catch {
                 fail(observer, because: error, engine)
             }
         }
+        work.readCount += outcome.readCount
+    }
+
+    /// What a transaction gives one observer to do.
+    private struct Task {
+        /// The objects that may have become results, changed as results, or ceased to be results.
+        var judged: [ObjectRef] = []
+        /// The results whose links lead to a changed object.
+        var touched: Set<ObjectRef> = []
+    }
+
+    private func tasks(
+        _ outcome: TransactionOutcome, _ transaction: StoreTransaction, _ changed: [Subscription],
+        _ engine: ClientEngine
+    ) throws -> [UInt64: Task] {
+        let schema = engine.schema
+        let askedCountMax = engine.options.askedObserverCountMax
+        var tasks: [UInt64: Task] = [:]
+        for object in outcome.touched {
+            try index.forEachObserver(of: object, outcome, schema: schema) { observer in
+                tasks[observer.id, default: Task()].judged.append(object)
+            }
+        }
+        for change in outcome.delta.changes {
+            try index.forEachDependent(on: change, outcome, schema: schema) { observer, root in
+                tasks[observer.id, default: Task()].judged.append(root)
+            }
+        }
+        for (subscription, objects) in transaction.membershipChanges {
+            for id in index.observers(of: subscription) {
+                tasks[id, default: Task()].judged.append(contentsOf: objects.sorted())
+            }
+        }
+        for subscription in changed.map(\.record.id) + transaction.rebuilt {
+            for id in index.observers(of: subscription) where tasks[id] == nil { tasks[id] = Task() }
+        }
+        try index.forEachTouch(by: outcome, schema: schema, askedCountMax: askedCountMax) { observer, results in
+            tasks[observer.id, default: Task()].touched.formUnion(results)
+        }
+        return tasks
     }
 
     private func edits(
-        for observer: Observer, _ objects: [ObjectRef], _ outcome: StoreTransaction.Outcome,
+        for observer: Observer, _ objects: [ObjectRef], _ outcome: TransactionOutcome,
         _ transaction: StoreTransaction, _ engine: ClientEngine
     ) throws -> [ResultEdit] {
         let subscription = observer.subscription
         let id = subscription.record.id
-        let reader = reader(of: subscription, engine)
         func reason(_ object: ObjectRef, isHere: Bool) -> RemovalReason {
             transaction.departureReasons[id]?[object] ?? transaction.reasons[object] ?? (isHere ? .filter : .deleted)
         }
         if transaction.rebuilt.contains(id) {
-            let entries = try reader.entries()
+            let entries = try reader(of: subscription, engine).entries()
             let kept = Set(entries.map(\.object))
             let gone = try observer.objects.filter { !kept.contains($0) }.map {
                 ResultEdit.remove($0, reason($0, isHere: try engine.storage.isPresent($0)))
             }
             return gone + entries.map { .upsert($0) }
         }
+        guard !objects.isEmpty else { return [] }
+        let reader = reader(of: subscription, judging: outcome, engine)
         var edits: [ResultEdit] = []
         var judged: Set<ObjectRef> = []
-        func judge(_ object: ObjectRef) throws {
-            guard judged.insert(object).inserted else { return }
-            let row = try outcome.row(object, in: engine.storage)
+        for object in objects where judged.insert(object).inserted {
+            work.judgementCount += 1
+            let row = try outcome.row(object)
             if let row, try reader.includes(row, object) {
                 edits.append(.upsert(try reader.entry(object, row)))
             } else if observer.mayContain(object) {
                 edits.append(.remove(object, reason(object, isHere: row != nil)))
             }
         }
-        let isOfAnyClass = subscription.query.object != nil
-        for object in objects where isOfAnyClass || object.classIndex == subscription.query.classIndex {
-            try judge(object)
-        }
-        for object in transaction.membershipChanges[id] ?? [] { try judge(object) }
-        if subscription.query.usesLinkPaths {
-            let dependents = PathDependents(subscription.query.dependencies)
-            for root in try dependents.roots(affectedBy: outcome.delta, in: engine.storage) {
-                try judge(root.object)
-            }
-        }
         return edits
     }
+}
+
+/// How much work observing has cost. Tests use it to see how the work grows.
+package struct ObservationWork: Sendable, Equatable {
+    /// How often an object was read for all observers of a transaction.
+    package internal(set) var readCount = 0
+    /// How often it was judged whether an object is among the results of an observer.
+    package internal(set) var judgementCount = 0
 }
 
 extension ClientEngine {

@@ -12,21 +12,25 @@ struct ResultReader {
     let query: Query
     private let evaluator: Evaluator
     private let reader: any ClientReading
+    /// Where objects are judged: the reader, or what shares the reading among several queries.
+    private let objects: any ObjectStanding
     private let subscription: SubscriptionRecord?
     /// Whether the store has no server, so that all objects that link to an object are here.
     private let isAlone: Bool
 
     /// - Parameters:
     ///   - reader: the state to read.
+    ///   - objects: the same state, where it knows already what was read of objects; nil for the reader itself.
     ///   - subscription: the query's subscription in that state, if there is one.
     ///   - isAlone: whether the store has no server.
     init(
-        _ query: Query, evaluator: Evaluator, in reader: any ClientReading, subscription: SubscriptionRecord?,
-        isAlone: Bool
+        _ query: Query, evaluator: Evaluator, in reader: any ClientReading,
+        judging objects: (any ObjectStanding)? = nil, subscription: SubscriptionRecord?, isAlone: Bool
     ) {
         self.query = query
         self.evaluator = evaluator
         self.reader = reader
+        self.objects = objects ?? reader
         self.subscription = subscription
         self.isAlone = isAlone
     }
@@ -37,22 +41,22 @@ struct ResultReader {
     func includes(_ row: Row, _ object: ObjectRef) throws -> Bool {
         if let id = query.object {
             guard Identity(className: className(of: object), key: object.key).objectID == id else { return false }
-            return try !isComplete || reader.hasPending(object) || isNamed(object)
+            return try !isComplete || objects.hasPending(object) || isNamed(object)
         }
         guard object.classIndex == query.classIndex else { return false }
-        if isComplete, try !reader.hasPending(object) { return try isNamed(object) }
+        if isComplete, try !objects.hasPending(object) { return try isNamed(object) }
         guard try isJudgeable(row) else { return try isNamed(object) }
-        return try evaluator.matches(row, in: reader)
+        return try evaluator.matches(row, in: objects)
     }
 
     private func isJudgeable(_ row: Row) throws -> Bool {
         // Without a subscription, the query is over everything on disk, so backlinks are complete.
-        try evaluator.isJudgeable(row, in: reader, trustsBacklinks: subscription == nil || isAlone)
+        try evaluator.isJudgeable(row, in: objects, trustsBacklinks: subscription == nil || isAlone)
     }
 
     private func isNamed(_ object: ObjectRef) throws -> Bool {
         guard let subscription else { return false }
-        return try reader.isMember(object, of: subscription.id, role: .root)
+        return try objects.isMember(object, of: subscription.id, role: .root)
     }
 
     /// Calls `body` with every result, regardless of the limit, in no particular order.
@@ -151,7 +155,7 @@ struct ResultReader {
 
     func entry(_ object: ObjectRef, _ row: Row) throws -> ResultEntry {
         let id = id(of: object)
-        let values = query.positionPaths.isEmpty ? [] : try evaluator.sortValues(of: row, in: reader)
+        let values = query.positionPaths.isEmpty ? [] : try evaluator.sortValues(of: row, in: objects)
         let position = SortPosition(values: values, id: id)
         return ResultEntry(object: object, position: position, row: row)
     }

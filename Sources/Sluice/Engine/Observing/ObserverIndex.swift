@@ -1,0 +1,159 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceViews
+
+/// Finds the observers that a transaction concerns. The cost grows with the number found and not with the number of
+/// observers.
+struct ObserverIndex {
+    private struct Filed {
+        let observer: Observer
+        let placement: FilingTable.Placement
+        let links: LinkKey?
+    }
+
+    /// The common key of observers that follow links from the same class in the same way.
+    private struct LinkKey: Hashable {
+        let classIndex: Int
+        let exclusions: ExclusionTree
+    }
+
+    private struct LinkGroup {
+        var dependency: DeepDependency
+        var observers: Set<UInt64> = []
+    }
+
+    private typealias Chain = [QueryDependencies.Link]
+
+    private var filed: [UInt64: Filed] = [:]
+    private var table = FilingTable()
+    private var bySubscription: [UInt64: Set<UInt64>] = [:]
+    private var byLinks: [LinkKey: LinkGroup] = [:]
+    /// The observers whose condition or sort reads objects at the end of a chain of links, by the class of these
+    /// objects.
+    private var byChain: [Int: [Chain: Set<UInt64>]] = [:]
+
+    var isEmpty: Bool { filed.isEmpty }
+
+    subscript(id: UInt64) -> Observer? { filed[id]?.observer }
+
+    /// All observers, in the order in which they began.
+    var all: [Observer] { filed.values.map(\.observer).sorted { $0.id < $1.id } }
+
+    mutating func insert(_ observer: Observer, schema: Schema) {
+        let query = observer.subscription.query
+        let placement = table.insert(Filing(observing: query, schema: schema), observer.id)
+        let links = query.object == nil ? LinkKey(classIndex: query.classIndex, exclusions: query.exclusions) : nil
+        filed[observer.id] = Filed(observer: observer, placement: placement, links: links)
+        bySubscription[observer.subscription.record.id, default: []].insert(observer.id)
+        if let links {
+            byLinks[links, default: LinkGroup(dependency: DeepDependency(query, schema: schema))].observers
+                .insert(observer.id)
+        }
+        for path in query.dependencies.linkPaths {
+            byChain[path.targetClass, default: [:]][path.links, default: []].insert(observer.id)
+        }
+    }
+
+    mutating func remove(_ id: UInt64) -> Observer? {
+        guard let former = filed.removeValue(forKey: id) else { return nil }
+        table.remove(former.placement, id)
+        let subscription = former.observer.subscription.record.id
+        bySubscription[subscription]?.remove(id)
+        if bySubscription[subscription]?.isEmpty ?? false { bySubscription[subscription] = nil }
+        if let links = former.links {
+            byLinks[links]?.observers.remove(id)
+            if byLinks[links]?.observers.isEmpty ?? false { byLinks[links] = nil }
+        }
+        for path in former.observer.subscription.query.dependencies.linkPaths {
+            byChain[path.targetClass]?[path.links]?.remove(id)
+            if byChain[path.targetClass]?[path.links]?.isEmpty ?? false { byChain[path.targetClass]?[path.links] = nil }
+            if byChain[path.targetClass]?.isEmpty ?? false { byChain[path.targetClass] = nil }
+        }
+        return former.observer
+    }
+
+    /// The observers of a subscription, by the id of its record.
+    func observers(of subscription: UInt64) -> Set<UInt64> { bySubscription[subscription] ?? [] }
+
+    // MARK: Results that may have changed
+
+    /// Calls `body` with each observer among whose results an object may be, before the transaction or after it; with
+    /// some of them more than once.
+    func forEachObserver(
+        of object: ObjectRef, _ outcome: TransactionOutcome, schema: Schema, _ body: (Observer) -> Void
+    ) throws {
+        let standing = try outcome.standing(of: object)
+        let change = try outcome.change(of: object)
+        func find(_ id: UInt64) {
+            guard let observer = filed[id]?.observer else { return }
+            let subscription = observer.subscription
+            guard subscription.query.object != nil || subscription.query.classIndex == object.classIndex,
+                !(standing.isServers && subscription.isComplete)
+            else { return }
+            body(observer)
+        }
+        table.forEachCandidate(of: change, schema: schema, find)
+        table.forEachCandidate(of: change, in: outcome, before: outcome.before, find)
+        for subscription in standing.subscriptions {
+            for id in observers(of: subscription) { if let observer = filed[id]?.observer { body(observer) } }
+        }
+    }
+
+    /// Calls `body` with each object whose links lead to a changed object, and each observer whose condition or sort
+    /// reads the changed object and among whose results the other may be; with some pairs more than once.
+    func forEachDependent(
+        on change: ObjectDelta, _ outcome: TransactionOutcome, schema: Schema,
+        _ body: (Observer, ObjectRef) -> Void
+    ) throws {
+        guard let chains = byChain[change.object.classIndex] else { return }
+        // Whether a condition can be judged here depends on which objects and properties are here.
+        var readers: Set<UInt64>?
+        if !change.changesPresence, change.old?.absent == change.new?.absent {
+            var found: Set<UInt64> = []
+            table.forEachCandidate(of: change, schema: schema) { found.insert($0) }
+            table.forEachCandidate(of: change, in: outcome, before: outcome.before) { found.insert($0) }
+            readers = found
+        }
+        for (links, observers) in chains {
+            let concerned = readers?.intersection(observers) ?? observers
+            guard !concerned.isEmpty else { continue }
+            let roots = try PathDependents.roots(leadingTo: change.object, by: links, outcome.delta, in: outcome)
+            for root in roots {
+                try forEachObserver(of: root, outcome, schema: schema) { observer in
+                    if concerned.contains(observer.id) { body(observer, root) }
+                }
+            }
+        }
+    }
+
+    // MARK: Results that lead to changed objects
+
+    /// Calls `body` with each observer and those of its results that links lead from to changed objects.
+    ///
+    /// - Parameter askedCountMax: if at most so many observers follow links in the same way, each is asked whether it
+    ///   has a result. That costs less than to read the result and find the observers that have it.
+    func forEachTouch(
+        by outcome: TransactionOutcome, schema: Schema, askedCountMax: Int,
+        _ body: (Observer, [ObjectRef]) -> Void
+    ) throws {
+        for group in byLinks.values {
+            let roots = try group.dependency.affectedRoots(by: outcome.delta, in: outcome) { _ in true }
+            let observers = group.observers.compactMap { filed[$0]?.observer }
+            guard let roots else {
+                // Too many to tell, so any result may lead to a change.
+                for observer in observers { body(observer, observer.objects) }
+                continue
+            }
+            for root in roots.sorted() {
+                if observers.count <= askedCountMax {
+                    for observer in observers where observer.mayContain(root) { body(observer, [root]) }
+                    continue
+                }
+                try forEachObserver(of: root, outcome, schema: schema) { observer in
+                    if group.observers.contains(observer.id), observer.mayContain(root) { body(observer, [root]) }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceViews
+
+/// What a committed transaction changed, and the state after it. All observers share one, so that what several of them
+/// ask of an object is read once.
+final class TransactionOutcome: ObjectStanding {
+    /// The changes of objects.
+    let delta: CommitDelta
+    /// Every object that observers must judge, changed or not, each once.
+    let touched: [ObjectRef]
+    /// The objects on which operations may have ceased to be pending.
+    private let settled: Set<ObjectRef>
+    private let storage: any ClientStorage
+    private var rows: [ObjectRef: Row?]
+    private var standings: [ObjectRef: Standing] = [:]
+    let memo: EvaluationMemo? = EvaluationMemo()
+    /// The state before the transaction.
+    private(set) lazy var before = OldStateSource(delta, over: self, schema: storage.schema)
+    /// How many objects were read from the store.
+    private(set) var readCount = 0
+
+    /// What the store knows of an object besides its row.
+    struct Standing {
+        /// Whether an operation on the object waits in the outbox.
+        let isPending: Bool
+        /// The subscriptions of which the server named the object as a result.
+        let subscriptions: Set<UInt64>
+        /// Whether nothing was pending before the transaction and nothing is now. The server's answer then decides
+        /// whether a complete subscription shows the object, and no condition has to be evaluated.
+        let isServers: Bool
+    }
+
+    /// - Parameters:
+    ///   - olds: the objects that the transaction may have changed, in order, with their states before it.
+    ///   - settled: the objects on which operations may have ceased to be pending.
+    ///   - storage: the store after the commit.
+    init(_ olds: [(object: ObjectRef, row: Row?)], settled: [ObjectRef], in storage: any ClientStorage) throws {
+        self.storage = storage
+        self.settled = Set(settled)
+        var rows: [ObjectRef: Row?] = [:]
+        var changes: [ObjectDelta] = []
+        var touched: [ObjectRef] = []
+        for (object, old) in olds {
+            let new = try storage.row(object)
+            rows[object] = .some(new)
+            touched.append(object)
+            if !Self.areIdentical(old, new) {
+                changes.append(ObjectDelta(object: object, old: old, new: new, authors: []))
+            }
+        }
+        var known = Set(touched)
+        for object in settled where known.insert(object).inserted { touched.append(object) }
+        delta = CommitDelta(changes: changes, version: 0)
+        readCount = rows.count
+        self.rows = rows
+        self.touched = touched
+    }
+
+    private static func areIdentical(_ old: Row?, _ new: Row?) -> Bool {
+        guard let old, let new else { return old == nil && new == nil }
+        return old.isIdentical(to: new)
+    }
+
+    /// The change of an object; if it did not change, its state as both images.
+    func change(of object: ObjectRef) throws -> ObjectDelta {
+        if let change = delta.change(of: object) { return change }
+        let row = try row(object)
+        return ObjectDelta(object: object, old: row, new: row, authors: [])
+    }
+
+    func standing(of object: ObjectRef) throws -> Standing {
+        if let known = standings[object] { return known }
+        let isPending = try storage.hasPending(object)
+        let standing = Standing(
+            isPending: isPending, subscriptions: Set(try storage.subscriptions(having: object, role: .root)),
+            isServers: !isPending && !settled.contains(object))
+        standings[object] = standing
+        return standing
+    }
+
+    // MARK: The state after the transaction
+
+    func row(_ object: ObjectRef) throws -> Row? {
+        if let known = rows[object] { return known }
+        readCount += 1
+        let row = try storage.row(object)
+        rows[object] = .some(row)
+        return row
+    }
+
+    func isPresent(_ object: ObjectRef) throws -> Bool {
+        if let known = rows[object] { return known != nil }
+        return try storage.isPresent(object)
+    }
+
+    func backlinks(
+        to object: ObjectRef, fromClass classIndex: Int, property: Int, _ body: (ObjectKey) throws -> Bool
+    ) throws {
+        try storage.backlinks(to: object, fromClass: classIndex, property: property, body)
+    }
+
+    func hasPending(_ object: ObjectRef) throws -> Bool { try standing(of: object).isPending }
+
+    func isMember(_ object: ObjectRef, of subscription: UInt64, role: MemberRole?) throws -> Bool {
+        guard role == .root else { return try storage.isMember(object, of: subscription, role: role) }
+        return try standing(of: object).subscriptions.contains(subscription)
+    }
+}
