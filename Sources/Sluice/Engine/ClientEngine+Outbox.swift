@@ -144,39 +144,38 @@ extension ClientEngine {
         guard canRetire else { return }
         let rejections = session.rejections
         guard storage.subscriptionCount > 0 || !rejections.isEmpty else { return try retireUnasked() }
-        var accepted: [ObjectRef: [ObjectOperation]] = [:]
         var rejectedObjects: Set<ObjectRef> = []
         let changesets = try storage.removeFromOutbox(through: session.acknowledged)
         for changeset in changesets {
-            if let rejection = rejections[changeset.sequence] {
-                unreportedRejections += reports(of: rejection, changeset)
-                rejectedObjects.formUnion(changeset.operations.map(\.object))
-            } else {
-                for operation in changeset.operations { accepted[operation.object, default: []].append(operation) }
-            }
+            guard let rejection = rejections[changeset.sequence] else { continue }
+            unreportedRejections += reports(of: rejection, changeset)
+            rejectedObjects.formUnion(changeset.operations.map(\.object))
         }
+        let accepted = OperationsByObject(changesets.lazy.filter { rejections[$0.sequence] == nil })
         for object in changesets.objects {
-            try reconcile(
-                object, accepted: accepted[object] ?? [], isRejected: rejectedObjects.contains(object), transaction)
+            try reconcile(object, accepted: accepted, isRejected: rejectedObjects.contains(object), transaction)
         }
     }
 
     /// Removes acknowledged changesets from the outbox of a store without subscriptions. What was written stays.
-    private func retireUnasked() throws {
+    func retireUnasked() throws {
         let changesets = try storage.removeFromOutbox(through: session.acknowledged)
         let hasImages = try storage.hasBaseImages
         guard storage.outboxCount > 0 || hasImages else { return }
-        var accepted: [ObjectRef: [ObjectOperation]]?
-        for object in changesets.objects {
-            var base: BaseImage?
-            if try storage.hasPending(object) {
-                // The image to show if the server rejects the pending rest.
-                let operations = accepted ?? Dictionary(grouping: changesets.flatMap(\.operations), by: \.object)
-                accepted = operations
-                let image = self.image(try storage.baseImage(of: object), after: operations[object] ?? [])
-                base = image.map(BaseImage.row) ?? BaseImage.none
+        let accepted = OperationsByObject(changesets)
+        var seen: Set<ObjectRef> = []
+        for changeset in changesets {
+            for object in changeset.operations.lazy.map(\.object) {
+                let isPending = try storage.hasPending(object)
+                guard hasImages || isPending, seen.insert(object).inserted else { continue }
+                var base: BaseImage?
+                if isPending {
+                    // The image to show if the server rejects the pending rest.
+                    let image = self.image(try storage.baseImage(of: object), after: accepted[object])
+                    base = image.map(BaseImage.row) ?? BaseImage.none
+                }
+                try storage.setBaseImage(base, of: object)
             }
-            if hasImages || base != nil { try storage.setBaseImage(base, of: object) }
         }
     }
 
@@ -198,7 +197,7 @@ extension ClientEngine {
     /// includes the result of the operations and is shown. Otherwise what was written stays. The last image is then
     /// kept, if a subscription that resumes may turn out to have the object unchanged.
     private func reconcile(
-        _ object: ObjectRef, accepted: [ObjectOperation], isRejected: Bool, _ transaction: StoreTransaction
+        _ object: ObjectRef, accepted: OperationsByObject, isRejected: Bool, _ transaction: StoreTransaction
     ) throws {
         transaction.touch(object)
         if try transaction.serverImages.contains(object) || isCompletelySynced(object) {
@@ -212,7 +211,7 @@ extension ClientEngine {
         }
         let isMember = try isMemberOfAny(object)
         if !isMember || isRejected {
-            image = self.image(image.map(BaseImage.row), after: accepted)
+            image = self.image(image.map(BaseImage.row), after: accepted[object])
             try transaction.show(replayed(image, of: object), of: object)
         }
         if !isMember {
@@ -317,6 +316,7 @@ extension ClientEngine {
     /// - Returns: the number for ``cancelWaiter(_:)``; nil if `waiter` returned true at once.
     package func whenUploaded(_ waiter: @escaping (Result<Bool, SyncError>) -> Bool) -> UInt64? {
         if case .failed(let error) = session.phase, waiter(.failure(error)) { return nil }
+        settle()
         if waiter(.success(storage.outboxCount == 0)) { return nil }
         if let problem = session.uploadProblem, waiter(.failure(problem)) { return nil }
         let number = nextNumber()
@@ -383,6 +383,17 @@ extension [Changeset] {
         var seen: Set<ObjectRef> = []
         return flatMap { $0.operations.map(\.object).filter { seen.insert($0).inserted } }
     }
+}
+
+/// The operations of changesets by their objects. They are sorted when the first object is asked for, since most
+/// acknowledgements need none.
+private final class OperationsByObject {
+    private let changesets: [Changeset]
+    private lazy var operations = Dictionary(grouping: changesets.lazy.flatMap(\.operations), by: \.object)
+
+    init(_ changesets: some Sequence<Changeset>) { self.changesets = Array(changesets) }
+
+    subscript(object: ObjectRef) -> [ObjectOperation] { operations[object] ?? [] }
 }
 
 /// Transactions on their way into one frame.

@@ -135,6 +135,7 @@ extension ClientEngine {
     private func apply(_ messages: [ServerMessage]) throws {
         lastProblem = session.reportedProblem
         guard let map = session.map else { throw SyncError(.protocolViolation, "objects before the session is open") }
+        if postpones(messages) { return pumpUploads() }
         var concerned: [UInt64: Subscription] = [:]
         var pages: UInt64 = 0
         let origin = ChangeOrigin(messages, now: now())

@@ -14,6 +14,9 @@ extension ClientEngine {
         case .closed(let reason, let isTransient): disconnected(reason, isTransient: isTransient)
         case .received(let frame): receive([frame])
         case .reconnect: if session.phase == .waiting { connect() }
+        case .settle:
+            isSettlingScheduled = false
+            settle()
         }
     }
 

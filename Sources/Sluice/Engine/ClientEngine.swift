@@ -95,6 +95,8 @@ package final class ClientEngine {
     /// Whether syncing is already stopping for good, so that a failure on the way does not stop it again.
     var isFailing = false
     private var lastNumber: UInt64 = 0
+    /// Whether ``ClientEvent/settle`` will come.
+    var isSettlingScheduled = false
     var hasGrownSchema = false
     /// Whether properties had other names before, by which queries may still be known.
     var hasRenamedProperties = false
@@ -201,6 +203,7 @@ package final class ClientEngine {
         try storage.begin()
         let result: Result
         do {
+            try storePostponed()
             result = try body(transaction)
             try storage.commit()
         } catch {
@@ -213,6 +216,7 @@ package final class ClientEngine {
             try findUnconfirmed()
             throw error
         }
+        session.postponedVersion = nil
         if hasGrownSchema {
             hasGrownSchema = false
             onSchemaGrowth?(schema)

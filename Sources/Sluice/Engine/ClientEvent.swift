@@ -12,6 +12,8 @@ package enum ClientEvent: Sendable {
     case received([UInt8])
     /// The delay of ``ClientAction/reconnect(after:)`` has passed, or is cut short.
     case reconnect
+    /// The delay of ``ClientAction/settle(after:)`` has passed.
+    case settle
 }
 
 /// What a client's session wants done.
@@ -21,4 +23,6 @@ package enum ClientAction: Sendable, Equatable {
     case send([UInt8])
     /// Sends ``ClientEvent/reconnect`` after this delay.
     case reconnect(after: Duration)
+    /// Sends ``ClientEvent/settle`` after this delay.
+    case settle(after: Duration)
 }

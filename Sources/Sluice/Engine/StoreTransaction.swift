@@ -42,7 +42,7 @@ final class StoreTransaction {
 
     /// Stores some properties of an object that is here.
     func update(_ row: Row, of object: ObjectRef, changed: PropertySet) throws {
-        try remember(object)
+        if isObserved { try remember(object) }
         try storage.update(row, ofClass: object.classIndex, changed: changed)
     }
 
@@ -61,7 +61,7 @@ final class StoreTransaction {
 
     /// Removes an object from this store only.
     func evict(_ object: ObjectRef, reason: RemovalReason) throws {
-        try remember(object)
+        if isObserved { try remember(object) }
         reasons[object] = reason
         // It leaves every membership with its row.
         for subscription in isObserved ? try storage.subscriptions(having: object, role: .root) : [] {

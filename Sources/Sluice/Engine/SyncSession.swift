@@ -48,6 +48,8 @@ struct SyncSession {
     /// The highest acknowledged sequence. The outbox keeps the changesets until the server's state of their objects is
     /// here too.
     var acknowledged: UInt64 = 0
+    /// The version of messages that only acknowledged and that no transaction has stored yet; nil if there are none.
+    var postponedVersion: UInt64?
     /// For how many more members digests may be made, so that opening a session costs little.
     var digestObjectCountLeft = 0
     /// The rejections of transactions in the outbox, by sequence.

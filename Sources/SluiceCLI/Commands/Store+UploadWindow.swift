@@ -5,7 +5,7 @@ extension Store {
     /// The number of transactions that the server has not acknowledged.
     func unacknowledgedCount() async throws -> Int {
         let storage = core.storage
-        return try await core.perform { _ in storage.outboxCount }
+        return try await core.perform { engine in Int(storage.lastSequence - engine.acknowledgedSequence) }
     }
 
     /// Waits until at most a few transactions are unacknowledged, so that writing and uploading overlap.

@@ -10,10 +10,33 @@ struct ClientState: Sendable {
     var clock = HybridTimestamp(microseconds: 0)
     var lastSequence: UInt64 = 0
     var outboxCount = 0
+    var pendingRows = PendingRows()
     var subscriptions = SubscriptionTable()
     /// The subscriptions with a bootstrap under way.
     var staging = ShardedTable<UInt64, Bool>()
     var members = Memberships()
+
+    /// The last changeset that has left the outbox; 0 if none has.
+    var retiredSequence: UInt64 { lastSequence - UInt64(outboxCount) }
+}
+
+/// Counts the rows of `_pending`. Those of changesets that have left the outbox are removed together once they are
+/// half of all, so that an acknowledgement costs one statement and the table is at most twice as large as it must be.
+struct PendingRows: Sendable {
+    /// How many rows there are at most; nil until somebody has counted them.
+    var count: Int?
+    /// How many of them belong to changesets that have left the outbox.
+    private var retiredCount = 0
+
+    init(count: Int? = nil) { self.count = count }
+
+    var areMostlyRetired: Bool { retiredCount >= max((count ?? 0) - retiredCount, 256) }
+
+    mutating func add(_ rows: Int) { count = count.map { $0 + rows } }
+
+    mutating func retire(_ rows: Int) { retiredCount += rows }
+
+    mutating func removeRetired() { self = PendingRows(count: count.map { max($0 - retiredCount, 0) }) }
 }
 
 /// The parts of ``ClientReading`` that need a state and the tables it belongs to.
@@ -55,15 +78,19 @@ extension ClientState {
 
     func hasPending(_ object: ObjectRef, on connection: SQLiteConnection) throws -> Bool {
         guard outboxCount > 0 else { return false }
-        return try connection.withStatement("SELECT 1 FROM _pending WHERE class = ? AND key = ? LIMIT 1") { statement in
+        let sql = "SELECT 1 FROM _pending WHERE class = ? AND key = ? AND sequence > ? LIMIT 1"
+        return try connection.withStatement(sql) { statement in
             statement.bind(1, object)
+            statement.bind(3, Int64(clamping: retiredSequence))
             return try statement.step()
         }
     }
 
     func pendingObjects(on connection: SQLiteConnection) throws -> [ObjectRef] {
         guard outboxCount > 0 else { return [] }
-        return try connection.withStatement("SELECT DISTINCT class, key FROM _pending") { statement in
+        let sql = "SELECT DISTINCT class, key FROM _pending WHERE sequence > ?"
+        return try connection.withStatement(sql) { statement in
+            statement.bind(1, Int64(clamping: retiredSequence))
             var objects: [ObjectRef] = []
             while try statement.step() { objects.append(try statement.object(0, file: connection.name)) }
             return objects

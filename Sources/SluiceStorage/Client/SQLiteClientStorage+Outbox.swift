@@ -39,22 +39,42 @@ extension SQLiteClientStorage {
         try meta.set("lastSequence", Int64(changeset.sequence))
         state.lastSequence = changeset.sequence
         state.outboxCount += 1
+        state.pendingRows.add(changeset.operations.count)
         isStateChanged = true
+        resident.append(changeset)
     }
 
     package func forEachOutboxChangeset(after sequence: UInt64, _ body: (Changeset) throws -> Bool) throws {
+        try forEachOutboxChangeset(after: sequence, isKeeping: true, body)
+    }
+
+    /// - Parameter isKeeping: whether to keep in memory what had to be decoded.
+    private func forEachOutboxChangeset(
+        after sequence: UInt64, isKeeping: Bool, _ body: (Changeset) throws -> Bool
+    ) throws {
+        var last = max(sequence, state.retiredSequence)
+        while let changeset = resident[last + 1] {
+            guard try body(changeset) else { return }
+            last += 1
+        }
+        guard last < lastSequence else { return }
         let sql = "SELECT changeset FROM _outbox WHERE sequence > ? ORDER BY sequence"
         try connection.withStatement(sql) { statement in
-            statement.bind(1, Int64(clamping: sequence))
-            while try statement.step(), try body(decode(statement.blob(0))) {}
+            statement.bind(1, Int64(clamping: last))
+            while try statement.step() {
+                let changeset = try decode(statement.blob(0))
+                if isKeeping { resident.append(changeset) }
+                guard try body(changeset) else { return }
+            }
         }
     }
 
     @discardableResult
     package func removeFromOutbox(through sequence: UInt64) throws -> [Changeset] {
         try requireTransaction()
+        guard sequence > state.retiredSequence, outboxCount > 0 else { return [] }
         var removed: [Changeset] = []
-        try forEachOutboxChangeset(after: 0) { changeset in
+        try forEachOutboxChangeset(after: 0, isKeeping: false) { changeset in
             guard changeset.sequence <= sequence else { return false }
             removed.append(changeset)
             return true
@@ -64,24 +84,43 @@ extension SQLiteClientStorage {
             statement.bind(1, Int64(clamping: sequence))
             try statement.run()
         }
-        if removed.count == state.outboxCount {
-            try connection.execute("DELETE FROM _pending")
-        } else {
-            let sql = "DELETE FROM _pending WHERE class = ? AND key = ? AND sequence = ?"
-            try connection.withStatement(sql) { statement in
-                for changeset in removed {
-                    for operation in changeset.operations {
-                        statement.bind(1, operation.object)
-                        statement.bind(3, Int64(changeset.sequence))
-                        try statement.run()
-                    }
-                }
-            }
-        }
         recentChangesets.removeAll { $0.changeset.sequence <= sequence }
+        resident.remove(through: sequence)
         state.outboxCount -= removed.count
         isStateChanged = true
+        try removePendingRows(of: removed)
         return removed
+    }
+
+    /// Removes the rows of changesets that have left the outbox, or leaves them until there are enough of them. Nobody
+    /// reads them.
+    private func removePendingRows(of removed: [Changeset]) throws {
+        if outboxCount == 0 {
+            try connection.execute("DELETE FROM _pending")
+            state.pendingRows = PendingRows(count: 0)
+            return
+        }
+        if state.pendingRows.count == nil {
+            state.pendingRows.count = try pendingRowCount()
+        }
+        state.pendingRows.retire(removed.reduce(0) { $0 + $1.operations.count })
+        guard state.pendingRows.areMostlyRetired else { return }
+        try connection.withStatement("DELETE FROM _pending WHERE sequence <= ?") { statement in
+            statement.bind(1, Int64(clamping: state.retiredSequence))
+            try statement.run()
+        }
+        state.pendingRows.removeRetired()
+    }
+
+    package func hasPending(_ object: ObjectRef) throws -> Bool {
+        guard outboxCount > 0 else { return false }
+        if resident.changes(object) { return true }
+        if resident.range == state.retiredSequence + 1...lastSequence { return false }
+        return try state.hasPending(object, on: connection)
+    }
+
+    package var pendingObjects: [ObjectRef] {
+        get throws { try state.pendingObjects(on: connection) }
     }
 
     package func forEachPendingOperation(
@@ -97,7 +136,7 @@ extension SQLiteClientStorage {
             """
         try connection.withStatement(sql) { statement in
             statement.bind(1, object)
-            statement.bind(3, Int64(clamping: sequence))
+            statement.bind(3, Int64(clamping: max(sequence, state.retiredSequence)))
             while try statement.step() {
                 let sequence = UInt64(clamping: statement.int(0))
                 let changeset: Changeset
@@ -121,20 +160,28 @@ extension SQLiteClientStorage {
 
     private func indexedChangeset(_ sequence: UInt64) throws -> IndexedChangeset {
         if let recent = recentChangesets.first(where: { $0.changeset.sequence == sequence }) { return recent }
-        let changeset = try connection.withStatement("SELECT changeset FROM _outbox WHERE sequence = ?") { statement in
+        let indexed = IndexedChangeset(try resident[sequence] ?? storedChangeset(sequence))
+        if recentChangesets.count >= 8 { recentChangesets.removeFirst() }
+        recentChangesets.append(indexed)
+        return indexed
+    }
+
+    /// How many rows the table of pending operations has. Tests use it to see how it is kept small.
+    package func pendingRowCount() throws -> Int { Int(try connection.integer("SELECT count(*) FROM _pending") ?? 0) }
+
+    private func storedChangeset(_ sequence: UInt64) throws -> Changeset {
+        try connection.withStatement("SELECT changeset FROM _outbox WHERE sequence = ?") { statement in
             statement.bind(1, Int64(sequence))
             guard try statement.step() else {
                 throw StorageError.damaged(connection.name, "changeset \(sequence) is missing from the outbox")
             }
             return try decode(statement.blob(0))
         }
-        let indexed = IndexedChangeset(changeset)
-        if recentChangesets.count >= 8 { recentChangesets.removeFirst() }
-        recentChangesets.append(indexed)
-        return indexed
     }
 
     private func decode(_ bytes: [UInt8]) throws(StorageError) -> Changeset {
-        try StoredBlob.decode(Changeset.self, from: bytes, file: connection.name, what: "a changeset of the outbox")
+        decodedChangesetCount += 1
+        return try StoredBlob.decode(
+            Changeset.self, from: bytes, file: connection.name, what: "a changeset of the outbox")
     }
 }

@@ -14,8 +14,12 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
     var holders: HolderIndex
     /// Whether the next commit must announce the state to readers.
     var isStateChanged = false
-    /// The changesets of the outbox that were decoded last.
+    /// The part of the outbox that is in memory.
+    var resident: ResidentOutbox
+    /// The changesets of the outbox in which operations on an object were looked for last.
     var recentChangesets: [IndexedChangeset] = []
+    /// How many changesets of the outbox were decoded. Tests use it to see how this work grows.
+    package var decodedChangesetCount = 0
     /// How many transactions this file has taken, the open one included.
     private var commits: UInt64
     /// ``commits`` without the open transaction.
@@ -27,14 +31,18 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
     private static let memoryCount = Atomic<Int>(0)
 
     /// Opens a store, or creates it.
+    ///
+    /// - Parameter residentOperationCountMax: how many operations of the outbox are kept in memory.
     package static func open(
-        _ location: StorageLocation, durability: StorageDurability = .process
+        _ location: StorageLocation, durability: StorageDurability = .process,
+        residentOperationCountMax: Int = ResidentOutbox.operationCountMax
     ) throws -> SQLiteClientStorage {
+        let resident = ResidentOutbox(operationCountMax: residentOperationCountMax)
         switch location {
         case .file(let path):
             let (connection, file) = try connect(
                 location, kind: .client, durability: durability, prepare: makeTables)
-            let storage = try SQLiteClientStorage(connection, file: file, location: path, gate: nil)
+            let storage = try SQLiteClientStorage(connection, file: file, location: path, gate: nil, resident: resident)
             try storage.admit(databaseID: nil, isSynced: durability == .full)
             return storage
         case .memory:
@@ -50,12 +58,16 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
                 try prepareObjects(on: connection)
                 try makeTables(on: connection)
             }
-            return try SQLiteClientStorage(connection, file: nil, location: shared, gate: AccessGate())
+            return try SQLiteClientStorage(
+                connection, file: nil, location: shared, gate: AccessGate(), resident: resident)
         }
     }
 
-    private init(_ connection: SQLiteConnection, file: OpenFile?, location: String, gate: AccessGate?) throws {
+    private init(
+        _ connection: SQLiteConnection, file: OpenFile?, location: String, gate: AccessGate?, resident: ResidentOutbox
+    ) throws {
         state = try ClientState(stored: connection)
+        self.resident = resident
         self.gate = gate
         commits = UInt64(bitPattern: try MetaTable(connection).integer("commits") ?? 0)
         committedCount = commits
@@ -157,8 +169,13 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
         isStateChanged = false
         holders.rollBack()
         recentChangesets = []
+        // It may hold changesets of the transaction, and lack those that the transaction removed.
+        resident.removeAll()
         leaveGate()
     }
+
+    /// Counts the commits that readers are told of. Tests use it.
+    package var generationOfState: Int64 { state.generation }
 
     // MARK: Reading
 
@@ -194,9 +211,4 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
         try state.forEachMemberRow(of: subscription, role: role, in: tables, body)
     }
 
-    package func hasPending(_ object: ObjectRef) throws -> Bool { try state.hasPending(object, on: connection) }
-
-    package var pendingObjects: [ObjectRef] {
-        get throws { try state.pendingObjects(on: connection) }
-    }
 }

@@ -19,7 +19,7 @@ package final class Simulation {
     private let clock: SimulatedClock
     private let problems = ProblemLog()
     private let folder: String?
-    private var timers: [(at: Int64, client: Int, life: Int)] = []
+    private var timers: [(at: Int64, client: Int, life: Int, event: ClientEvent)] = []
     private var trace: [String] = []
 
     /// The time from which all clocks of the simulation derive.
@@ -141,8 +141,14 @@ package final class Simulation {
             if let connection = client.connection { network.post(.frame(frame), to: .toServer, of: connection) }
         case .reconnect(let delay):
             hangUp(client)
-            timers.append((clock.now + Int64(delay / .microseconds(1)), client.index, client.life))
+            set(.reconnect, after: delay, for: client)
+        case .settle(let delay):
+            set(.settle, after: delay, for: client)
         }
+    }
+
+    private func set(_ event: ClientEvent, after delay: Duration, for client: SimulatedClient) {
+        timers.append((clock.now + Int64(delay / .microseconds(1)), client.index, client.life, event))
     }
 
     private func hangUp(_ client: SimulatedClient) {
@@ -262,8 +268,8 @@ package final class Simulation {
         guard let next = timers.indices.min(by: { timers[$0].at < timers[$1].at }) else { return false }
         let timer = timers.remove(at: next)
         clock.now = max(clock.now, timer.at)
-        note("  client \(timer.client) may reconnect")
-        try handle(.reconnect, of: clients[timer.client])
+        note("  client \(timer.client): \(timer.event)")
+        try handle(timer.event, of: clients[timer.client])
         return true
     }
 

@@ -127,6 +127,7 @@ final class HandDrivenSync {
             violations.append("client \(index) left: \(clients[index].engine.lastProblem ?? "")")
             disconnect(index)
         case .reconnect: clients[index].engine.handle(.reconnect)
+        case .settle: clients[index].engine.handle(.settle)
         case .send(let frame):
             for action in clients[index].connection?.receive(frame, now: now) ?? [] {
                 switch action {

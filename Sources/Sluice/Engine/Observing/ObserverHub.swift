@@ -187,6 +187,7 @@ extension ClientEngine {
 
     /// Ends syncing and every observation. The engine cannot be used after that.
     package func close() {
+        settle()
         sayGoodbye()
         handle(.stop)
         hub.removeAll()

@@ -1,0 +1,73 @@
+internal import SluiceModel
+
+/// The part of the outbox that is kept in memory, so that a changeset is not decoded again when it is sent and when it
+/// is acknowledged, and so that what is pending is known without a query.
+///
+/// It holds consecutive changesets as far as its limit allows: oldest first, since they are acknowledged in that order.
+package struct ResidentOutbox {
+    /// As many operations as the largest transaction has.
+    package static let operationCountMax = DataLimits.standard.operationCount
+
+    private let operationCountMax: Int
+    private var changesets: [Changeset] = []
+    /// The changesets before this position have left the outbox.
+    private var head = 0
+    private var operationCount = 0
+    /// How many of the operations are on each object.
+    private var operationCounts: [ObjectRef: Int] = [:]
+
+    init(operationCountMax: Int) { self.operationCountMax = operationCountMax }
+
+    /// The first and the last changeset that are here; nil if none is.
+    var range: ClosedRange<UInt64>? {
+        guard head < changesets.count, let last = changesets.last else { return nil }
+        return changesets[head].sequence...last.sequence
+    }
+
+    /// The changeset with a number; nil if it is not here. O(1).
+    subscript(sequence: UInt64) -> Changeset? {
+        guard let range, range.contains(sequence) else { return nil }
+        return changesets[head + Int(sequence - range.lowerBound)]
+    }
+
+    /// Whether an operation on the object is here. O(1).
+    func changes(_ object: ObjectRef) -> Bool { operationCounts[object] != nil }
+
+    /// Keeps a changeset if it follows the others and the limit allows it.
+    mutating func append(_ changeset: Changeset) {
+        if let range, changeset.sequence != range.upperBound + 1 { return }
+        guard operationCount + changeset.operations.count <= operationCountMax else { return }
+        changesets.append(changeset)
+        operationCount += changeset.operations.count
+        for operation in changeset.operations { operationCounts[operation.object, default: 0] += 1 }
+    }
+
+    /// Drops the changesets up to and including a number. Amortised O(operations dropped).
+    mutating func remove(through sequence: UInt64) {
+        while head < changesets.count, changesets[head].sequence <= sequence {
+            let operations = changesets[head].operations
+            changesets[head].operations = []
+            head += 1
+            operationCount -= operations.count
+            if operationCount > 0 { forget(operations) }
+        }
+        if operationCount == 0 { operationCounts.removeAll(keepingCapacity: operationCounts.capacity <= 10_000) }
+        guard head > changesets.count / 2 else { return }
+        changesets.removeFirst(head)
+        head = 0
+    }
+
+    private mutating func forget(_ operations: [ObjectOperation]) {
+        for operation in operations {
+            guard let index = operationCounts.index(forKey: operation.object) else { continue }
+            if operationCounts.values[index] == 1 {
+                operationCounts.remove(at: index)
+            } else {
+                operationCounts.values[index] -= 1
+            }
+        }
+    }
+
+    /// Drops everything.
+    mutating func removeAll() { self = ResidentOutbox(operationCountMax: operationCountMax) }
+}

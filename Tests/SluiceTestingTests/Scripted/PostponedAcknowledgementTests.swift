@@ -1,0 +1,142 @@
+import Sluice
+import SluiceModel
+import SluiceStorage
+import SluiceWire
+import Testing
+
+/// Acknowledgements that bring nothing else, in a store without subscriptions.
+struct PostponedAcknowledgementTests {
+    private func acknowledge(_ sequence: UInt64, _ server: ScriptedSession) {
+        server.receive([
+            .commit(
+                .init(
+                    CommitHeader(
+                        session: 1, version: 3 + sequence, acceptedAt: ScriptedSession.now, acknowledged: sequence,
+                        isContinued: false), blocks: []))
+        ])
+    }
+
+    private func write(_ id: Int64, _ server: ScriptedSession) throws {
+        try server.engine.write {
+            try $0.insert(Row(key: .int(id), values: [.int(id), .int(0)]), ofClass: 0)
+        }
+    }
+
+    private func isAskedToSettle(_ server: ScriptedSession) -> Bool {
+        server.actions().contains { if case .settle = $0 { true } else { false } }
+    }
+
+    /// Counts the commits of the store.
+    private func commitCount(_ server: ScriptedSession, _ body: () throws -> Void) throws -> Int {
+        let before = server.storage.generationOfState
+        try body()
+        return Int(server.storage.generationOfState - before)
+    }
+
+    @Test func anAcknowledgementIsStoredWithTheNextWrite() throws {
+        let server = try ScriptedSession()
+        server.open()
+        try write(1, server)
+        _ = server.actions()
+        #expect(try commitCount(server) { acknowledge(1, server) } == 0)
+        #expect(server.storage.outboxCount == 1 && server.engine.acknowledgedSequence == 1)
+        #expect(isAskedToSettle(server))
+        #expect(try commitCount(server) { try write(2, server) } == 1)
+        #expect(server.storage.outboxCount == 1 && server.storage.lastSequence == 2)
+        #expect(server.storage.syncState?.version == 4)
+        acknowledge(2, server)
+        #expect(!isAskedToSettle(server), "one timer is running")
+        server.engine.handle(.settle)
+        #expect(server.storage.outboxCount == 0 && server.storage.syncState?.version == 5)
+        acknowledge(2, server)
+        #expect(isAskedToSettle(server))
+    }
+
+    @Test func aWriteThatFailsLeavesTheAcknowledgementToTheNext() throws {
+        struct Refusal: Error {}
+        let server = try ScriptedSession()
+        server.open()
+        try write(1, server)
+        acknowledge(1, server)
+        #expect(throws: Refusal.self) { try server.engine.write { _ in throw Refusal() } }
+        #expect(server.storage.outboxCount == 1)
+        try write(2, server)
+        #expect(server.storage.outboxCount == 1 && server.storage.lastSequence == 2)
+    }
+
+    @Test func whoWaitsForUploadsIsToldAtOnce() throws {
+        let server = try ScriptedSession()
+        server.open()
+        try write(1, server)
+        acknowledge(1, server)
+        var isDone = false
+        func wait() -> UInt64? {
+            server.engine.whenUploaded { result in
+                isDone = (try? result.get()) ?? false
+                return isDone
+            }
+        }
+        #expect(wait() == nil)
+        #expect(isDone && server.storage.outboxCount == 0)
+        try write(2, server)
+        isDone = false
+        #expect(wait() != nil)
+        acknowledge(2, server)
+        #expect(isDone && server.storage.outboxCount == 0)
+    }
+
+    @Test func theEndOfASessionStoresIt() throws {
+        let server = try ScriptedSession()
+        server.open()
+        try write(1, server)
+        acknowledge(1, server)
+        server.loseConnection()
+        #expect(server.storage.outboxCount == 0)
+    }
+
+    @Test func afterACrashTheServerSaysItAgain() throws {
+        let server = try ScriptedSession()
+        server.open()
+        try write(1, server)
+        acknowledge(1, server)
+        var options = ClientEngine.Options()
+        options.databaseName = "test"
+        let engine = try ClientEngine(
+            storage: server.storage, options: options, now: { ScriptedSession.now }, random: { 1 })
+        let again = ScriptedSession(server, engine: engine)
+        #expect(again.storage.outboxCount == 1)
+        again.open(.resumed, acknowledged: 1)
+        #expect(again.storage.outboxCount == 0)
+        #expect(!again.sent().contains { if case .upload = $0 { true } else { false } })
+    }
+
+    @Test func tooManyAreStoredWithoutAWrite() throws {
+        let server = try ScriptedSession()
+        server.open()
+        for id in 1...300 as ClosedRange<Int64> { try write(id, server) }
+        acknowledge(200, server)
+        #expect(server.storage.outboxCount == 300)
+        acknowledge(290, server)
+        #expect(server.storage.outboxCount == 10)
+    }
+
+    @Test func aRejectionIsReportedAtOnce() throws {
+        let server = try ScriptedSession()
+        var reports: [WriteRejection] = []
+        server.engine.onRejection = { reports.append($0) }
+        server.open()
+        try write(1, server)
+        let reason = ServerMessage.Rejection.Reason(
+            object: ObjectRef(0, .int(1)), code: .invalidOperation, message: "no")
+        server.receive([
+            .rejected(.init(session: 1, rejection: .init(sequence: 1, reasons: [reason]))),
+            .commit(
+                .init(
+                    CommitHeader(
+                        session: 1, version: 4, acceptedAt: ScriptedSession.now, acknowledged: 1, isContinued: false),
+                    blocks: [])),
+        ])
+        #expect(reports.count == 1 && server.storage.outboxCount == 0)
+        #expect(try server.age(of: 1) == nil)
+    }
+}
