@@ -10,6 +10,10 @@ import Foundation
                 arguments.removeFirst()
                 return try Readers(arguments).run()
             }
+            if arguments.first == HerdReaders.mode {
+                arguments.removeFirst()
+                return try HerdReaders(arguments).run()
+            }
             try await run(try Options(arguments))
         } catch {
             FileHandle.standardError.write(Data("bench: \(error)\n".utf8))
@@ -39,6 +43,7 @@ enum Row: String, CaseIterable {
     case propagation = "R3"
     case commits = "R4"
     case fanOut = "R8"
+    case herd = "R11"
     case resultChanges = "R13"
     case localStore = "R14"
     case backlog = "B1"
@@ -53,6 +58,7 @@ enum Row: String, CaseIterable {
         case .propagation: "from a write on A to the change event on B"
         case .commits: "one-property commits until B has all"
         case .fanOut: "one view's commit to many connections"
+        case .herd: "many subscribers that ask for the same at once"
         case .resultChanges: "a change of one row in an observed, sorted result"
         case .localStore: "local inserts and fetches"
         case .backlog: "an offline backlog on one object"
@@ -69,6 +75,7 @@ enum Row: String, CaseIterable {
         case .propagation: try await PropagationRow(workbench).measure()
         case .commits: try await CommitsRow(workbench).measure()
         case .fanOut: try await FanOutRow(workbench).measure()
+        case .herd: try await HerdRow(workbench).measure()
         case .resultChanges: try await ResultChangesRow(workbench).measure()
         case .localStore: try await LocalStoreRow(workbench).measure()
         case .backlog: try await BacklogRow(workbench).measure()

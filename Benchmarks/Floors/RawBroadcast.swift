@@ -41,6 +41,46 @@ final class RawBroadcast {
         }
     }
 
+    /// Sends the same bytes to every reader, however many the kernel takes at a time.
+    func sendMuch(_ bytes: [UInt8]) throws {
+        let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+        defer { close(epoll) }
+        var sent = [Int](repeating: 0, count: sockets.count)
+        var left = 0
+        func proceed(_ index: Int) throws {
+            while sent[index] < bytes.count {
+                let count = bytes.withUnsafeBytes {
+                    Glibc.send(
+                        sockets[index], $0.baseAddress! + sent[index], bytes.count - sent[index], Int32(MSG_NOSIGNAL))
+                }
+                guard count > 0 else {
+                    guard errno == EAGAIN else { throw BenchmarkError("send: \(String(cString: strerror(errno)))") }
+                    return
+                }
+                sent[index] += count
+            }
+            left -= 1
+        }
+        for index in sockets.indices {
+            left += 1
+            try proceed(index)
+            guard sent[index] < bytes.count else { continue }
+            var event = epoll_event()
+            event.events = EPOLLOUT.rawValue | EPOLLET.rawValue
+            event.data.u64 = UInt64(index)
+            guard epoll_ctl(epoll, EPOLL_CTL_ADD, sockets[index], &event) == 0 else {
+                throw BenchmarkError("epoll_ctl failed")
+            }
+        }
+        var events = [epoll_event](repeating: epoll_event(), count: 512)
+        while left > 0 {
+            let ready = epoll_wait(epoll, &events, Int32(events.count), -1)
+            for event in events.prefix(Int(max(ready, 0))) where sent[Int(event.data.u64)] < bytes.count {
+                try proceed(Int(event.data.u64))
+            }
+        }
+    }
+
     /// Sends the same bytes to every reader.
     func send(_ bytes: [UInt8]) throws {
         for socket in sockets {

@@ -22,6 +22,21 @@ final class ReaderProcess {
         try process.run()
     }
 
+    /// Starts the process for a herd, which begins at ``begin()``.
+    ///
+    /// - Parameter byteCount: how many bytes each reader waits for; nil for readers that speak our protocol and
+    ///   subscribe.
+    init(port: UInt16, count: Int, herd byteCount: Int?) throws {
+        process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+        process.arguments = [HerdReaders.mode, String(port), String(count), byteCount.map(String.init) ?? "sync"]
+        process.standardInput = commands
+        process.standardOutput = answers
+        try process.run()
+    }
+
+    /// Tells a herd to begin.
+    func begin() throws { try commands.fileHandleForWriting.write(contentsOf: Data([1])) }
+
     /// The result of a round.
     struct Round {
         /// When the last reader had everything, in nanoseconds of the monotonic clock.

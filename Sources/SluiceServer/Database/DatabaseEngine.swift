@@ -30,13 +30,12 @@ package final class DatabaseEngine {
     var index = ViewIndex()
     var automaticIndexes: AutomaticIndexes
     var hasFoundIndexes = false
+    /// The subscriptions that are sent pages.
     var bootstrapping: [ViewSubscription] = []
+    var pageCache: PageCache
     var turn: Turn
     var starting = StartQueue()
     var preparing: Preparing?
-    /// The work that the present page has taken, and may take.
-    var pageWork: WorkLimit?
-    var pageStepCountMax = 0
     /// The preparation that nobody has taken yet.
     var handedOut: QueryPreparation?
     var replays: ReplayCache
@@ -69,6 +68,9 @@ package final class DatabaseEngine {
         automaticIndexes = AutomaticIndexes(limits: limits.automaticIndexes)
         turn = Turn(stepCountMax: limits.turnStepCountMax, shareMax: limits.shareStepCountMax)
         rounds = DigestRounds(interval: limits.digestInterval, roundTime: limits.digestRoundTime)
+        pageCache = PageCache(
+            byteCountMax: limits.sharedPageByteCount, idleCountMax: limits.idlePageRunCount,
+            idleTime: limits.idlePageRunTime)
         replays = ReplayCache(objectCountMax: 2 * limits.replayObjectCountMax)
     }
 
@@ -154,6 +156,7 @@ package final class DatabaseEngine {
     /// Does a bounded amount of maintenance: creates or drops an index, forgets expired clients, and drops log entries
     /// that are no longer kept for returning clients.
     package func performMaintenance(now: Timestamp) {
+        pageCache.dropIdle(now: now)
         guard storage.damage == nil, obstacle.error == nil else { return }
         keepIndexes(now: now)
         expireClients(now: now)

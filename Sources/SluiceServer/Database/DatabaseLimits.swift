@@ -42,6 +42,13 @@ extension DatabaseEngine {
         package var shareStepCountMax = 1_000_000
         /// The cost in steps of one row that is sent.
         package var sentRowStepCount = 100
+        /// The cost in steps of a page that is sent and was encoded before.
+        package var sharedPageStepCount = 2_000
+        /// The bytes that encoded pages may take, so that clients which ask the same query share them.
+        package var sharedPageByteCount = 32 << 20
+        /// How many views' pages are kept that nobody is being sent, and for how long, in microseconds.
+        package var idlePageRunCount = 64
+        package var idlePageRunTime: Int64 = 10_000_000
         /// The maximum number of steps for updating the views of one session after a commit. A view that would exceed
         /// it ends.
         package var upkeepStepCountMax = 20_000_000

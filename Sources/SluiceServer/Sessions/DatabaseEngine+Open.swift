@@ -203,6 +203,7 @@ extension DatabaseEngine {
         _ = try transaction { try storage.merge(schema, sides: ("the server", "this client")) }
         guard !changes.reshapes else { return beginSessionsAnew() }
         replays.removeAll()
+        pageCache.noteChangedViews()
         // Positions stay the same, but views must include the new properties.
         try starting.rebind(to: storage.schema)
         for view in views.values {

@@ -51,6 +51,7 @@ extension DatabaseEngine {
         views = [:]
         index = ViewIndex()
         bootstrapping = []
+        pageCache.removeAll()
         replays.removeAll()
         automaticIndexes = AutomaticIndexes(limits: limits.automaticIndexes)
         hasFoundIndexes = false

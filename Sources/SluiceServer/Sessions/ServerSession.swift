@@ -20,11 +20,9 @@ final class ServerSession {
     var pageCredit: UInt64
     /// How many members the client has listed, or was asked to list, for subscriptions that are not complete yet.
     var comparedMemberCount = 0
-    /// How many objects commits have changed behind the pages of subscriptions that are not complete yet.
-    var touchedObjectCount = 0
     /// How many roots are listed for subscriptions that are not complete yet.
     var listedRootCount: Int {
-        subscriptions.values.reduce(0) { $0 + ($1.bootstrap == nil ? 0 : $1.listedRootCount) }
+        subscriptions.values.reduce(0) { $0 + ($1.remaining?.listedRootCount ?? 0) }
     }
     /// The nonce that was offered at the opening and that the client's first message confirms; nil once the server has
     /// stored it.
@@ -57,33 +55,65 @@ final class ViewSubscription {
     let id: UInt64
     let session: ServerSession
     let view: SharedView
-    /// What remains to be sent before the subscription is complete; nil once it is.
-    var bootstrap: Bootstrap?
+    /// Where the subscription gets what it lacks; nil once it is complete.
+    var pages: PageSource?
     /// The comparison of members, while the client lists them.
     var comparison: Comparison?
 
-    /// How many roots were listed for the subscription beside the writer. They are kept until the last page.
-    var listedRootCount = 0
+    var isComplete: Bool { pages == nil && comparison == nil }
 
-    var isComplete: Bool { bootstrap == nil && comparison == nil }
+    /// Its place in a run of shared pages, if it takes such pages.
+    var receiver: PageReceiver? { if case .shared(let receiver)? = pages { receiver } else { nil } }
+
+    /// What remains to be read of the view.
+    var remaining: Bootstrap? {
+        switch pages {
+        case .shared(let receiver): receiver.run.remaining
+        case .own(let bootstrap): bootstrap
+        case nil: nil
+        }
+    }
 
     /// Whether the server could send a page now.
     var canTakePage: Bool {
-        guard session.pageCredit > 0, let bootstrap else { return false }
-        return !bootstrap.isUnlisted || !bootstrap.linked.isEmpty
+        guard session.pageCredit > 0 else { return false }
+        switch pages {
+        case .shared(let receiver):
+            return receiver.next < receiver.run.pages.count || receiver.run.remaining.isReadable
+        case .own(let bootstrap): return bootstrap.isReadable
+        case nil: return false
+        }
     }
 
-    /// Records objects that a commit has changed behind the pages.
-    func touch(_ objects: some Sequence<ObjectRef>) {
-        guard let before = bootstrap?.touched.count else { return }
-        bootstrap?.touched.formUnion(objects)
-        session.touchedObjectCount += (bootstrap?.touched.count ?? 0) - before
+    /// How many objects commits have touched behind the pages.
+    var touchedCount: Int {
+        switch pages {
+        case .shared(let receiver): receiver.run.touchedCount
+        case .own(let bootstrap): bootstrap.touched.count
+        case nil: 0
+        }
     }
 
-    init(id: UInt64, session: ServerSession, view: SharedView, bootstrap: Bootstrap?) {
+    /// Records objects that a commit has changed behind pages of its own.
+    func touch(_ objects: Set<ObjectRef>) {
+        guard case .own(var bootstrap)? = pages else { return }
+        // Moved out, so that nothing is copied.
+        pages = nil
+        bootstrap.touched.formUnion(objects)
+        pages = .own(bootstrap)
+    }
+
+    /// Continues with the roots that were listed.
+    func list(_ roots: [ObjectRef]) {
+        if let receiver { return receiver.run.list(roots) }
+        guard case .own(var bootstrap)? = pages else { return }
+        bootstrap.list(roots)
+        pages = .own(bootstrap)
+    }
+
+    init(id: UInt64, session: ServerSession, view: SharedView) {
         self.id = id
         self.session = session
         self.view = view
-        self.bootstrap = bootstrap
     }
 }

@@ -88,7 +88,7 @@ extension DatabaseEngine {
                 stepCountMax: limits.queryStepCountMax, isAbandoned: { isAbandoned(nil) })
         case .roots(let subscription):
             preparation = QueryPreparation(
-                listing: subscription.view.query, after: subscription.bootstrap?.unlistedAfter,
+                listing: subscription.view.query, after: subscription.remaining?.unlistedAfter,
                 for: session, on: snapshot, stepCountMax: limits.queryStepCountMax,
                 isAbandoned: { isAbandoned(nil) })
         }
@@ -116,8 +116,8 @@ extension DatabaseEngine {
         case .roots(let subscription):
             try guardingQuery(of: subscription) { _ in
                 let roots = try storage.roots(
-                    matching: subscription.view.query, after: subscription.bootstrap?.unlistedAfter)
-                list(roots, for: subscription)
+                    matching: subscription.view.query, after: subscription.remaining?.unlistedAfter)
+                subscription.list(roots)
             }
         }
     }
@@ -133,7 +133,7 @@ extension DatabaseEngine {
                 switch (work, preparation.outcome) {
                 case (.view(let start), .view(let live, let version)):
                     try finish(live, asOf: version, for: start, now: now)
-                case (.roots(let subscription), .roots(let roots)): list(roots, for: subscription)
+                case (.roots(let subscription), .roots(let roots)): subscription.list(roots)
                 case (_, .failed(let error)): throw error
                 case (_, .none), (.view, .roots), (.roots, .view): break
                 }
@@ -169,12 +169,6 @@ extension DatabaseEngine {
         var resumed = Resumption(byteCountLeft: limits.frameByteCount)
         try subscribe(start, to: view, with: &resumed, now: now)
         send(resumed, to: start.session)
-    }
-
-    private func list(_ roots: [ObjectRef], for subscription: ViewSubscription) {
-        guard subscription.bootstrap?.isUnlisted ?? false else { return }
-        subscription.bootstrap?.roots = .listed(roots, next: 0)
-        subscription.listedRootCount = roots.count
     }
 
     /// Cancels the preparation for a session, or for one of its subscriptions.

@@ -3,7 +3,9 @@ internal import SluiceStorage
 internal import SluiceViews
 internal import SluiceWire
 
-/// What remains to be sent to a subscription, and what changed behind the pages that were sent.
+/// What remains to be read of a view for pages, and what changed behind the pages that were read.
+///
+/// A copy shares its lists with the original.
 struct Bootstrap {
     /// The source of the roots of the remaining pages.
     enum Roots {
@@ -17,19 +19,20 @@ struct Bootstrap {
         case done
     }
 
-    /// Linked objects that are not sent yet, last first. They are sent before the roots, so that links have their
-    /// targets at once.
-    var linked: [ObjectRef]
+    /// Linked objects that are not read yet. They come before the roots, so that links have their targets at once.
+    var linked: ArraySlice<ObjectRef>
     var roots: Roots
+    /// How many roots were listed. The list is kept until the last page.
+    var listedRootCount = 0
     /// Objects that commits have changed since the first page. At the end they are sent again, or removed.
     var touched: Set<ObjectRef> = []
-    /// The changed objects of the present round, last first. What commits change meanwhile belongs to the next round.
-    var settling: [ObjectRef] = []
+    /// The changed objects of the present round. What commits change meanwhile belongs to the next round.
+    var settling: ArraySlice<ObjectRef> = []
     /// How many rounds there have been.
     var settlingRound = 0
-    /// The approximate number of objects to send, and the number of those sent.
+    /// The approximate number of objects to read, and the number of those read.
     var expectedCount: Int
-    var sentCount = 0
+    var readCount = 0
     /// The client's members, if it has listed them; then only the differences are sent.
     var known: KnownMembers?
     /// The number of members that the client announced.
@@ -40,8 +43,15 @@ struct Bootstrap {
     /// compared.
     var leaving: [(object: ObjectRef, isRoot: Bool)]?
 
+    init(linked: [ObjectRef], roots: Roots, expectedCount: Int) {
+        self.linked = linked[...]
+        self.roots = roots
+        self.expectedCount = expectedCount
+        if case .listed(let roots, _) = roots { listedRootCount = roots.count }
+    }
+
     /// Whether nothing remains except what commits have changed.
-    var isSent: Bool {
+    var isRead: Bool {
         guard case .done = roots, let leaving else { return false }
         return leaving.isEmpty
     }
@@ -49,15 +59,28 @@ struct Bootstrap {
     /// Whether the roots are being listed.
     var isUnlisted: Bool { if case .unlisted = roots { true } else { false } }
 
+    /// Whether there is something to read now.
+    var isReadable: Bool { !isUnlisted || !linked.isEmpty }
+
     /// The place after which the roots to be listed begin.
     var unlistedAfter: RowCursor? { if case .unlisted(let cursor) = roots { cursor } else { nil } }
 
-    /// Whether nothing remains to be sent.
-    var isComplete: Bool { isSent && settling.isEmpty && touched.isEmpty }
+    /// Whether nothing remains to be read.
+    var isComplete: Bool { isRead && settling.isEmpty && touched.isEmpty }
 
-    /// Whether the pages change the client's members or build them from nothing.
-    var kind: ServerMessage.Complete.Kind { announcedCount > 0 ? .resumed : .bootstrap }
+    /// Continues with the roots that were listed, if they were being listed.
+    mutating func list(_ roots: [ObjectRef]) {
+        guard isUnlisted else { return }
+        self.roots = .listed(roots, next: 0)
+        listedRootCount = roots.count
+    }
 
-    /// The part of the pages that was sent, below 1.
-    var progress: Double { min(0.99, Double(sentCount) / Double(max(1, expectedCount))) }
+    /// Drops the list of roots. It has to be made again later.
+    mutating func postponeListing() {
+        roots = .unlisted(after: nil)
+        listedRootCount = 0
+    }
+
+    /// The part of the objects that was read, below 1.
+    var progress: Double { min(0.99, Double(readCount) / Double(max(1, expectedCount))) }
 }

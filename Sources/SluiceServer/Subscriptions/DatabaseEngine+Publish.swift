@@ -8,6 +8,7 @@ extension DatabaseEngine {
     /// Sends the changes of a durable group to all sessions concerned, and acknowledges the uploads to their authors.
     func publish(_ group: CommittedGroup) {
         var concerned: [SessionID: [SessionBlock]] = [:]
+        pageCache.noteChanges(group.delta)
         let before = OldStateSource(group.delta, over: storage, schema: storage.schema)
         let candidates = viewsConcerned(by: group.delta, before: before)
         var spent: [SessionID: Int] = [:]
@@ -27,7 +28,15 @@ extension DatabaseEngine {
             }
         }
         send(concerned.filter { sessions[$0.key] != nil }, acknowledging: group)
-        for session in bootstrapping.map(\.session) where session.touchedObjectCount > limits.touchedObjectCountMax {
+        endOverloaded()
+    }
+
+    /// Ends the sessions that take their pages so slowly that too much has changed behind them.
+    private func endOverloaded() {
+        var counts: [SessionID: Int] = [:]
+        for subscription in bootstrapping { counts[subscription.session.id, default: 0] += subscription.touchedCount }
+        for (id, count) in counts.sorted(by: { $0.key < $1.key }) where count > limits.touchedObjectCountMax {
+            guard let session = sessions[id] else { continue }
             end(
                 session, .overloaded, "more has changed behind the pages of a bootstrap than the server keeps",
                 action: .retry)
@@ -80,9 +89,12 @@ extension DatabaseEngine {
         to concerned: inout [SessionID: [SessionBlock]], sharing known: inout [ViewBlock: EncodedParts]?
     ) throws {
         var parts: EncodedParts?
+        let isBootstrapping = view.subscriptions.contains { !$0.isComplete }
+        let objects = isBootstrapping || pageCache.hasRun(of: view.query.hash) ? delta.objects : []
+        pageCache.touch(objects, of: view.query.hash)
         for subscription in view.subscriptions {
             guard subscription.isComplete else {
-                subscription.touch(delta.objects)
+                subscription.touch(objects)
                 continue
             }
             let encoded = try parts ?? encode(delta, group: group, sharing: &known)

@@ -46,7 +46,7 @@ extension DatabaseEngine {
         _ start: SubscriptionStart, to view: SharedView, with resumed: inout Resumption, now: Timestamp
     ) throws {
         let (request, session) = (start.request, start.session)
-        let subscription = ViewSubscription(id: request.subscription, session: session, view: view, bootstrap: nil)
+        let subscription = ViewSubscription(id: request.subscription, session: session, view: view)
         session.subscriptions[request.subscription] = subscription
         view.add(subscription)
         try guardingQuery(of: subscription) { work in
@@ -57,7 +57,7 @@ extension DatabaseEngine {
                 if isResumed ?? false { return }
             }
             statistics.starts[.anew] += 1
-            begin(try makeBootstrap(of: view.live, within: work), of: subscription)
+            try beginAnew(subscription, within: work)
         }
     }
 
@@ -150,12 +150,12 @@ extension DatabaseEngine {
     func remove(_ subscription: ViewSubscription) {
         let view = subscription.view
         view.remove(subscription)
-        bootstrapping.removeAll { $0 === subscription }
-        let announced = subscription.comparison?.announcedCount ?? subscription.bootstrap?.announcedCount ?? 0
+        let announced = subscription.comparison?.announcedCount ?? subscription.remaining?.announcedCount ?? 0
         subscription.session.comparedMemberCount -= announced
-        subscription.session.touchedObjectCount -= subscription.bootstrap?.touched.count ?? 0
+        endPages(of: subscription)
         guard view.subscriptions.isEmpty else { return }
         views[view.query.hash] = nil
+        pageCache.removeAll(of: view.query.hash)
         index.remove(view.live)
         automaticIndexes.remove(view.query, schema: storage.schema)
     }

@@ -21,6 +21,15 @@ final class SimulatedServer {
     /// How subscriptions were started, counted over all lives of the server.
     var starts: StartCounts { startsOfEarlierLives + engine.statistics.starts }
 
+    private var sharedPagesOfEarlierLives = SharedPageCounts()
+
+    /// The work for pages that clients share.
+    var sharedPages: SharedPageCounts {
+        var counts = sharedPagesOfEarlierLives
+        counts += engine.statistics.sharedPages
+        return counts
+    }
+
     /// What the server sends to the network.
     enum Output {
         case send([UInt8], to: UInt64)
@@ -55,6 +64,7 @@ final class SimulatedServer {
         limits.shareStepCountMax = options.shareStepCountMax
         limits.turnStepCountMax = 3 * options.shareStepCountMax
         limits.server.pageCreditMax = 2
+        limits.sharedPageByteCount = options.sharedPageByteCount
         limits.digestInterval = 0
         limits.digestRoundTime = 0
         limits.server.operationCountMax = options.operationCountMax
@@ -135,6 +145,7 @@ final class SimulatedServer {
             storage = try Self.open(path)
         }
         startsOfEarlierLives += engine.statistics.starts
+        sharedPagesOfEarlierLives += engine.statistics.sharedPages
         engine = Self.engine(storage, options, problems, random)
         try engine.beginEpoch()
         try history.record(storage)

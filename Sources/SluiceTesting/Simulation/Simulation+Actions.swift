@@ -13,6 +13,7 @@ extension Simulation {
         switch action.kind {
         case .write, .abandonWrite: try write(client, isAbandoned: action.kind == .abandonWrite, &generator)
         case .observe: try observe(client, &generator)
+        case .gather: try gather(&generator)
         case .stopToken: try stopToken(client, &generator)
         case .stopSyncing: try stopSyncing(client, &generator)
         case .hold: try hold(client, &generator)
@@ -75,6 +76,19 @@ extension Simulation {
         note("  observes \(query)")
         try client.observe(query)
         try carryOutActions(of: client)
+    }
+
+    /// Lets all clients observe the same query. Some of them stop observing something else, so that a query may come
+    /// again.
+    private func gather(_ generator: inout SeededGenerator) throws {
+        let text = generator.pick(queryTexts)
+        note("  all observe \(text)")
+        for client in clients {
+            if generator.chance(40) { try stopToken(client, &generator) }
+            guard let query = try? Query.parse(text, schema: client.engine.schema) else { continue }
+            try client.observe(query)
+            try carryOutActions(of: client)
+        }
     }
 
     private func stopToken(_ client: SimulatedClient, _ generator: inout SeededGenerator) throws {

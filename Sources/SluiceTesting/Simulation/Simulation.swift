@@ -68,6 +68,9 @@ package final class Simulation {
     /// How the server has started subscriptions so far.
     package var starts: StartCounts { server.starts }
 
+    /// The server's work for pages that clients share.
+    package var sharedPages: SharedPageCounts { server.sharedPages }
+
     var now: Timestamp { Timestamp(microseconds: clock.now) }
 
     func note(_ line: @autoclosure () -> String) { trace.append(line()) }

@@ -1,0 +1,59 @@
+import Sluice
+
+/// R11: many subscribers that ask for the same objects at once, until each has all frames.
+struct HerdRow {
+    private let workbench: Workbench
+
+    init(_ workbench: Workbench) { self.workbench = workbench }
+
+    func measure() async throws -> [Measurement] {
+        Descriptors.raiseLimit()
+        let count = workbench.options.size(2_048, quick: 64)
+        let carCount = workbench.options.size(10_000, quick: 3_000)
+        let pairs = try await workbench.repeated { _ in
+            let (ours, byteCount) = try await subscribe(count, cars: carCount)
+            return (ours: ours, floor: try rawSeconds(count, byteCount: byteCount), byteCount)
+        }
+        let megabytes = Double(count * pairs[0].2) / 1e6
+        return [
+            Measurement(
+                .herd,
+                "\(count) subscribers ask for the same \(Double(carCount).shown) cars at once, \(megabytes.shown) MB",
+                ours: pairs.map(\.ours), floor: pairs.map(\.floor), unit: "s", goal: .atMost(2))
+        ]
+    }
+
+    /// - Returns: seconds, and the bytes that each subscriber received.
+    private func subscribe(_ count: Int, cars carCount: Int) async throws -> (Double, Int) {
+        try await workbench.withServer { url in
+            let store = try await workbench.openStore("writer", models: [Car.self], url: url)
+            try await store.insert(Car.numbered(0..<carCount))
+            let port = url.split(separator: ":")[2].split(separator: "/")[0]
+            let readers = try ReaderProcess(port: UInt16(port) ?? 0, count: count, herd: nil)
+            defer { readers.stop() }
+            try readers.waitUntilReady()
+            let start = ReaderProcess.now
+            try readers.begin()
+            let result = try readers.waitForRound()
+            await store.close()
+            // The frames differ in nothing, so each subscriber receives as many bytes.
+            try check(result.byteCount % count, is: 0, "the rest of bytes that not every reader received")
+            try check(result.byteCount / count > carCount * 10, is: true, "whether all cars can be in the bytes")
+            return (Double(result.finishedAt - start) / 1e9, result.byteCount / count)
+        }
+    }
+
+    private func rawSeconds(_ count: Int, byteCount: Int) throws -> Double {
+        let server = try RawBroadcast()
+        let readers = try ReaderProcess(port: server.port, count: count, herd: byteCount)
+        defer { readers.stop() }
+        try server.accept(count)
+        try readers.waitUntilReady()
+        try readers.begin()
+        let start = ReaderProcess.now
+        try server.sendMuch([UInt8](repeating: 7, count: byteCount))
+        let result = try readers.waitForRound()
+        try check(result.byteCount, is: byteCount * count, "the bytes that all readers received")
+        return Double(result.finishedAt - start) / 1e9
+    }
+}

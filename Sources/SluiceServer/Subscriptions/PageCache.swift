@@ -1,0 +1,108 @@
+internal import SluiceModel
+internal import SluiceViews
+
+/// The page runs of a database, and the memory that they may take.
+///
+/// A run that nobody takes pages from any more stays for a while, so that those who ask the same query a moment later
+/// share its pages.
+struct PageCache {
+    /// The runs of each view by the hash of its query, the newest last.
+    private var runs: [ObjectID: [PageRun]] = [:]
+    /// The runs without receivers, the one that was left first first.
+    private var idle: [PageRun] = []
+    private let byteCountMax: Int
+    private let idleCountMax: Int
+    /// How long a run without receivers is kept, in microseconds.
+    private let idleTime: Int64
+
+    init(byteCountMax: Int, idleCountMax: Int, idleTime: Int64) {
+        self.byteCountMax = byteCountMax
+        self.idleCountMax = idleCountMax
+        self.idleTime = idleTime
+    }
+
+    /// What all pages take, about, in bytes.
+    private(set) var byteCount = 0
+
+    /// The run that a new subscription of a view may share from the first page on.
+    func openRun(of queryHash: ObjectID) -> PageRun? { runs[queryHash]?.last.flatMap { $0.isWorthJoining ? $0 : nil } }
+
+    /// Whether there are pages of a view.
+    func hasRun(of queryHash: ObjectID) -> Bool { runs[queryHash] != nil }
+
+    mutating func add(_ run: PageRun) { runs[run.queryHash, default: []].append(run) }
+
+    // MARK: Receivers
+
+    mutating func join(_ run: PageRun) {
+        run.receiverCount += 1
+        run.idleSince = nil
+        idle.removeAll { $0 === run }
+    }
+
+    mutating func leave(_ run: PageRun) {
+        run.receiverCount -= 1
+        guard run.receiverCount == 0, runs[run.queryHash]?.contains(where: { $0 === run }) ?? false else { return }
+        guard run.isWorthJoining, runs[run.queryHash]?.last === run, !run.remaining.isUnlisted else {
+            return remove(run)
+        }
+        idle.append(run)
+        if idle.count > idleCountMax { remove(idle[0]) }
+    }
+
+    private mutating func remove(_ run: PageRun) {
+        idle.removeAll { $0 === run }
+        runs[run.queryHash]?.removeAll { $0 === run }
+        if runs[run.queryHash]?.isEmpty ?? false { runs[run.queryHash] = nil }
+        byteCount -= run.takeCounted()
+    }
+
+    /// Removes the runs of a view that has no subscriptions any more.
+    mutating func removeAll(of queryHash: ObjectID) {
+        for run in runs.removeValue(forKey: queryHash) ?? [] { byteCount -= run.takeCounted() }
+        idle.removeAll { $0.queryHash == queryHash }
+    }
+
+    mutating func removeAll() {
+        runs = [:]
+        idle = []
+        byteCount = 0
+    }
+
+    /// Drops runs that nobody has used for a while.
+    mutating func dropIdle(now: Timestamp) {
+        for run in idle {
+            let since = run.idleSince ?? now
+            run.idleSince = since
+            if now.microseconds - since.microseconds >= idleTime || !run.isWorthJoining { remove(run) }
+        }
+    }
+
+    /// Frees memory after a run has grown: first the runs without receivers, and then pages that are behind most
+    /// receivers. Those who come to them later begin runs of their own.
+    mutating func makeRoom(after run: PageRun) {
+        byteCount += run.takeGrowth()
+        while byteCount > byteCountMax, let unused = idle.first { remove(unused) }
+        let excess = byteCount - byteCountMax
+        guard excess > 0 else { return }
+        run.evict(to: max(0, run.byteCount - excess))
+        byteCount += run.takeGrowth()
+    }
+
+    // MARK: Changes
+
+    /// Makes pages stale that bring objects which a commit has changed.
+    func noteChanges(_ commit: CommitDelta) {
+        for runs in runs.values { for run in runs { run.noteChanges(commit) } }
+    }
+
+    /// Makes all pages stale, since views include other properties now.
+    func noteChangedViews() {
+        for runs in runs.values { for run in runs { run.noteChangedView() } }
+    }
+
+    /// Records objects whose place or content in a view a commit has changed.
+    func touch(_ objects: Set<ObjectRef>, of queryHash: ObjectID) {
+        for run in runs[queryHash] ?? [] { run.touch(objects) }
+    }
+}
