@@ -78,7 +78,7 @@ extension ObjectTables {
         return value
     }
 
-    private func readCollection(_ column: ClassTable.Column, ofRow row: Int64, _ table: ClassTable) throws -> Value {
+    func readCollection(_ column: ClassTable.Column, ofRow row: Int64, _ table: ClassTable) throws -> Value {
         let container = table.schema.properties[column.property].type.container
         let order = container == .map ? TableLayout.key : TableLayout.position
         let statement = try table.statement(.elements(column.property)) {

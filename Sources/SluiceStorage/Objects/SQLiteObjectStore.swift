@@ -50,6 +50,13 @@ package class SQLiteObjectStore: ObjectReading {
         try tables.rows(matching: query, after: position, limit: limit, in: self, body)
     }
 
+    package func links(
+        fromMatchesOf query: Query, through properties: PropertySet,
+        _ body: (_ property: Int, _ target: ObjectKey, _ count: Int) throws -> Void
+    ) throws {
+        try tables.links(fromMatchesOf: query, through: properties, body)
+    }
+
     package func rows(
         matching query: Query, after cursor: RowCursor?, limit: Int, byteCountMax: Int
     ) throws -> (rows: [Row], next: RowCursor?) {

@@ -8,6 +8,17 @@ extension LinkClosure {
         plan.forEachTarget(of: row, in: state) { countRootLink(to: $0, 1) }
     }
 
+    /// Counts the links of all roots of a class. Call it instead of ``addRoot(_:ofClass:)``.
+    mutating func addRoots(matching query: Query, in source: any ViewSource) throws {
+        guard let state = plan.rootStates[query.classIndex] else { return }
+        let steps = plan.states[state].steps
+        try source.links(fromMatchesOf: query, through: plan.states[state].followed) { property, key, count in
+            for step in steps where step.property == property {
+                countRootLink(to: ClosureNode(ObjectRef(step.targetClass, key), step.target), Int32(clamping: count))
+            }
+        }
+    }
+
     /// Adds everything that the links of the roots lead to, directly or indirectly.
     mutating func finishBuilding(in source: any ObjectSource) throws {
         var queue: [ClosureNode] = []

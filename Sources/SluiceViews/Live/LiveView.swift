@@ -95,10 +95,7 @@ package final class LiveView {
             }
             self.window = window
         } else if closure != nil {
-            try source.rows(matching: query, after: nil, limit: nil) { row in
-                closure?.addRoot(row, ofClass: query.classIndex)
-                return true
-            }
+            try closure?.addRoots(matching: query, in: source)
         }
         try closure?.finishBuilding(in: source)
         isActive = true

@@ -14,6 +14,25 @@ package protocol ViewSource: ObjectSource {
         matching query: Query, after position: SortPosition?, limit: Int?, _ body: (Row) throws -> Bool
     ) throws
 
+    /// Calls `body` with what the objects that match a query's predicate link to through some properties, and with how
+    /// many links there are, in no particular order. One target may come several times.
+    func links(
+        fromMatchesOf query: Query, through properties: PropertySet,
+        _ body: (_ property: Int, _ target: ObjectKey, _ count: Int) throws -> Void
+    ) throws
+
     /// The object with an object id; nil if the state has no such object.
     func object(withID id: ObjectID) throws -> ObjectRef?
+}
+
+extension ViewSource {
+    package func links(
+        fromMatchesOf query: Query, through properties: PropertySet,
+        _ body: (_ property: Int, _ target: ObjectKey, _ count: Int) throws -> Void
+    ) throws {
+        try rows(matching: query, after: nil, limit: nil) { row in
+            for property in properties { try row.forEachLink(in: property) { try body(property, $0, 1) } }
+            return true
+        }
+    }
 }
