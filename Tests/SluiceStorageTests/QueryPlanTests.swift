@@ -151,6 +151,38 @@ struct QueryPlanTests {
         #expect(again.next == second.next)
     }
 
+    /// The steps that reading a query's first page takes.
+    private func stepCount(_ text: String, _ storage: SQLiteServerStorage) throws -> Int {
+        let work = WorkLimit(stepCountMax: .max, interval: 20)
+        let query = try Query.parse(text, schema: storage.schema)
+        _ = try storage.withWorkLimit(work) {
+            try storage.rows(matching: query, after: nil, limit: 2_000, byteCountMax: .max)
+        }
+        return work.stepCount
+    }
+
+    @Test func aSmallRangeIsFoundByItsIndexAndALargeOneByAScan() throws {
+        let storage = try Self.storage()
+        try storage.write {
+            for number in 0..<5_000 {
+                let values: [Value] = [
+                    .string("c\(number * 7 % 5_000)"), .string("n\(number)"), .double(Double(number * 31 % 5_000)),
+                    .int(0), .null, .list([]), .list([]), .decimal(0), .date(Timestamp(microseconds: 0)),
+                ]
+                try storage.insert(
+                    Row(key: .string("c\(number * 7 % 5_000)"), version: 1, values: values), ofClass: 0)
+            }
+        }
+        for text in [
+            "Car WHERE price > 4980", "Car WHERE price BETWEEN {10, 20}", "Car WHERE name BEGINSWITH 'n123'",
+            "Car WHERE price < 20 AND year == 0", "Car WHERE price < 20 SORT(year ASC)",
+        ] {
+            #expect(try stepCount(text, storage) < 3_000, "\(text)")
+        }
+        let scan = try stepCount("Car WHERE year >= 0", storage)
+        #expect(try stepCount("Car WHERE price >= 0", storage) < scan + scan / 4)
+    }
+
     @Test func placeholdersAreNumberedAndTheirValuesListed() throws {
         let plan = try plan("Car WHERE name == 'it\\'s' AND year == 3", inOrder: true, Self.storage())
         #expect(plan.sql.contains("= ?1") && plan.sql.contains("= ?2") && !plan.sql.contains("it's"), "\(plan.sql)")

@@ -20,6 +20,8 @@ package struct SQLCompiler: Sendable {
         case result
         /// Ascending local row ids above `after`, whatever the query's sort and limit: for paging through a scan.
         case row(after: Int64)
+        /// None, so that SQLite chooses the best index, whatever the query's sort and limit.
+        case any
     }
 
     /// The alias of the queried class's table.
@@ -65,6 +67,7 @@ package struct SQLCompiler: Sendable {
         case .row(let after):
             statement = "\(statement) AND \(sql: root)._row > \(.integer(after))"
             if case .count = output {} else { statement.text += " ORDER BY \(root)._row" }
+        case .any: break
         case .result:
             rowLimit = [limit, query.limit].compactMap { $0 }.min()
             if case .count = output {

@@ -8,7 +8,8 @@ extension ObjectTables {
     /// See ``ObjectReading/rows(matching:after:limit:byteCountMax:)``.
     ///
     /// Where an index finds the rows in another order than that of storage, each page would have to find and sort all
-    /// of them. So their row ids are then listed once, eight bytes each, and every page reads its part of the list.
+    /// of them, or SQLite would rather scan the class than sort. So their row ids are then listed once, eight bytes
+    /// each, and every page reads its part of the list.
     func rows(
         matching query: Query, after cursor: RowCursor?, limit: Int, byteCountMax: Int
     ) throws -> (rows: [Row], next: RowCursor?) {
@@ -55,12 +56,30 @@ extension ObjectTables {
         of query: Query, _ output: SQLCompiler.Output, limit: Int
     ) throws -> RowCursor.Place {
         let compiled = SQLCompiler(schema: schema).select(query, output, order: .row(after: 0), limit: limit)
-        guard try plan(of: compiled).sorts else { return .behind(0) }
+        let plan = try plan(of: compiled)
+        guard plan.sorts || plan.indexes.isEmpty else { return .behind(0) }
+        if let list = try rowsOfIndex(query) { return .listed(list, next: 0) }
+        guard plan.sorts else { return .behind(0) }
         var list: [Int64] = []
         try run(query, .rows, order: .row(after: 0)) { statement in
             while try statement.step() { list.append(statement.int(0)) }
         }
         return .listed(list, next: 0)
+    }
+
+    /// Lists the row ids of the matches, ascending, with an index that SQLite would use if no order were asked for.
+    ///
+    /// - Returns: nil if there is none, or if more than a twentieth of the class matches: then scanning costs less.
+    private func rowsOfIndex(_ query: Query) throws -> [Int64]? {
+        if case .constant = query.predicate { return nil }
+        let compiled = SQLCompiler(schema: schema).select(query, .rows, order: .any)
+        guard try !plan(of: compiled).indexes.isEmpty else { return nil }
+        let countMax = try table(query.classIndex).rowCountMax / 20
+        var list: [Int64] = []
+        try run(query, .rows, order: .any, limit: countMax + 1) { statement in
+            while try statement.step() { list.append(statement.int(0)) }
+        }
+        return list.count <= countMax ? list.sorted() : nil
     }
 
     /// The condition that a row's id is in a list, with one parameter for any number of ids.
