@@ -43,9 +43,11 @@ enum Row: String, CaseIterable {
     case propagation = "R3"
     case commits = "R4"
     case fanOut = "R8"
+    case resume = "R10"
     case herd = "R11"
     case resultChanges = "R13"
     case localStore = "R14"
+    case wireSize = "R15"
     case backlog = "B1"
     case observers = "O1"
     case observedQueries = "O2"
@@ -58,9 +60,11 @@ enum Row: String, CaseIterable {
         case .propagation: "from a write on A to the change event on B"
         case .commits: "one-property commits until B has all"
         case .fanOut: "one view's commit to many connections"
+        case .resume: "coming back to a subscription"
         case .herd: "many subscribers that ask for the same at once"
         case .resultChanges: "a change of one row in an observed, sorted result"
         case .localStore: "local inserts and fetches"
+        case .wireSize: "bytes on the wire"
         case .backlog: "an offline backlog on one object"
         case .observers: "many observers of one object each"
         case .observedQueries: "many observers of different queries"
@@ -75,9 +79,11 @@ enum Row: String, CaseIterable {
         case .propagation: try await PropagationRow(workbench).measure()
         case .commits: try await CommitsRow(workbench).measure()
         case .fanOut: try await FanOutRow(workbench).measure()
+        case .resume: try await ResumeRow(workbench).measure()
         case .herd: try await HerdRow(workbench).measure()
         case .resultChanges: try await ResultChangesRow(workbench).measure()
         case .localStore: try await LocalStoreRow(workbench).measure()
+        case .wireSize: try await WireSizeRow(workbench).measure()
         case .backlog: try await BacklogRow(workbench).measure()
         case .observers: try await ObserversRow(workbench).measure()
         case .observedQueries: try await ObservedQueriesRow(workbench).measure()
