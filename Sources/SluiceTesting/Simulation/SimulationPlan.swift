@@ -121,7 +121,8 @@ package struct SimulationPlan: Sendable {
         let gathers = seed % 5 == 1 && !evolves
         if gathers {
             options.clientCount += 3
-            options.sharedPageByteCount = seed % 2 == 0 ? 600 : 32 << 20
+            options.pageRowCount = seed % 4 < 2 ? 1 : 2
+            options.sharedPageByteCount = seed % 2 == 0 ? 1 : 32 << 20
         }
         let writerCount = gathers ? options.clientCount - 3 : options.clientCount
         self.options = options
@@ -135,8 +136,13 @@ package struct SimulationPlan: Sendable {
         if gathers {
             var generator = SeededGenerator(seed: seed ^ 0x6A74)
             for _ in 0..<generator.pick([3, 5, 8]) {
-                let action = SimulationAction(kind: .gather, client: 0, seed: generator.next())
-                actions.insert(action, at: generator.below(actions.count + 1))
+                var herd = [SimulationAction(kind: .gather, client: 0, seed: generator.next())]
+                // Writes meet clients that have taken some of their pages.
+                for kind in [.deliverMuch, .write, .deliver, .write, .gather, .deliver] as [SimulationAction.Kind] {
+                    let client = generator.below(writerCount)
+                    herd.append(SimulationAction(kind: kind, client: client, seed: generator.next()))
+                }
+                actions.insert(contentsOf: herd, at: generator.below(actions.count + 1))
             }
         }
         if evolves {
