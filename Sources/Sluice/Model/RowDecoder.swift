@@ -20,8 +20,10 @@ public struct RowDecoder: ~Copyable {
         version = row.version
         var absent = row.absent
         // What only stands for null must not be written back as if the program had set it.
-        for column in binding.nullable where row.values[binding.positions[column]].isNull {
-            absent.insert(binding.positions[column])
+        if !binding.nullable.isEmpty {
+            for column in binding.nullable where row.values[binding.positions[column]].isNull {
+                absent.insert(binding.positions[column])
+            }
         }
         self.absent = absent
         isPartial = !absent.isEmpty

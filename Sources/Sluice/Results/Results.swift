@@ -43,14 +43,27 @@ public struct Results<Element: ResultElement>: Sendable {
     /// - Throws: `QueryError`; ``ModelError`` for the first object that cannot be read as its type, because its type
     ///   cannot represent a stored value, or because a query excluded a property that has no stand-in.
     ///   ``ResultsSnapshot/readable()`` of ``snapshot()`` reads the other objects.
+    @inlinable
     public func fetch() throws -> [Element] {
+        // Compiled where the type of the elements is known, so that decoding one is a direct call.
+        var elements: [Element] = []
+        let order = try forEachDecoder { elements.append(try Element(from: $0)) }
+        return order.map { $0.map { elements[$0] } } ?? elements
+    }
+
+    /// Calls `body` with each result.
+    ///
+    /// - Returns: the positions, in the order of the query, of what `body` was called with; nil if it is in order.
+    @usableFromInline
+    func forEachDecoder(_ body: (borrowing RowDecoder) throws -> Void) throws -> [Int]? {
         let query = try query()
         guard query.object == nil, !query.isPartial, query.sort.isEmpty else {
-            return try core.decode(Element.self, read { try $0.sortedEntries() })
+            try core.forEachDecoder(Element.self, read { try $0.sortedEntries() }, body)
+            return nil
         }
         // Results without sort, limit and stages are decoded as they are read.
         let binding = try core.binding(of: Element.self, classIndex: query.classIndex)
-        return try read { try $0.elements(Element.self, binding) }
+        return try read { try $0.forEachDecoder(binding, body) }
     }
 
     /// Reads the results that are here now, and decodes each object only when it is asked for. Costs as ``fetch()``,

@@ -77,14 +77,20 @@ extension StoreCore {
     ) throws -> [Element] {
         var elements: [Element] = []
         elements.reserveCapacity(entries.count)
+        try forEachDecoder(type, entries) { elements.append(try Element(from: $0)) }
+        return elements
+    }
+
+    func forEachDecoder<Element: ResultElement>(
+        _ type: Element.Type, _ entries: some Collection<ResultEntry>, _ body: (borrowing RowDecoder) throws -> Void
+    ) throws {
         var binding: ElementBinding?
         for entry in entries {
             let known = binding.flatMap { $0.classIndex == entry.object.classIndex ? $0 : nil }
             let current = try known ?? self.binding(of: type, classIndex: entry.object.classIndex)
             binding = current
-            elements.append(try Element.decode(entry.row, current))
+            try withExtendedLifetime(current) { try body(RowDecoder(entry.row, current)) }
         }
-        return elements
     }
 
     func decode<Element: ResultElement>(_ type: Element.Type, _ entry: ResultEntry) throws -> Element {

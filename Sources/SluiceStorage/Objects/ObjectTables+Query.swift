@@ -10,7 +10,12 @@ extension ObjectTables {
         guard query.object == nil else { return try forObject(of: query) { _, row in _ = try body(row) } }
         let table = try table(query.classIndex)
         try run(query, .columns(table.rowColumns(alias: SQLCompiler.rootAlias)), order: .row(after: 0)) { statement in
-            while try statement.step(), try body(readRow(statement, table)) {}
+            // Unless somebody keeps a row, the next one is read into its storage.
+            var row = Row(key: .int(0), values: [])
+            while try statement.step() {
+                try readRow(statement, table, into: &row)
+                guard try body(row) else { return }
+            }
         }
     }
 

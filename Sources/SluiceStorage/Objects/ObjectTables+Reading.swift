@@ -41,7 +41,16 @@ extension ObjectTables {
 
     /// Decodes the current row of a statement over ``ClassTable/rowColumns(alias:)``.
     func readRow(_ statement: Statement, _ table: ClassTable) throws -> Row {
-        var values: [Value] = []
+        var row = Row(key: .int(0), values: [])
+        try readRow(statement, table, into: &row)
+        return row
+    }
+
+    /// Decodes the current row into a former one, whose storage it uses.
+    func readRow(_ statement: Statement, _ table: ClassTable, into row: inout Row) throws {
+        var values = row.values
+        row.values = []
+        values.removeAll(keepingCapacity: true)
         values.reserveCapacity(table.schema.properties.count)
         var column: Int32 = table.isKeyed ? 3 : 5
         for single in table.singles {
@@ -51,9 +60,9 @@ extension ObjectTables {
         }
         while values.count < table.schema.properties.count { values.append(.null) }
         if !table.collections.isEmpty {
-            let row = statement.int(0)
+            let owner = statement.int(0)
             for collection in table.collections {
-                values[collection.property] = try readCollection(collection, ofRow: row, table)
+                values[collection.property] = try readCollection(collection, ofRow: owner, table)
             }
         }
         let key: ObjectKey
@@ -63,8 +72,10 @@ extension ObjectTables {
         } else {
             key = try table.key(of: statement, from: 3)
         }
-        return Row(
-            key: key, version: UInt64(bitPattern: statement.int(1)), values: values, absent: statement.propertySet(2))
+        row.key = key
+        row.version = UInt64(bitPattern: statement.int(1))
+        row.values = values
+        row.absent = statement.propertySet(2)
     }
 
     private func read(_ codec: ColumnCodec, _ column: Int32, of statement: Statement, _ table: ClassTable) throws
