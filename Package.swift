@@ -132,7 +132,8 @@ let package = Package(
         tests(
             "SluiceTesting",
             [
-                "Sluice", "SluiceModel", "SluiceQuery", "SluiceServer", "SluiceStorage", "SluiceTransport",
+                "CAllocationCounter", "Sluice", "SluiceModel", "SluiceQuery", "SluiceServer", "SluiceStorage",
+                "SluiceTransport",
                 "SluiceViews",
                 "SluiceWire", "TestSupport",
             ]),

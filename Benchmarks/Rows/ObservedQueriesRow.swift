@@ -46,7 +46,11 @@ struct ObservedQueriesRow {
         let queryCount = workbench.options.size(300, quick: 20)
         for condition in ["name == $0", "name CONTAINS $0"] {
             let runs = try await workbench.repeated { _ in
-                (few: try await begin(queryCount / 4, condition), many: try await begin(queryCount, condition))
+
+                (
+                    few: try await begin(queryCount / 4, of: queryCount, condition),
+                    many: try await begin(queryCount, of: queryCount, condition)
+                )
             }
             measurements.append(
                 Measurement(
@@ -86,13 +90,14 @@ struct ObservedQueriesRow {
         return seconds / Double(writeCount) * 1e6
     }
 
+    /// - Parameter groupCount: the number of different names that the cars have.
     /// - Returns: the microseconds for each query, from the first observer until the last is complete.
-    private func begin(_ queryCount: Int, _ condition: String) async throws -> Double {
+    private func begin(_ queryCount: Int, of groupCount: Int, _ condition: String) async throws -> Double {
         try await workbench.withServer { url in
             let size = 100
             let source = try await workbench.openStore("source", models: [Car.self], url: url)
             try await source.insert(
-                (0..<queryCount * size).map { number in
+                (0..<groupCount * size).map { number in
                     var car = Car.numbered(number)
                     car.name = "group \(number / size)."
                     return car

@@ -31,7 +31,8 @@ extension ClientEngine {
             }
         }
         guard let record else { throw StoreError(.storage, "the subscription could not be stored") }
-        let subscription = Subscription(query: query, schema: schema, record: record)
+        let subscription = Subscription(
+            query: query, schema: schema, record: record, isAlone: options.databaseName == nil)
         subscription.holderCount = 1
         subscription.isRemembered = wasKnown || !query.isOfOneObject(in: schema)
         if case .failed(let error) = session.phase { subscription.error = error }

@@ -6,8 +6,8 @@ internal import SluiceViews
 /// A store's subscription to one canonical query. Everybody who observes the query or waits for it holds the
 /// subscription, and it stays in sync while it has holders.
 final class Subscription {
-    private(set) var query: Query
-    private(set) var evaluator: Evaluator
+    /// Decides which objects are results.
+    private(set) var judge: ResultJudge
     /// Which links the query follows.
     private(set) var plan: ClosurePlan
     /// The subscription's stored record.
@@ -39,19 +39,20 @@ final class Subscription {
     var error: SyncError? { didSet { onStatusChange?(self, isComplete) } }
     var waiters: [UInt64: (SubscriptionStatus) -> Bool] = [:]
 
-    init(query: Query, schema: Schema, record: SubscriptionRecord) {
-        self.query = query
+    /// - Parameter isAlone: whether the store has no server.
+    init(query: Query, schema: Schema, record: SubscriptionRecord, isAlone: Bool) {
         self.record = record
-        evaluator = Evaluator(query, schema: schema)
+        judge = ResultJudge(query, schema: schema, isAlone: isAlone)
         plan = ClosurePlan(query, schema: schema)
     }
 
     /// Adjusts to a schema that has grown.
     func rebind(_ query: Query, schema: Schema) {
-        self.query = query
-        evaluator = Evaluator(query, schema: schema)
+        judge = judge.rebound(to: query, schema: schema)
         plan = ClosurePlan(query, schema: schema)
     }
+
+    var query: Query { judge.query }
 
     var isComplete: Bool { record.state == .complete }
 

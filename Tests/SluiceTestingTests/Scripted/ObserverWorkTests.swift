@@ -1,3 +1,4 @@
+import CAllocationCounter
 import Sluice
 import SluiceModel
 import SluiceQuery
@@ -84,15 +85,21 @@ import Testing
         let works = try [100, 400].map { count in
             let garage = try Garage()
             try garage.observe((0..<count).map { template.replacing("#", with: "\($0)") })
+            // What runs for the first time also allocates for itself.
+            try garage.set(ObjectRef(0, .int(7)), 2, .int(72))
+            try garage.set(ObjectRef(Garage.dealer, .int(2)), 1, .string("a city"))
+            let bytes = allocated_byte_count()
             let work = try garage.work {
                 try garage.set(ObjectRef(0, .int(7)), 2, .int(71))
                 try garage.set(ObjectRef(Garage.dealer, .int(2)), 1, .string("another city"))
             }
             #expect(garage.informed.isEmpty)
-            return work
+            return (work: work, bytes: allocated_byte_count() - bytes)
         }
-        #expect(works[0].judgements == 0 && works[1].judgements == 0)
-        #expect(works[0].reads == works[1].reads)
+        #expect(works[0].work.judgements == 0 && works[1].work.judgements == 0)
+        #expect(works[0].work.reads == works[1].work.reads)
+        // A list of the observers would take 8 bytes for each.
+        #expect(works[1].bytes < works[0].bytes + 1_500)
     }
 
     @Test(arguments: [100, 400])

@@ -11,7 +11,7 @@ final class ObserverHub {
     var isEmpty: Bool { index.isEmpty }
 
     func add(_ observer: Observer, engine: ClientEngine) throws {
-        let entries = try reader(of: observer.subscription, engine).entries()
+        let entries = try entries(of: observer.subscription, engine)
         index.insert(observer, schema: engine.schema)
         observer.start(with: entries)
     }
@@ -34,13 +34,8 @@ final class ObserverHub {
         for observer in observers { index.insert(observer, schema: engine.schema) }
     }
 
-    /// - Parameter outcome: the transaction whose objects are judged; nil to read everything from the store.
-    private func reader(
-        of subscription: Subscription, judging outcome: TransactionOutcome? = nil, _ engine: ClientEngine
-    ) -> ResultReader {
-        ResultReader(
-            subscription.query, evaluator: subscription.evaluator, in: engine.storage, judging: outcome,
-            subscription: subscription.record, isAlone: engine.options.databaseName == nil)
+    private func entries(of subscription: Subscription, _ engine: ClientEngine) throws -> [ResultEntry] {
+        try ResultReader(subscription.judge, in: engine.storage, subscription: subscription.record).entries()
     }
 
     /// Reports new states of subscriptions that did not come from a transaction.
@@ -68,100 +63,33 @@ final class ObserverHub {
     private func publish(
         _ transaction: StoreTransaction, _ changed: [Subscription], origin: ChangeOrigin, engine: ClientEngine
     ) throws {
-        let outcome = try transaction.outcome()
-        let tasks = try tasks(outcome, transaction, changed, engine)
+        let settlement = try ObserverSettlement(transaction, changed, index, engine)
         let now = engine.now()
-        for (id, task) in tasks.sorted(by: { $0.key < $1.key }) {
+        for (id, task) in settlement.tasks.sorted(by: { $0.key < $1.key }) {
             guard let observer = index[id], !observer.isOver else { continue }
             do {
-                let edits = try edits(for: observer, task.judged, outcome, transaction, engine)
+                if let failure = task.failure { throw failure }
+                let edits = task.isRebuilt ? try rebuilt(observer, settlement, engine) : task.edits
                 observer.receive(edits + task.touched.sorted().map { .touch($0) }, origin: origin, now: now)
             } catch {
                 fail(observer, because: error, engine)
             }
         }
-        work.readCount += outcome.readCount
+        work.add(settlement.work)
     }
 
-    /// What a transaction gives one observer to do.
-    private struct Task {
-        /// The objects that may have become results, changed as results, or ceased to be results.
-        var judged: [ObjectRef] = []
-        /// The results whose links lead to a changed object.
-        var touched: Set<ObjectRef> = []
-    }
-
-    private func tasks(
-        _ outcome: TransactionOutcome, _ transaction: StoreTransaction, _ changed: [Subscription],
-        _ engine: ClientEngine
-    ) throws -> [UInt64: Task] {
-        let schema = engine.schema
-        let askedCountMax = engine.options.askedObserverCountMax
-        var tasks: [UInt64: Task] = [:]
-        for object in outcome.touched {
-            try index.forEachObserver(of: object, outcome, schema: schema) { observer in
-                tasks[observer.id, default: Task()].judged.append(object)
-            }
-        }
-        for change in outcome.delta.changes {
-            try index.forEachDependent(on: change, outcome, schema: schema) { observer, root in
-                tasks[observer.id, default: Task()].judged.append(root)
-            }
-        }
-        for (subscription, objects) in transaction.membershipChanges {
-            for id in index.observers(of: subscription) {
-                tasks[id, default: Task()].judged.append(contentsOf: objects.sorted())
-            }
-        }
-        for subscription in changed.map(\.record.id) + transaction.rebuilt {
-            for id in index.observers(of: subscription) where tasks[id] == nil { tasks[id] = Task() }
-        }
-        try index.forEachTouch(by: outcome, schema: schema, askedCountMax: askedCountMax) { observer, results in
-            tasks[observer.id, default: Task()].touched.formUnion(results)
-        }
-        return tasks
-    }
-
-    private func edits(
-        for observer: Observer, _ objects: [ObjectRef], _ outcome: TransactionOutcome,
-        _ transaction: StoreTransaction, _ engine: ClientEngine
+    /// The edits that lead to the results of a subscription that has become complete or ceased to be.
+    private func rebuilt(
+        _ observer: Observer, _ settlement: ObserverSettlement, _ engine: ClientEngine
     ) throws -> [ResultEdit] {
-        let subscription = observer.subscription
-        let id = subscription.record.id
-        func reason(_ object: ObjectRef, isHere: Bool) -> RemovalReason {
-            transaction.departureReasons[id]?[object] ?? transaction.reasons[object] ?? (isHere ? .filter : .deleted)
+        let entries = try entries(of: observer.subscription, engine)
+        let kept = Set(entries.map(\.object))
+        let gone = try observer.objects.filter { !kept.contains($0) }.map { object in
+            let isHere = try engine.storage.isPresent(object)
+            return ResultEdit.remove(object, settlement.reason(object, observer.subscription, isHere: isHere))
         }
-        if transaction.rebuilt.contains(id) {
-            let entries = try reader(of: subscription, engine).entries()
-            let kept = Set(entries.map(\.object))
-            let gone = try observer.objects.filter { !kept.contains($0) }.map {
-                ResultEdit.remove($0, reason($0, isHere: try engine.storage.isPresent($0)))
-            }
-            return gone + entries.map { .upsert($0) }
-        }
-        guard !objects.isEmpty else { return [] }
-        let reader = reader(of: subscription, judging: outcome, engine)
-        var edits: [ResultEdit] = []
-        var judged: Set<ObjectRef> = []
-        for object in objects where judged.insert(object).inserted {
-            work.judgementCount += 1
-            let row = try outcome.row(object)
-            if let row, try reader.includes(row, object) {
-                edits.append(.upsert(try reader.entry(object, row)))
-            } else if observer.mayContain(object) {
-                edits.append(.remove(object, reason(object, isHere: row != nil)))
-            }
-        }
-        return edits
+        return gone + entries.map { .upsert($0) }
     }
-}
-
-/// How much work observing has cost. Tests use it to see how the work grows.
-package struct ObservationWork: Sendable, Equatable {
-    /// How often an object was read for all observers of a transaction.
-    package internal(set) var readCount = 0
-    /// How often it was judged whether an object is among the results of an observer.
-    package internal(set) var judgementCount = 0
 }
 
 extension ClientEngine {

@@ -108,13 +108,8 @@ struct ObserverIndex {
     ) throws {
         guard let chains = byChain[change.object.classIndex] else { return }
         // Whether a condition can be judged here depends on which objects and properties are here.
-        var readers: Set<UInt64>?
-        if !change.changesPresence, change.old?.absent == change.new?.absent {
-            var found: Set<UInt64> = []
-            table.forEachCandidate(of: change, schema: schema) { found.insert($0) }
-            table.forEachCandidate(of: change, in: outcome, before: outcome.before) { found.insert($0) }
-            readers = found
-        }
+        let changesJudging = change.changesPresence || change.old?.absent != change.new?.absent
+        let readers = changesJudging ? nil : readers(of: change, outcome, schema: schema)
         for (links, observers) in chains {
             let concerned = readers?.intersection(observers) ?? observers
             guard !concerned.isEmpty else { continue }
@@ -125,6 +120,17 @@ struct ObserverIndex {
                 }
             }
         }
+    }
+
+    /// The observers whose condition or sort the change of a linked object may matter to; nil if they are too many to
+    /// be listed.
+    private func readers(of change: ObjectDelta, _ outcome: TransactionOutcome, schema: Schema) -> Set<UInt64>? {
+        let countMax = 64
+        var found: Set<UInt64> = []
+        func find(_ id: UInt64) { if found.count <= countMax { found.insert(id) } }
+        table.forEachCandidate(of: change, schema: schema, find)
+        table.forEachCandidate(of: change, in: outcome, before: outcome.before, find)
+        return found.count <= countMax ? found : nil
     }
 
     // MARK: Results that lead to changed objects
@@ -139,15 +145,16 @@ struct ObserverIndex {
     ) throws {
         for group in byLinks.values {
             let roots = try group.dependency.affectedRoots(by: outcome.delta, in: outcome) { _ in true }
-            let observers = group.observers.compactMap { filed[$0]?.observer }
             guard let roots else {
                 // Too many to tell, so any result may lead to a change.
-                for observer in observers { body(observer, observer.objects) }
+                for id in group.observers { if let observer = self[id] { body(observer, observer.objects) } }
                 continue
             }
             for root in roots.sorted() {
-                if observers.count <= askedCountMax {
-                    for observer in observers where observer.mayContain(root) { body(observer, [root]) }
+                if group.observers.count <= askedCountMax {
+                    for id in group.observers {
+                        if let observer = self[id], observer.mayContain(root) { body(observer, [root]) }
+                    }
                     continue
                 }
                 try forEachObserver(of: root, outcome, schema: schema) { observer in

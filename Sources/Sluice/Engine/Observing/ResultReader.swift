@@ -3,61 +3,28 @@ package import SluiceQuery
 package import SluiceStorage
 package import SluiceViews
 
-/// Computes a query's results in one state of the store.
-///
-/// A complete subscription shows the members that the server named, except those that a pending write deletes or makes
-/// unmatching, plus objects with pending writes that match. In any other case the results are what matches on disk. If
-/// a path needs an object that is not here, the query is not evaluated locally, and the server's membership counts.
+/// Computes a query's results in one state of the store; ``ResultJudge`` says which they are.
 struct ResultReader {
-    let query: Query
-    private let evaluator: Evaluator
+    private let judge: ResultJudge
     private let reader: any ClientReading
-    /// Where objects are judged: the reader, or what shares the reading among several queries.
-    private let objects: any ObjectStanding
     private let subscription: SubscriptionRecord?
-    /// Whether the store has no server, so that all objects that link to an object are here.
-    private let isAlone: Bool
 
     /// - Parameters:
     ///   - reader: the state to read.
-    ///   - objects: the same state, where it knows already what was read of objects; nil for the reader itself.
     ///   - subscription: the query's subscription in that state, if there is one.
-    ///   - isAlone: whether the store has no server.
-    init(
-        _ query: Query, evaluator: Evaluator, in reader: any ClientReading,
-        judging objects: (any ObjectStanding)? = nil, subscription: SubscriptionRecord?, isAlone: Bool
-    ) {
-        self.query = query
-        self.evaluator = evaluator
+    init(_ judge: ResultJudge, in reader: any ClientReading, subscription: SubscriptionRecord?) {
+        self.judge = judge
         self.reader = reader
-        self.objects = objects ?? reader
         self.subscription = subscription
-        self.isAlone = isAlone
     }
 
-    private var isComplete: Bool { subscription.map { !$0.isDormant && $0.state == .complete } ?? false }
+    private var query: Query { judge.query }
 
-    /// Whether an object that is here is among the results, regardless of the limit.
-    func includes(_ row: Row, _ object: ObjectRef) throws -> Bool {
-        if let id = query.object {
-            guard Identity(className: className(of: object), key: object.key).objectID == id else { return false }
-            return try !isComplete || objects.hasPending(object) || isNamed(object)
-        }
-        guard object.classIndex == query.classIndex else { return false }
-        if isComplete, try !objects.hasPending(object) { return try isNamed(object) }
-        guard try isJudgeable(row) else { return try isNamed(object) }
-        return try evaluator.matches(row, in: objects)
+    private func includes(_ row: Row, _ object: ObjectRef) throws -> Bool {
+        try judge.includes(row, object, of: subscription, in: reader)
     }
 
-    private func isJudgeable(_ row: Row) throws -> Bool {
-        // Without a subscription, the query is over everything on disk, so backlinks are complete.
-        try evaluator.isJudgeable(row, in: objects, trustsBacklinks: subscription == nil || isAlone)
-    }
-
-    private func isNamed(_ object: ObjectRef) throws -> Bool {
-        guard let subscription else { return false }
-        return try objects.isMember(object, of: subscription.id, role: .root)
-    }
+    private func isNamed(_ object: ObjectRef) throws -> Bool { try judge.isNamed(object, subscription, in: reader) }
 
     /// Calls `body` with every result, regardless of the limit, in no particular order.
     func forEachResult(_ body: (ObjectRef, Row) throws -> Void) throws {
@@ -67,11 +34,12 @@ struct ResultReader {
             else { return }
             return try body(object, row)
         }
+        guard let subscription else { return try forEachMatch(body) }
         func visit(_ object: ObjectRef) throws {
             guard let row = try reader.row(object), try includes(row, object) else { return }
             try body(object, row)
         }
-        if isComplete, let subscription {
+        if subscription.isInForce {
             try reader.forEachMemberRow(of: subscription.id, role: .root) { object, row in
                 // Members without pending writes need no evaluation.
                 if try !reader.hasPending(object) || includes(row, object) { try body(object, row) }
@@ -83,17 +51,26 @@ struct ResultReader {
             return
         }
         var seen: Set<ObjectRef> = []
-        try reader.forEachRow(matching: query) { row in
-            let object = ObjectRef(query.classIndex, row.key)
-            // The SQL statement has evaluated the condition already.
-            guard try isJudgeable(row) || isNamed(object) else { return true }
-            if subscription != nil { seen.insert(object) }
+        try forEachMatch { object, row in
+            seen.insert(object)
             try body(object, row)
-            return true
         }
-        guard let subscription, reader.memberCount(of: subscription.id, role: .root) > 0 else { return }
+        guard reader.memberCount(of: subscription.id, role: .root) > 0 else { return }
         try reader.forEachMember(of: subscription.id, role: .root) { object in
             if !seen.contains(object) { try visit(object) }
+            return true
+        }
+    }
+
+    /// Calls `body` with every object that matches on disk, unless that cannot be judged and the server did not name
+    /// it.
+    private func forEachMatch(_ body: (ObjectRef, Row) throws -> Void) throws {
+        let classIndex = query.classIndex
+        try reader.forEachRow(matching: query) { row in
+            let object = ObjectRef(classIndex, row.key)
+            // The SQL statement has evaluated the condition already.
+            guard try judge.isJudgeable(row, of: subscription, in: reader) || isNamed(object) else { return true }
+            try body(object, row)
             return true
         }
     }
@@ -129,38 +106,28 @@ struct ResultReader {
     /// All matches, regardless of limit and stages.
     func entries() throws -> [ResultEntry] {
         var entries: [ResultEntry] = []
-        try forEachResult { object, row in entries.append(try entry(object, row)) }
+        try forEachResult { object, row in entries.append(try judge.entry(object, row, in: reader)) }
         return entries
     }
 
-    /// All results of a query without sort, limit and stages, decoded and ordered by object id.
-    func elements<Element: ResultElement>(_ type: Element.Type, _ binding: ElementBinding) throws -> [Element] {
-        var elements: [Element] = []
+    /// Calls `body` with the results of a query without sort, limit and stages.
+    ///
+    /// - Returns: how to order what `body` was called with by object id: the positions in order. Nil if it is in order.
+    func forEachDecoder(
+        _ binding: ElementBinding, _ body: (borrowing RowDecoder) throws -> Void
+    ) throws -> [Int]? {
         var ids: [ObjectID] = []
         var isInOrder = true
-        try forEachResult { object, row in
-            let id = id(of: object)
-            if let last = ids.last, id < last { isInOrder = false }
-            ids.append(id)
-            elements.append(try Element.decode(row, binding))
+        try withExtendedLifetime(binding) {
+            try forEachResult { object, row in
+                let id = judge.id(of: object)
+                if isInOrder, let last = ids.last, id < last { isInOrder = false }
+                ids.append(id)
+                try body(RowDecoder(row, binding))
+            }
         }
-        if isInOrder { return elements }
-        return ids.indices.sorted { ids[$0] < ids[$1] }.map { elements[$0] }
+        return isInOrder ? nil : ids.indices.sorted { ids[$0] < ids[$1] }
     }
-
-    private func id(of object: ObjectRef) -> ObjectID {
-        if case .id(let own) = object.key { return own }
-        return Identity(className: className(of: object), key: object.key).objectID
-    }
-
-    func entry(_ object: ObjectRef, _ row: Row) throws -> ResultEntry {
-        let id = id(of: object)
-        let values = query.positionPaths.isEmpty ? [] : try evaluator.sortValues(of: row, in: objects)
-        let position = SortPosition(values: values, id: id)
-        return ResultEntry(object: object, position: position, row: row)
-    }
-
-    private func className(of object: ObjectRef) -> String { reader.schema[object.classIndex].name }
 }
 
 extension ClientReading {
@@ -171,8 +138,8 @@ extension ClientReading {
     ///
     /// - Parameter isAlone: whether the store has no server.
     func resultReader(_ query: Query, isAlone: Bool = false) -> ResultReader {
-        let subscription = subscription(toQuery: query.hash)
-        let evaluator = Evaluator(query, schema: schema)
-        return ResultReader(query, evaluator: evaluator, in: self, subscription: subscription, isAlone: isAlone)
+        ResultReader(
+            ResultJudge(query, schema: schema, isAlone: isAlone), in: self,
+            subscription: subscription(toQuery: query.hash))
     }
 }

@@ -1,0 +1,96 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceViews
+
+/// Works out what a committed transaction means for each observer that it concerns.
+struct ObserverSettlement {
+    /// What one observer receives.
+    struct Task {
+        /// For objects that have become results, changed as results, or ceased to be results.
+        fileprivate(set) var edits: [ResultEdit] = []
+        fileprivate var judged: Set<ObjectRef> = []
+        /// The results whose links lead to a changed object.
+        fileprivate(set) var touched: Set<ObjectRef> = []
+        /// Whether all results must be computed again; the edits then do not count.
+        fileprivate(set) var isRebuilt = false
+        /// Why an object could not be judged.
+        fileprivate(set) var failure: (any Error)?
+    }
+
+    private let transaction: StoreTransaction
+    private let outcome: TransactionOutcome
+    private(set) var tasks: [UInt64: Task] = [:]
+    private(set) var work = ObservationWork()
+
+    /// - Parameter changed: the subscriptions whose status may have changed.
+    /// - Throws: the errors of the storage that concern all observers.
+    init(
+        _ transaction: StoreTransaction, _ changed: [Subscription], _ index: ObserverIndex, _ engine: ClientEngine
+    ) throws {
+        self.transaction = transaction
+        outcome = try transaction.outcome()
+        let schema = engine.schema
+        for subscription in transaction.rebuilt {
+            for id in index.observers(of: subscription) { tasks[id, default: Task()].isRebuilt = true }
+        }
+        for subscription in changed {
+            for id in index.observers(of: subscription.record.id) where tasks[id] == nil { tasks[id] = Task() }
+        }
+        for object in outcome.touched {
+            try index.forEachObserver(of: object, outcome, schema: schema) { judge(object, for: $0) }
+        }
+        for change in outcome.delta.changes {
+            try index.forEachDependent(on: change, outcome, schema: schema) { judge($1, for: $0) }
+        }
+        for (subscription, objects) in transaction.membershipChanges {
+            for id in index.observers(of: subscription) {
+                guard let observer = index[id] else { continue }
+                for object in objects.sorted() { judge(object, for: observer) }
+            }
+        }
+        let askedCountMax = engine.options.askedObserverCountMax
+        try index.forEachTouch(by: outcome, schema: schema, askedCountMax: askedCountMax) { observer, results in
+            tasks[observer.id, default: Task()].touched.formUnion(results)
+        }
+        work.readCount = outcome.readCount
+    }
+
+    private mutating func judge(_ object: ObjectRef, for observer: Observer) {
+        let subscription = observer.subscription
+        guard !observer.isOver, tasks[observer.id]?.isRebuilt != true else { return }
+        work.judgementCount += 1
+        do {
+            let row = try outcome.row(object)
+            if let row, try subscription.judge.includes(row, object, of: subscription.record, in: outcome) {
+                guard tasks[observer.id, default: Task()].judged.insert(object).inserted else { return }
+                let entry = try subscription.judge.entry(object, row, in: outcome)
+                tasks[observer.id]?.edits.append(.upsert(entry))
+            } else if observer.mayContain(object) {
+                guard tasks[observer.id, default: Task()].judged.insert(object).inserted else { return }
+                let reason = reason(object, subscription, isHere: row != nil)
+                tasks[observer.id]?.edits.append(.remove(object, reason))
+            }
+        } catch {
+            tasks[observer.id, default: Task()].failure = error
+        }
+    }
+
+    /// Why an object left the results of a subscription.
+    func reason(_ object: ObjectRef, _ subscription: Subscription, isHere: Bool) -> RemovalReason {
+        transaction.departureReasons[subscription.record.id]?[object] ?? transaction.reasons[object]
+            ?? (isHere ? .filter : .deleted)
+    }
+}
+
+/// How much work observing has cost. Tests use it to see how the work grows.
+package struct ObservationWork: Sendable, Equatable {
+    /// How often an object was read for all observers of a transaction.
+    package internal(set) var readCount = 0
+    /// How often it was judged whether an object is among the results of an observer.
+    package internal(set) var judgementCount = 0
+
+    mutating func add(_ more: ObservationWork) {
+        readCount += more.readCount
+        judgementCount += more.judgementCount
+    }
+}
