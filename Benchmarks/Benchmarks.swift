@@ -42,6 +42,7 @@ enum Row: String, CaseIterable {
     case upload = "R2"
     case propagation = "R3"
     case commits = "R4"
+    case views = "R5"
     case fanOut = "R8"
     case resume = "R10"
     case herd = "R11"
@@ -59,6 +60,7 @@ enum Row: String, CaseIterable {
         case .upload: "upload until acknowledged as durable"
         case .propagation: "from a write on A to the change event on B"
         case .commits: "one-property commits until B has all"
+        case .views: "one commit beside many live views"
         case .fanOut: "one view's commit to many connections"
         case .resume: "coming back to a subscription"
         case .herd: "many subscribers that ask for the same at once"
@@ -78,6 +80,7 @@ enum Row: String, CaseIterable {
         case .upload: try await UploadRow(workbench).measure()
         case .propagation: try await PropagationRow(workbench).measure()
         case .commits: try await CommitsRow(workbench).measure()
+        case .views: try ViewsRow(workbench).measure()
         case .fanOut: try await FanOutRow(workbench).measure()
         case .resume: try await ResumeRow(workbench).measure()
         case .herd: try await HerdRow(workbench).measure()

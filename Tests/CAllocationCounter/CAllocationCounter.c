@@ -2,6 +2,7 @@
 #include "CAllocationCounter.h"
 #include <dlfcn.h>
 #include <link.h>
+#include <malloc.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,11 @@ long allocation_count(void) { return count; }
 long allocated_byte_count(void) { return byte_count; }
 
 long swift_allocation_count(void) { return swift_count; }
+
+long allocated_byte_count(void) {
+    struct mallinfo2 info = mallinfo2();
+    return (long)(info.uordblks + info.hblkhd);
+}
 
 void *malloc(size_t size) {
     count++;

@@ -67,7 +67,7 @@ private final class Random: Sendable {
 }
 
 struct DatabaseWorkerTests {
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func aDatabaseThatIsBeingOpenedHoldsUpNoOther() async throws {
         let harness = try Harness(holdsBack: true)
         harness.open(1, "slow")
@@ -82,7 +82,7 @@ struct DatabaseWorkerTests {
         await harness.server.stop()
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func whatWaitsForADatabaseIsBoundedByItsSizeAndAllOfItArrives() async throws {
         let harness = try Harness(holdsBack: true)
         harness.open(1, "slow")

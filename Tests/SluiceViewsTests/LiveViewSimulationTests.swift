@@ -27,7 +27,7 @@ import Testing
             source.set(object, world.row(for: object))
         }
         var followers: [(view: LiveView, mirror: ViewMirror)] = []
-        var index = ViewIndex()
+        var index = ViewIndex(schema: TestSchema.schema)
         func add(_ query: Query, step: Int) throws {
             let overscan = world.generator.pick([nil, 0, 1, 3])
             let view = LiveView(query, schema: source.schema, overscan: overscan)

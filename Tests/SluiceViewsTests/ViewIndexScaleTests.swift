@@ -12,7 +12,7 @@ import Testing
 
     /// An index of `count` views. `text` makes the query of a view from the view's number.
     private func index(_ count: Int, _ text: (Int) -> String) throws -> ViewIndex {
-        var index = ViewIndex()
+        var index = ViewIndex(schema: TestSchema.schema)
         for number in 0..<count {
             let view = LiveView(try TestSchema.query(text(number)), schema: TestSchema.schema)
             try view.activate(in: source)

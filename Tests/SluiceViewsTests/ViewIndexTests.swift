@@ -38,14 +38,14 @@ import Testing
         let path = try view("Flight WHERE plane.seats > 3 EXCLUDE(plane, origin)")
         let linked = try view("Flight WHERE delay > 3")
         let other = try view("Flight EXCLUDE(plane)")
-        var index = ViewIndex()
+        var index = ViewIndex(schema: TestSchema.schema)
         for view in [own, path, linked, other] { index.insert(view) }
         let found = candidates(index, plane, ["seats": .int(1)], ["seats": .int(5)])
         #expect(found == [own, path, linked].map(\.query.canonicalText).sorted())
     }
 
     @Test func changesOfPropertiesThatNobodyReadsFindNothing() throws {
-        var index = ViewIndex()
+        var index = ViewIndex(schema: TestSchema.schema)
         index.insert(try view("Flight EXCLUDE(carrier)"))
         let flight = TestSchema.object(1, ofClass: TestSchema.flight)
         #expect(candidates(index, flight, ["carrier": .string("a")], ["carrier": .string("b")]).isEmpty)
@@ -54,7 +54,7 @@ import Testing
 
     @Test func aRemovedViewIsFoundNoMore() throws {
         let (first, second) = (try view("Flight"), try view("Flight WHERE delay > 1"))
-        var index = ViewIndex()
+        var index = ViewIndex(schema: TestSchema.schema)
         index.insert(first)
         index.insert(second)
         index.remove(first)
@@ -88,7 +88,7 @@ import Testing
     func changesFindAViewByTheConditionItIsFiledUnder(text: String, values: [String: Value], isFound: Bool) throws {
         let view = try view(text)
         let object = TestSchema.object(1, ofClass: view.query.classIndex)
-        var index = ViewIndex()
+        var index = ViewIndex(schema: TestSchema.schema)
         index.insert(view)
         func finds(_ old: Row?, _ new: Row?) -> Bool { !found(index, object, old, new).isEmpty }
         let row = TestSchema.row(object, values)
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test func aChangeFindsWhatItLeavesAndWhatItEnters() throws {
-        var index = ViewIndex()
+        var index = ViewIndex(schema: TestSchema.schema)
         for carrier in ["a", "b", "c"] {
             index.insert(try view("Flight WHERE carrier == '\(carrier)' EXCLUDE(plane, origin)"))
         }

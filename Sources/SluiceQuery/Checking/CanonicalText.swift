@@ -17,32 +17,50 @@ enum CanonicalText {
         "SUBQUERY", "OBJECT", "OBJ", "OID", "UUID", "BINARY", "BIN", "FIRST", "LAST", "SIZE",
     ]
 
-    static func predicate(_ predicate: Query.Predicate) -> String {
+    static func predicate(_ predicate: Query.Predicate) -> String { text(predicate, hidesConstants: false) }
+
+    /// The text of a predicate around the places of its constants, see ``QueryForm``: one more than there are places.
+    static func parts(of predicate: Query.Predicate) -> [String] {
+        text(predicate, hidesConstants: true).utf8.split(separator: placeholder, omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Stands for a constant. It does not occur in canonical text, where it is escaped.
+    private static let placeholder: UInt8 = 1
+
+    private static func text(_ predicate: Query.Predicate, hidesConstants: Bool) -> String {
         switch predicate {
         case .constant(let isTrue): isTrue ? "TRUEPREDICATE" : "FALSEPREDICATE"
-        case .comparison(let comparison): self.comparison(comparison)
-        case .not(let comparison): negation(comparison)
-        case .or(let operands): operands.map { self.predicate($0) }.joined(separator: " OR ")
+        case .comparison(let comparison): self.comparison(comparison, hidesConstants)
+        case .not(let comparison): negation(comparison, hidesConstants)
+        case .or(let operands): operands.map { text($0, hidesConstants: hidesConstants) }.joined(separator: " OR ")
         case .and(let operands):
             operands.map { operand in
-                if case .or = operand { "(\(self.predicate(operand)))" } else { self.predicate(operand) }
+                let text = text(operand, hidesConstants: hidesConstants)
+                return if case .or = operand { "(\(text))" } else { text }
             }.joined(separator: " AND ")
         }
     }
 
-    private static func comparison(_ comparison: Query.Comparison) -> String {
-        let left = operand(comparison.left, prefix(comparison.quantifier))
-        let right = operand(comparison.right, comparison.comparison == .isIn ? "" : prefix(comparison.rightQuantifier))
-        return left + infix(comparison) + right
+    private static func comparison(_ comparison: Query.Comparison, _ hidesConstant: Bool) -> String {
+        let prefix = comparison.comparison == .isIn ? "" : prefix(comparison.rightQuantifier)
+        return operand(comparison.left, self.prefix(comparison.quantifier)) + infix(comparison)
+            + right(of: comparison, prefix, hidesConstant)
     }
 
     /// Writes the negation of a comparison: `NOT ALL left … ANY right` as `ANY left … NONE right`, and any other
     /// comparison after NOT.
-    private static func negation(_ comparison: Query.Comparison) -> String {
+    private static func negation(_ comparison: Query.Comparison, _ hidesConstant: Bool) -> String {
         guard comparison.relation == .each(.all, .any), comparison.right.isToMany else {
-            return "NOT " + self.comparison(comparison)
+            return "NOT " + self.comparison(comparison, hidesConstant)
         }
-        return operand(comparison.left, "ANY ") + infix(comparison) + operand(comparison.right, "NONE ")
+        return operand(comparison.left, "ANY ") + infix(comparison) + right(of: comparison, "NONE ", hidesConstant)
+    }
+
+    /// - Parameter prefix: a quantifier to write before a path or list with many values.
+    private static func right(of comparison: Query.Comparison, _ prefix: String, _ hidesConstant: Bool) -> String {
+        guard hidesConstant, comparison.placedConstant != nil else { return operand(comparison.right, prefix) }
+        return (comparison.right.isToMany ? prefix : "") + String(UnicodeScalar(placeholder))
     }
 
     private static func infix(_ comparison: Query.Comparison) -> String {

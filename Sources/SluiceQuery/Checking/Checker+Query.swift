@@ -15,26 +15,30 @@ extension Query {
                     .syntax, "a query of one object by its id takes no condition and no clause",
                     at: syntax.predicate.position ?? syntax.clauses.first?.position)
             }
-            try self.init(
-                className: "", classIndex: -1, object: id, predicate: .constant(true), clauses: CheckedClauses(),
-                text: "OBJECT(\(id))", of: syntax)
+            try self.init(.ofObject, [.objectID(id)], of: syntax)
         case .objects(let className, let position):
             let classIndex = try checker.classIndex(className, at: position)
             let predicate = try checker.on(classIndex).predicate(syntax.predicate)
             try checker.checkLimits(predicate, of: syntax.predicate)
             let clauses = try checker.on(classIndex).clauses(syntax.clauses)
-            var text = schema[classIndex].name
-            if case .constant(true) = predicate {} else { text += " WHERE " + CanonicalText.predicate(predicate) }
+            var texts = [schema[classIndex].name]
+            if case .constant(true) = predicate {
+            } else {
+                var condition = CanonicalText.parts(of: predicate)
+                condition[0] = texts[0] + " WHERE " + condition[0]
+                texts = condition
+            }
+            texts[texts.count - 1] += clauses.text
             try self.init(
-                className: schema[classIndex].name, classIndex: classIndex, predicate: predicate, clauses: clauses,
-                text: text + clauses.text, of: syntax)
+                QueryForm(
+                    className: schema[classIndex].name, classIndex: classIndex, predicate: predicate,
+                    clauses: clauses, texts: texts),
+                predicate.constants, of: syntax)
         }
     }
 
-    private init(
-        className: String, classIndex: Int, object: ObjectID? = nil, predicate: Predicate, clauses: CheckedClauses,
-        text: String, of syntax: QuerySyntax
-    ) throws(QueryError) {
+    private init(_ form: QueryForm, _ constants: [Value], of syntax: QuerySyntax) throws(QueryError) {
+        let text = form.text(with: constants)
         guard text.utf8.count <= QueryLimits.textLengthMax else {
             throw QueryError(
                 .limitExceeded,
@@ -42,22 +46,7 @@ extension Query {
                     + "\(QueryLimits.textLengthMax)",
                 at: syntax.predicate.position ?? syntax.clauses.first?.position)
         }
-        self.className = className
-        self.classIndex = classIndex
-        self.object = object
-        self.predicate = predicate
-        sort = clauses.sort
-        limit = clauses.limit
-        stages = clauses.stages
-        positionPaths = clauses.positionPaths
-        exclusions = ExclusionTree(clauses.exclusions.map(\.properties))
-        canonicalText = text
-        hash = SHA256.truncatedID(of: Array(text.utf8))
-        var paths: [Path] = []
-        predicate.forEachComparison { paths += $0.paths }
-        predicateDependencies = QueryDependencies(paths: paths)
-        sortDependencies = QueryDependencies(paths: clauses.positionPaths)
-        dependencies = QueryDependencies(paths: paths + clauses.positionPaths)
+        self.init(form: form, constants: constants, hash: SHA256.truncatedID(of: Array(text.utf8)))
     }
 }
 

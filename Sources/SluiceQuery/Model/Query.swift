@@ -1,34 +1,37 @@
 package import SluiceModel
 
-/// A checked query in canonical form. It is immutable, and compared and hashed by its canonical text.
+/// A checked query in canonical form: a form and its constants. It is immutable, and queries with the same canonical
+/// text are equal.
 package struct Query: Sendable {
-    /// The queried class; empty for a query of one object by id.
-    package let className: String
-    /// The position of the class in the schema that the query was checked against; -1 for a query of one object by id.
-    package let classIndex: Int
-    /// The object of `OBJECT(id)`; nil for a query over a class.
-    package let object: ObjectID?
-    package let predicate: Predicate
-    /// The order of the results, without repeated keys and without keys after a unique one. Ties break by ascending
-    /// object id.
-    package let sort: [SortKey]
-    /// The most results, taken from the front of the order of ``sort``; nil if there is no limit, or ``stages`` has it.
-    package let limit: Int?
-    /// The steps that choose the results among the matches, in turn, where ``sort`` and ``limit`` cannot say which they
-    /// are. Empty for most queries.
-    package let stages: [Stage]
-    /// The paths that ``Evaluator/sortValues(of:in:)`` reads: the keys of ``sort``, then the others that the stages
-    /// read.
-    package let positionPaths: [Path]
-    package let exclusions: ExclusionTree
-    /// The query in its own grammar; parsing it gives the same text again.
-    package let canonicalText: String
-    /// The first 128 bits of SHA-256 over `canonicalText` in UTF-8.
+    package let form: QueryForm
+    /// The constants in the form's places, in order: a list for a place that takes a list.
+    package let constants: [Value]
+    /// The first 128 bits of SHA-256 over ``canonicalText`` in UTF-8.
     package let hash: ObjectID
-    package let predicateDependencies: QueryDependencies
-    package let sortDependencies: QueryDependencies
-    /// What predicate and sort read together.
-    package let dependencies: QueryDependencies
+
+    init(form: QueryForm, constants: [Value], hash: ObjectID) {
+        self.form = form
+        self.constants = constants
+        self.hash = hash
+    }
+
+    /// The same query with an equal form, which many queries can share.
+    package func sharing(_ form: QueryForm) -> Query {
+        precondition(form.key == self.form.key, "the forms differ")
+        return Query(form: form, constants: constants, hash: hash)
+    }
+
+    /// The query in its own grammar; parsing it gives the same text again. Made anew with each call.
+    package var canonicalText: String { form.text(with: constants) }
+
+    /// The condition. Made anew with each call unless there are no constants.
+    package var predicate: Predicate { form.predicate(with: constants) }
+
+    /// The object of `OBJECT(id)`; nil for a query over a class.
+    package var object: ObjectID? {
+        guard form.isOfObject, case .objectID(let id)? = constants.first else { return nil }
+        return id
+    }
 
     /// Whether the predicate or the sort follows links.
     package var usesLinkPaths: Bool { !dependencies.linkPaths.isEmpty }
@@ -37,12 +40,27 @@ package struct Query: Sendable {
     package var readsBacklinks: Bool { dependencies.readsBacklinks }
 
     /// Whether there may be matches that are not results.
-    package var isPartial: Bool { limit != nil || !stages.isEmpty }
+    package var isPartial: Bool { form.isPartial }
+}
+
+/// What the form says of each of its queries; see ``QueryForm``.
+extension Query {
+    package var className: String { form.className }
+    package var classIndex: Int { form.classIndex }
+    package var sort: [SortKey] { form.sort }
+    package var limit: Int? { form.limit }
+    package var stages: [Stage] { form.stages }
+    package var positionPaths: [Path] { form.positionPaths }
+    package var exclusions: ExclusionTree { form.exclusions }
+    package var predicateDependencies: QueryDependencies { form.predicateDependencies }
+    package var sortDependencies: QueryDependencies { form.sortDependencies }
+    package var dependencies: QueryDependencies { form.dependencies }
 }
 
 extension Query: Hashable {
     package static func == (left: Query, right: Query) -> Bool {
-        left.hash == right.hash && UTF8Order.equal(left.canonicalText, right.canonicalText)
+        left.hash == right.hash && (left.form === right.form || left.form.key == right.form.key)
+            && left.constants == right.constants
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(hash) }

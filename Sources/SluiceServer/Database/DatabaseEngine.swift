@@ -27,7 +27,8 @@ package final class DatabaseEngine {
     private var lastTrimmedVersion: UInt64 = 0
     private(set) var sessions: [SessionID: ServerSession] = [:]
     var views: [ObjectID: SharedView] = [:]
-    var index = ViewIndex()
+    var index: ViewIndex
+    var shapes: ViewShapes
     var automaticIndexes: AutomaticIndexes
     var hasFoundIndexes = false
     /// The subscriptions that are sent pages.
@@ -65,6 +66,8 @@ package final class DatabaseEngine {
         self.log = log
         self.random = random
         self.workerID = workerID
+        index = ViewIndex(schema: storage.schema)
+        shapes = ViewShapes(schema: storage.schema)
         automaticIndexes = AutomaticIndexes(limits: limits.automaticIndexes)
         turn = Turn(stepCountMax: limits.turnStepCountMax, shareMax: limits.shareStepCountMax)
         rounds = DigestRounds(interval: limits.digestInterval, roundTime: limits.digestRoundTime)

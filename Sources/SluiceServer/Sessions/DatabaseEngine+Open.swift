@@ -206,7 +206,9 @@ extension DatabaseEngine {
         pageCache.noteChangedViews()
         // Positions stay the same, but views must include the new properties.
         try starting.rebind(to: storage.schema)
-        for view in views.values {
+        index.schema = storage.schema
+        let changed = Set(shapes.grow(to: storage.schema).map(ObjectIdentifier.init))
+        for view in views.values where changed.contains(ObjectIdentifier(view.live.shape)) {
             let live = try makeView(view.query.rebound(to: storage.schema))
             index.remove(view.live)
             index.insert(live)

@@ -49,7 +49,8 @@ extension DatabaseEngine {
     /// belong to the old schema.
     func beginSessionsAnew() {
         views = [:]
-        index = ViewIndex()
+        index = ViewIndex(schema: storage.schema)
+        shapes = ViewShapes(schema: storage.schema)
         bootstrapping = []
         pageCache.removeAll()
         replays.removeAll()

@@ -84,7 +84,7 @@ extension DatabaseEngine {
         switch work {
         case .view(let start):
             preparation = QueryPreparation(
-                making: LiveView(start.query, schema: storage.schema), for: session, on: snapshot,
+                making: shapes.makeView(start.query), for: session, on: snapshot,
                 stepCountMax: limits.queryStepCountMax, isAbandoned: { isAbandoned(nil) })
         case .roots(let subscription):
             preparation = QueryPreparation(
@@ -147,7 +147,7 @@ extension DatabaseEngine {
     /// Brings a view of an earlier version up to date, and starts the subscription for which it was made.
     private func finish(_ live: LiveView, asOf version: UInt64, for start: SubscriptionStart, now: Timestamp) throws {
         if let view = views[start.query.hash] { return try finish(start, with: view, now: now) }
-        guard live.schema == storage.schema else {
+        guard live.shape.isSame(under: storage.schema) else {
             var start = start
             start.query = try start.query.rebound(to: storage.schema)
             return starting.append(.view(start))

@@ -16,7 +16,7 @@ extension DatabaseEngine {
         guard version < storage.version else { return ViewBlock() }
         let commit = try replays.commit(since: version, to: storage.version) { try changes(since: version) }
         guard let commit else { return nil }
-        guard live.concerns(commit) else { return ViewBlock() }
+        guard live.shape.concerns(commit) else { return ViewBlock() }
         let block = try replays.block(of: live.query.hash, since: version, to: storage.version) {
             try content(of: live.differences(since: commit, in: storage))
         }

@@ -141,7 +141,7 @@ extension DatabaseEngine {
     }
 
     func makeView(_ query: Query) throws -> LiveView {
-        let live = LiveView(query, schema: storage.schema)
+        let live = shapes.makeView(query)
         try live.activate(in: storage)
         return live
     }

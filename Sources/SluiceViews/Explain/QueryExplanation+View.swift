@@ -16,14 +16,16 @@ extension QueryExplanation {
         hash = query.hash.description
         self.plan = plan
         view = View(live)
-        writes = live.concernedProperties.keys.sorted { $0 == query.classIndex || $1 != query.classIndex && $0 < $1 }
-            .flatMap { classIndex in
-                schema[classIndex].properties.indices.map { property in
-                    WriteCost(
-                        className: schema[classIndex].name, property: schema[classIndex].properties[property].name,
-                        effects: live.effects(ofWriting: property, ofClass: classIndex))
-                }
+        writes = live.shape.concernedProperties.keys.sorted {
+            $0 == query.classIndex || $1 != query.classIndex && $0 < $1
+        }
+        .flatMap { classIndex in
+            schema[classIndex].properties.indices.map { property in
+                WriteCost(
+                    className: schema[classIndex].name, property: schema[classIndex].properties[property].name,
+                    effects: live.effects(ofWriting: property, ofClass: classIndex))
             }
+        }
         self.wantedIndexes = wantedIndexes
         self.wantedIndexRemark = wantedIndexRemark
     }
@@ -32,7 +34,7 @@ extension QueryExplanation {
 extension QueryExplanation.View {
     fileprivate init(_ live: LiveView) {
         let schema = live.schema
-        let filing = Filing(live)
+        let filing = Filing(live, window: live.windowCover)
         let anchors = filing.covers.first ?? []
         method = Self.method(of: anchors)
         property =

@@ -26,12 +26,14 @@ package struct Filing: Sendable {
     package let object: ObjectID?
 
     /// The filing of a view. Changes of the linked objects that the view holds find it through ``MemberTable``.
-    init(_ view: LiveView) {
+    ///
+    /// - Parameter window: the conditions that everything within the view's window meets; nil if there are none.
+    init(_ view: LiveView, window: [QueryCover.Anchor]?) {
         let query = view.query
         let cover = QueryCover(query, schema: view.schema, readsSort: query.isPartial)
         rootClass = query.object == nil ? query.classIndex : nil
-        rootProperties = view.rootProperties
-        covers = cover.alternatives
+        rootProperties = view.shape.rootProperties
+        covers = cover.alternatives + (window.map { [$0] } ?? [])
         linked = cover.linked
         classes = cover.others.sorted { $0.key < $1.key }.map { ClassEntry(classIndex: $0.key, properties: $0.value) }
         object = query.object
@@ -64,9 +66,15 @@ package struct Filing: Sendable {
 }
 
 extension LiveView {
-    /// The properties of results whose changes can change the results or what they link to.
-    fileprivate var rootProperties: PropertySet {
-        let dependencies = query.isPartial ? query.dependencies : query.predicateDependencies
-        return dependencies.rootProperties.union(plan.rootProperties(ofClass: query.classIndex))
+    /// Conditions of which every object that the window holds meets one, as does every object that would come before
+    /// its last row: a range of the first sort key. Nil if the view has no window, or the window holds all matches.
+    var windowCover: [QueryCover.Anchor]? {
+        guard case .window(let window) = roots, let boundary = window.boundary?.values.first,
+            let key = query.sort.first, key.path.steps.isEmpty, case .value(let property) = key.path.leaf
+        else { return nil }
+        let end = ValueRange.Bound(boundary, isIncluded: true)
+        // Null precedes every value, and only a range without a lower end has it.
+        if key.isAscending { return [.own(RootCondition(property: property, .range(ValueRange(to: end))))] }
+        return boundary.isNull ? nil : [.own(RootCondition(property: property, .range(ValueRange(from: end))))]
     }
 }

@@ -10,6 +10,11 @@ package struct FilingTable {
         /// The position of the chosen cover in the filing's covers; nil if it has none.
         package let cover: Int?
 
+        init(filing: Filing, cover: Int?) {
+            self.filing = filing
+            self.cover = cover
+        }
+
         fileprivate var anchors: [QueryCover.Anchor] { cover.map { filing.covers[$0] } ?? [] }
     }
 

@@ -1,50 +1,91 @@
-import SluiceModel
+package import SluiceModel
 package import SluiceQuery
 
 /// Finds the views that a commit could concern. The cost grows with the number found and not with the number of views.
+///
+/// The index stores little for a view, because there may be a million of them: what a view was filed under follows from
+/// the view itself.
 package struct ViewIndex {
-    private struct Filed {
-        let view: LiveView
-        let placement: FilingTable.Placement
+    /// Where a view is filed.
+    struct Place {
+        /// The position in ``slots``.
+        let slot: UInt64
+        /// The position of the chosen cover in the filing's covers; -1 if it has none.
+        let cover: Int32
+        /// The window's conditions when the view was filed.
+        let window: [QueryCover.Anchor]?
     }
 
-    /// The views by number, which is the order of filing.
-    private var views: [UInt64: Filed] = [:]
-    private var numbers: [ObjectIdentifier: UInt64] = [:]
-    private var lastNumber: UInt64 = 0
+    /// The views by number; nil for a free number.
+    private var slots: [LiveView?] = []
+    private var free: [UInt64] = []
     private var table = FilingTable()
     private var members = MemberTable()
+    private var recent = RecentViews()
+    /// The schema of the changes; when it grows, positions stay the same.
+    package var schema: Schema
 
-    package init() {}
+    package init(schema: Schema) { self.schema = schema }
 
     /// How many views are filed.
-    package var count: Int { views.count }
+    package var count: Int { slots.count - free.count }
 
     /// Files an active view. The cost grows with the view's conditions and linked objects.
     package mutating func insert(_ view: LiveView) {
-        lastNumber += 1
-        views[lastNumber] = Filed(view: view, placement: table.insert(Filing(view), lastNumber))
-        numbers[ObjectIdentifier(view)] = lastNumber
-        members.insert(view, lastNumber)
+        let slot: UInt64
+        if let known = free.popLast() {
+            slot = known
+            slots[Int(slot)] = view
+        } else {
+            slot = UInt64(slots.count)
+            slots.append(view)
+        }
+        file(view, slot)
+        members.insert(view, slot)
+        view.forgetEvaluator()
+    }
+
+    private mutating func file(_ view: LiveView, _ slot: UInt64) {
+        let window = view.windowCover
+        let placement = table.insert(Filing(view, window: window), slot)
+        view.filed = Place(slot: slot, cover: placement.cover.map { Int32($0) } ?? -1, window: window)
+    }
+
+    private mutating func unfile(_ view: LiveView, _ place: Place) {
+        let filing = Filing(view, window: place.window)
+        table.remove(.init(filing: filing, cover: place.cover < 0 ? nil : Int(place.cover)), place.slot)
+        view.filed = nil
+    }
+
+    /// Whether a view is filed here.
+    private func place(of view: LiveView) -> Place? {
+        guard let place = view.filed, Int(place.slot) < slots.count, slots[Int(place.slot)] === view else { return nil }
+        return place
     }
 
     /// Removes a view; nothing happens if it is not filed.
     package mutating func remove(_ view: LiveView) {
-        guard let number = numbers.removeValue(forKey: ObjectIdentifier(view)),
-            let filed = views.removeValue(forKey: number)
-        else { return }
-        table.remove(filed.placement, number)
-        members.remove(view, number)
+        guard let place = place(of: view) else { return }
+        unfile(view, place)
+        members.remove(view, place.slot)
+        slots[Int(place.slot)] = nil
+        free.append(place.slot)
+        if free.count == slots.count { (slots, free) = ([], []) }
     }
 
     /// Files a view anew after a commit changed what it holds. The cost grows with the linked objects that it has come
     /// to hold or ceased to hold.
     package mutating func update(_ view: LiveView) {
-        guard let number = numbers[ObjectIdentifier(view)] else { return }
-        members.update(view, number)
+        guard let place = place(of: view) else { return }
+        members.update(view, place.slot)
+        if view.windowCover != place.window {
+            unfile(view, place)
+            file(view, place.slot)
+        }
+        if let forgotten = recent.note(place.slot) { slots[Int(forgotten)]?.forgetEvaluator() }
     }
 
-    /// The views that the commit could concern, each once, in the order of filing.
+    /// The views that the commit could concern, each once, in the order of their numbers.
     ///
     /// - Parameters:
     ///   - source: the state after the commit.
@@ -53,12 +94,13 @@ package struct ViewIndex {
     package func candidates(
         for commit: CommitDelta, in source: any ObjectSource, before: any ObjectSource
     ) throws -> [LiveView] {
-        guard let schema = views.values.first?.view.schema else { return [] }
+        guard count > 0 else { return [] }
         var found: Set<UInt64> = []
         for change in commit.changes {
             func find(_ number: UInt64) {
-                guard !found.contains(number), let view = views[number]?.view,
-                    let properties = view.concernedProperties[change.object.classIndex], change.concerns(properties)
+                guard !found.contains(number), let view = slots[Int(number)],
+                    let properties = view.shape.concernedProperties[change.object.classIndex],
+                    change.concerns(properties)
                 else { return }
                 found.insert(number)
             }
@@ -66,6 +108,31 @@ package struct ViewIndex {
             table.forEachCandidate(of: change, in: source, before: before, find)
             try members.forEachCandidate(of: change, schema: schema, in: source, find)
         }
-        return found.sorted().compactMap { views[$0]?.view }
+        return found.sorted().compactMap { slots[Int($0)] }
+    }
+}
+
+/// The views that were evaluated lately, which keep their evaluators. All others make theirs when they need it.
+struct RecentViews {
+    static let countMax = 4_096
+
+    private var numbers: [UInt64] = []
+    private var next = 0
+    private var known: Set<UInt64> = []
+
+    /// Notes a view.
+    ///
+    /// - Returns: the view that is no longer among them.
+    mutating func note(_ number: UInt64) -> UInt64? {
+        guard known.insert(number).inserted else { return nil }
+        guard numbers.count == Self.countMax else {
+            numbers.append(number)
+            return nil
+        }
+        let forgotten = numbers[next]
+        numbers[next] = number
+        next = (next + 1) % Self.countMax
+        known.remove(forgotten)
+        return forgotten
     }
 }

@@ -14,8 +14,8 @@ extension LiveView {
         _ commit: CommitDelta, in source: any ViewSource, before: OldStateSource
     ) throws -> ViewDelta? {
         precondition(isActive, "a view takes commits only once it is active")
-        guard concerns(commit) else { return nil }
-        let roots = try rootChanges(commit, in: source, before: before)
+        guard shape.concerns(commit) else { return nil }
+        let roots = try self.roots.apply(commit, judge, in: source, before: before)
         try closure?.apply(commit, roots: roots, in: source, before: before)
         var builder = DeltaBuilder(view: self, commit: commit)
         var judged: Set<ObjectRef> = []
@@ -33,13 +33,6 @@ extension LiveView {
             for change in commit.changes where closure.included(change.object) != nil { try addLinked(change.object) }
         }
         return builder.finish()
-    }
-
-    /// Whether anything in the commit could concern the view.
-    package func concerns(_ commit: CommitDelta) -> Bool {
-        commit.changes.contains { change in
-            concernedProperties[change.object.classIndex].map(change.concerns) ?? false
-        }
     }
 }
 

@@ -15,10 +15,7 @@ package struct ViewMember: Sendable, Hashable {
 extension LiveView {
     /// The roots in order, if the view holds them: for a query with a limit, or for one object. Nil otherwise; then the
     /// roots are all objects that match the query.
-    package var currentRoots: [ObjectRef]? {
-        if query.object != nil { return resolved.map { [$0] } ?? [] }
-        return chain?.members ?? window.map { Array($0.members) }
-    }
+    package var currentRoots: [ObjectRef]? { roots.held }
 
     /// The role of an object in the current view; nil if the view does not contain it.
     package func member(_ object: ObjectRef, in source: any ObjectSource) throws -> ViewMember? {
@@ -62,11 +59,6 @@ extension LiveView {
 
     /// Whether an object is a root in the current state of the view.
     func isRoot(_ object: ObjectRef, in source: any ObjectSource) throws -> Bool {
-        if query.object != nil { return try object == resolved && source.isPresent(object) }
-        guard object.classIndex == query.classIndex else { return false }
-        if let chain { return chain.contains(object) }
-        if let window { return window.contains(object) }
-        guard let row = try source.row(object) else { return false }
-        return try evaluator.matches(row, in: source)
+        try roots.contains(object, judge, in: source)
     }
 }

@@ -15,4 +15,7 @@ long allocated_byte_count(void);
 /// optimised reads the elements of collections.
 long swift_allocation_count(void);
 
+/// How many bytes the program has allocated and not freed, by the C library's own count.
+long allocated_byte_count(void);
+
 #endif

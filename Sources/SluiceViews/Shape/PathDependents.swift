@@ -2,7 +2,7 @@ package import SluiceModel
 package import SluiceQuery
 
 /// Finds the roots whose predicate or sort reads changed objects through links.
-package struct PathDependents {
+package struct PathDependents: Sendable {
     private let paths: [QueryDependencies.LinkPath]
 
     package init(_ dependencies: QueryDependencies) {

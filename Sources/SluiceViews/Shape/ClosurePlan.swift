@@ -6,8 +6,8 @@ package import SluiceQuery
 ///
 /// A state is a class at a position of the exclusion tree, or a class as root. No step leads to a root state, so an
 /// object that is both a root and linked is two nodes.
-package struct ClosurePlan: Sendable {
-    struct State: Sendable {
+package struct ClosurePlan: Sendable, Equatable {
+    struct State: Sendable, Equatable {
         let classIndex: Int
         let isRoot: Bool
         /// The properties that the view includes of an object in this state.
@@ -20,14 +20,14 @@ package struct ClosurePlan: Sendable {
     }
 
     /// A step from one state through a link property to another state.
-    struct Step: Sendable {
+    struct Step: Sendable, Equatable {
         let property: Int
         let target: Int
         let targetClass: Int
     }
 
     /// A step, seen from the state that it leads to.
-    struct Arrival: Sendable {
+    struct Arrival: Sendable, Equatable {
         let source: Int
         let sourceClass: Int
         let property: Int
@@ -41,6 +41,8 @@ package struct ClosurePlan: Sendable {
 
     /// The classes of which the view includes different properties depending on the path that leads to an object.
     private(set) var mixedClasses: Set<Int> = []
+    /// The classes of objects that linked objects link to.
+    private(set) var deepClasses: Set<Int> = []
 
     /// - Parameters:
     ///   - rootClasses: the classes that results may be of.
@@ -83,12 +85,15 @@ package struct ClosurePlan: Sendable {
         for state in states where state.included != includable(ofClass: state.classIndex) {
             mixedClasses.insert(state.classIndex)
         }
+        for state in states where !state.isRoot { deepClasses.formUnion(state.steps.map(\.targetClass)) }
     }
 
     /// - Parameter query: a query that was checked against `schema`.
-    package init(_ query: Query, schema: Schema) {
-        let rootClasses = query.object == nil ? [query.classIndex] : Array(schema.classes.indices)
-        self.init(rootClasses: rootClasses, exclusions: query.exclusions, schema: schema)
+    package init(_ query: Query, schema: Schema) { self.init(query.form, schema: schema) }
+
+    init(_ form: QueryForm, schema: Schema) {
+        let rootClasses = form.isOfObject ? Array(schema.classes.indices) : [form.classIndex]
+        self.init(rootClasses: rootClasses, exclusions: form.exclusions, schema: schema)
     }
 
     /// Whether the view follows a link from every object of a class, whatever path leads to the object.
@@ -105,11 +110,6 @@ package struct ClosurePlan: Sendable {
 
     /// The classes of linked objects.
     var linkedClasses: some Sequence<Int> { linkedStates.keys }
-
-    /// The classes of objects that linked objects link to.
-    var deepClasses: Set<Int> {
-        Set(states.lazy.filter { !$0.isRoot }.flatMap { $0.steps.map(\.targetClass) })
-    }
 
     /// The properties that the view includes of a root of this class, apart from those that it includes of it as a
     /// linked object.

@@ -1,0 +1,183 @@
+internal import FoundationEssentials
+internal import SluiceModel
+
+/// What queries that differ only in constants have in common: all but the values that their condition compares with.
+///
+/// A place for a constant is the right side of a comparison outside subqueries, if it is a constant other than null, or
+/// a list. The kinds of the constants are part of the form, so all queries of a form are evaluated, compiled and found
+/// in the same way. Any number of queries may share one form.
+package final class QueryForm: Sendable {
+    /// The queried class; empty for a query of one object by id.
+    package let className: String
+    /// The position of the class in the schema that the query was checked against; -1 for a query of one object by id.
+    package let classIndex: Int
+    /// Whether this is the form of `OBJECT(id)`; the id is the one constant.
+    package let isOfObject: Bool
+    /// The order of the results, without repeated keys and without keys after a unique one. Ties break by ascending
+    /// object id.
+    package let sort: [SortKey]
+    /// The most results, taken from the front of the order of ``sort``; nil if there is no limit, or ``stages`` has it.
+    package let limit: Int?
+    /// The steps that choose the results among the matches, in turn, where ``sort`` and ``limit`` cannot say which they
+    /// are. Empty for most queries.
+    package let stages: [Query.Stage]
+    /// The paths that ``Evaluator/sortValues(of:in:)`` reads: the keys of ``sort``, then the others that the stages
+    /// read.
+    package let positionPaths: [Query.Path]
+    package let exclusions: ExclusionTree
+    package let predicateDependencies: QueryDependencies
+    package let sortDependencies: QueryDependencies
+    /// What predicate and sort read together.
+    package let dependencies: QueryDependencies
+
+    /// The condition with the constants of the query that the form was made of.
+    private let predicate: Query.Predicate
+    /// The canonical text around the places: one more than there are places.
+    private let texts: [String]
+    /// Equal for equal forms of one schema, and different for others.
+    package let key: String
+
+    init(
+        className: String, classIndex: Int, predicate: Query.Predicate, clauses: CheckedClauses, texts: [String]
+    ) {
+        self.className = className
+        self.classIndex = classIndex
+        isOfObject = false
+        self.predicate = predicate
+        self.texts = texts
+        sort = clauses.sort
+        limit = clauses.limit
+        stages = clauses.stages
+        positionPaths = clauses.positionPaths
+        exclusions = ExclusionTree(clauses.exclusions.map(\.properties))
+        var paths: [Query.Path] = []
+        predicate.forEachComparison { paths += $0.paths }
+        predicateDependencies = QueryDependencies(paths: paths)
+        sortDependencies = QueryDependencies(paths: clauses.positionPaths)
+        dependencies = QueryDependencies(paths: paths + clauses.positionPaths)
+        let kinds = predicate.constants.map { ConstantKind($0).name }
+        key = texts.joined(separator: "\u{1}") + "\u{1}" + kinds.joined(separator: " ")
+    }
+
+    /// The form of `OBJECT(id)`.
+    static let ofObject = QueryForm()
+
+    private init() {
+        className = ""
+        classIndex = -1
+        isOfObject = true
+        predicate = .constant(true)
+        sort = []
+        limit = nil
+        stages = []
+        positionPaths = []
+        exclusions = ExclusionTree()
+        predicateDependencies = QueryDependencies(paths: [])
+        sortDependencies = QueryDependencies(paths: [])
+        dependencies = QueryDependencies(paths: [])
+        texts = ["OBJECT(", ")"]
+        key = "OBJECT"
+    }
+
+    /// Whether there may be matches that are not results.
+    package var isPartial: Bool { limit != nil || !stages.isEmpty }
+
+    func text(with constants: [Value]) -> String {
+        if isOfObject, case .objectID(let id)? = constants.first { return texts[0] + "\(id)" + texts[1] }
+        var text = texts[0]
+        for (position, constant) in constants.enumerated() {
+            text += CanonicalText.literal(constant)
+            text += texts[position + 1]
+        }
+        return text
+    }
+
+    func predicate(with constants: [Value]) -> Query.Predicate {
+        isOfObject || constants.isEmpty ? predicate : predicate.replacingConstants(by: constants)
+    }
+}
+
+/// What evaluation may depend on beside the value of a constant.
+private struct ConstantKind {
+    let name: String
+
+    init(_ value: Value) {
+        name =
+            switch value {
+            case .null: "null"
+            case .bool: "bool"
+            case .int: "int"
+            case .float(let number): number.isNaN ? "nan" : "float"
+            case .double(let number): number.isNaN ? "nan" : "double"
+            case .string: "string"
+            case .data: "data"
+            case .date: "date"
+            case .uuid: "uuid"
+            case .objectID: "objectID"
+            case .decimal(let number): number.isNaN ? "nan" : "decimal"
+            case .link: "link"
+            case .list(let values): "list(" + Self.names(of: values) + ")"
+            case .set(let values): "set(" + Self.names(of: values) + ")"
+            case .map: "map"
+            }
+    }
+
+    private static func names(of values: [Value]) -> String {
+        var names: [String] = []
+        for value in values {
+            let name = ConstantKind(value).name
+            if !names.contains(name) { names.append(name) }
+        }
+        return names.joined(separator: ",")
+    }
+}
+
+extension Query.Comparison {
+    /// The constant in the form's place; nil if the right side is none.
+    var placedConstant: Value? {
+        switch right {
+        case .constant(.null), .path, .arithmetic: nil
+        case .constant(let value): value
+        case .list(let values): .list(values)
+        }
+    }
+
+    fileprivate func replacingConstant(by value: Value) -> Query.Comparison {
+        let operand: Operand =
+            switch (right, value) {
+            case (.list, .list(let values)): .list(values)
+            default: .constant(value)
+            }
+        return Query.Comparison(relation, left, comparison, operand, ignoresCase: ignoresCase)
+    }
+}
+
+extension Query.Predicate {
+    /// The constants in the form's places, in the order of the canonical text.
+    var constants: [Value] {
+        var constants: [Value] = []
+        forEachComparison { if let constant = $0.placedConstant { constants.append(constant) } }
+        return constants
+    }
+
+    /// The same condition with other constants in the form's places.
+    fileprivate func replacingConstants(by constants: [Value]) -> Query.Predicate {
+        var next = 0
+        return replacingConstants(by: constants, &next)
+    }
+
+    private func replacingConstants(by constants: [Value], _ next: inout Int) -> Query.Predicate {
+        func replaced(_ comparison: Query.Comparison) -> Query.Comparison {
+            guard comparison.placedConstant != nil else { return comparison }
+            defer { next += 1 }
+            return comparison.replacingConstant(by: constants[next])
+        }
+        return switch self {
+        case .constant: self
+        case .comparison(let comparison): .comparison(replaced(comparison))
+        case .not(let comparison): .not(replaced(comparison))
+        case .and(let operands): .and(operands.map { $0.replacingConstants(by: constants, &next) })
+        case .or(let operands): .or(operands.map { $0.replacingConstants(by: constants, &next) })
+        }
+    }
+}

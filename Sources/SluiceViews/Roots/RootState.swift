@@ -1,0 +1,81 @@
+import SluiceModel
+import SluiceQuery
+
+/// What a view holds to know its roots. The kind follows from the query.
+///
+/// Boxed, since most views hold nothing.
+indirect enum RootState {
+    /// The predicate alone decides what is a root; nothing is held.
+    case matches
+    /// The object of an `OBJECT(id)` query, once it is known.
+    case object(ObjectRef?)
+    /// The first rows of a query with a limit, and some beyond them.
+    case window(Window)
+    /// Everything that matches a query with DISTINCT, or with SORT after LIMIT.
+    case stages(StagedRoots)
+
+    /// Reads what the view holds. It reads the rows of a window if there is a limit, all matches if there are stages,
+    /// and else nothing.
+    ///
+    /// - Parameter overscan: see ``Window/init(limit:order:overscan:)``.
+    init(_ judge: RootJudge, overscan: Int?, in source: any ViewSource) throws {
+        let query = judge.query
+        if let id = query.object {
+            self = .object(try source.object(withID: id))
+        } else if !query.stages.isEmpty {
+            self = .stages(try StagedRoots(judge, overscan: overscan, in: source))
+        } else if let limit = query.limit {
+            self = .window(try Window(limit: limit, judge, overscan: overscan, in: source))
+        } else {
+            self = .matches
+        }
+    }
+
+    /// The roots in order, if they are held.
+    var held: [ObjectRef]? {
+        switch self {
+        case .matches: nil
+        case .object(let object): object.map { [$0] } ?? []
+        case .window(let window): Array(window.members)
+        case .stages(let stages): stages.members
+        }
+    }
+
+    /// Whether an object is a root.
+    func contains(_ object: ObjectRef, _ judge: RootJudge, in source: any ObjectSource) throws -> Bool {
+        if case .object(let known) = self { return try object == known && source.isPresent(object) }
+        guard object.classIndex == judge.query.classIndex else { return false }
+        switch self {
+        case .matches, .object: return try source.row(object).map { try judge.matches($0, in: source) } ?? false
+        case .window(let window): return window.contains(object)
+        case .stages(let stages): return stages.contains(object)
+        }
+    }
+
+    /// Follows a commit group.
+    ///
+    /// - Returns: every object that became a root or stopped being one, and every changed object that was or is a root.
+    mutating func apply(
+        _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource, before: OldStateSource
+    ) throws -> [RootChange] {
+        switch self {
+        case .matches: return try judge.matchChanges(commit, in: source, before: before)
+        case .object(let known):
+            let object = known ?? judge.objectCreated(in: commit)
+            if known == nil, object != nil { self = .object(object) }
+            guard let object, let change = commit.change(of: object) else { return [] }
+            return [
+                RootChange(object: object, wasRoot: change.old != nil, isRoot: change.new != nil, reason: .deleted)
+            ]
+        case .window(var window):
+            // Moved out, so that it is changed in place.
+            self = .matches
+            defer { self = .window(window) }
+            return try window.apply(commit, judge, in: source)
+        case .stages(var stages):
+            self = .matches
+            defer { self = .stages(stages) }
+            return try stages.apply(commit, judge, in: source)
+        }
+    }
+}

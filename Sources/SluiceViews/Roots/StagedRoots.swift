@@ -1,0 +1,111 @@
+import SluiceModel
+import SluiceQuery
+
+/// Holds everything that matches a query with stages (DISTINCT, or SORT after LIMIT), and the results that the stages
+/// leave. If the first stage is a limit, only the objects within that limit count as matches.
+///
+/// One change may add and remove results anywhere. So the stages run again over all matches whenever one of them moves,
+/// which costs a sort of what is held and reads nothing.
+struct StagedRoots {
+    private(set) var positions: [ObjectRef: SortPosition] = [:]
+    /// The results, in order.
+    private(set) var members: [ObjectRef] = []
+    private var memberSet: Set<ObjectRef> = []
+    /// The window of the first stage, if that is a limit, with what judges its roots.
+    private var leading: (judge: RootJudge, window: Window)?
+
+    /// Reads everything that matches or, if the first stage is a limit, what that leaves.
+    init(_ judge: RootJudge, overscan: Int?, in source: any ViewSource) throws {
+        let query = judge.query
+        if let first = query.leading(schema: judge.shape.schema), let limit = first.limit {
+            let shape = ViewShape(first.form, schema: judge.shape.schema)
+            let leadingJudge = RootJudge(
+                query: first, shape: shape, evaluator: Evaluator(first, schema: shape.schema))
+            let window = try Window(limit: limit, leadingJudge, overscan: overscan, in: source)
+            for object in window.members {
+                guard let row = try source.row(object) else { continue }
+                positions[object] = try judge.position(of: row, in: source)
+            }
+            leading = (leadingJudge, window)
+        } else {
+            try source.rows(matching: query, after: nil, limit: nil) { row in
+                positions[ObjectRef(query.classIndex, row.key)] = try judge.position(of: row, in: source)
+                return true
+            }
+        }
+        derive(for: query)
+    }
+
+    func contains(_ object: ObjectRef) -> Bool { memberSet.contains(object) }
+
+    /// Runs the stages over all matches.
+    private mutating func derive(for query: Query) {
+        let matches = positions.map { (object: $0.key, position: $0.value) }
+        members = query.results(among: matches, values: \.position.values, id: \.position.id).map(\.object)
+        memberSet = Set(members)
+    }
+
+    /// Follows a commit group; see ``RootState/apply(_:_:in:before:)``.
+    mutating func apply(
+        _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource
+    ) throws -> [RootChange] {
+        let query = judge.query
+        let affected = try judge.affected(by: commit, in: source)
+        let (oldMembers, oldSet) = (members, memberSet)
+        let leadingChanges = try followLeading(commit, in: source)
+        var moved: [ObjectRef: MovedRoot] = [:]
+        var order: [ObjectRef] = []
+        var hasMoved = false
+        func place(_ object: ObjectRef, _ row: Row?) throws {
+            var position: SortPosition?
+            let matches = try row.map { try judge.matches($0, in: source) } ?? false
+            if let row, matches, leading?.window.contains(object) ?? true {
+                position = try judge.position(of: row, in: source)
+            }
+            if positions[object] != position { hasMoved = true }
+            positions[object] = position
+            moved[object] = MovedRoot(wasMember: oldSet.contains(object), isPresent: row != nil, matches: matches)
+            order.append(object)
+        }
+        var unmoved: [ObjectRef] = []
+        for change in commit.changes where change.object.classIndex == query.classIndex {
+            if change.concerns(query.dependencies.rootProperties) || affected.contains(change.object) {
+                try place(change.object, change.new)
+            } else if positions[change.object] != nil {
+                unmoved.append(change.object)
+            }
+        }
+        for object in affected.objects where commit.change(of: object) == nil {
+            try place(object, try source.row(object))
+        }
+        for change in leadingChanges where change.wasRoot != change.isRoot && moved[change.object] == nil {
+            try place(change.object, try source.row(change.object))
+        }
+        if hasMoved { derive(for: query) }
+
+        var changes: [RootChange] = []
+        for object in order {
+            guard let move = moved[object], move.wasMember || contains(object) else { continue }
+            changes.append(
+                RootChange(
+                    object: object, wasRoot: move.wasMember, isRoot: contains(object), reason: move.reason,
+                    causes: affected.causes(of: object)))
+        }
+        for object in oldMembers where moved[object] == nil && !contains(object) {
+            changes.append(RootChange(object: object, wasRoot: true, isRoot: false, reason: .window))
+        }
+        for object in members where moved[object] == nil && !oldSet.contains(object) {
+            changes.append(RootChange(object: object, wasRoot: false, isRoot: true, reason: .window))
+        }
+        for object in unmoved where moved[object] == nil && oldSet.contains(object) && contains(object) {
+            changes.append(RootChange(object: object, wasRoot: true, isRoot: true, reason: .window))
+        }
+        return changes
+    }
+
+    /// What enters and leaves the window of the first stage, if that is a limit.
+    private mutating func followLeading(_ commit: CommitDelta, in source: any ViewSource) throws -> [RootChange] {
+        guard leading != nil, let judge = leading?.judge else { return [] }
+        return try leading?.window.apply(commit, judge, in: source) ?? []
+    }
+}

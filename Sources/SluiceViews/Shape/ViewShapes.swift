@@ -1,0 +1,50 @@
+package import SluiceModel
+package import SluiceQuery
+
+/// The shapes of the views of one database, by form. Views of queries that differ only in constants share a shape.
+///
+/// A shape is kept as long as a view has it.
+package struct ViewShapes {
+    private struct Entry {
+        weak var shape: ViewShape?
+    }
+
+    private var schema: Schema
+    private var entries: [String: Entry] = [:]
+    /// With more entries, those without views are dropped.
+    private var countMax = 64
+
+    /// - Parameter schema: the schema of all views.
+    package init(schema: Schema) { self.schema = schema }
+
+    /// Takes a schema that has grown. The shapes that are the same under it stay.
+    ///
+    /// - Returns: the shapes whose views must be made anew.
+    package mutating func grow(to schema: Schema) -> [ViewShape] {
+        self.schema = schema
+        let changed = entries.values.compactMap(\.shape).filter { !$0.isSame(under: schema) }
+        for shape in changed { entries[shape.form.key] = nil }
+        return changed
+    }
+
+    /// How many shapes are kept.
+    package var count: Int { entries.values.count { $0.shape != nil } }
+
+    /// Makes a view; see ``LiveView/init(_:shape:overscan:)``.
+    ///
+    /// - Parameter query: checked against the schema.
+    package mutating func makeView(_ query: Query, overscan: Int? = nil) -> LiveView {
+        LiveView(query, shape: shape(of: query.form), overscan: overscan)
+    }
+
+    private mutating func shape(of form: QueryForm) -> ViewShape {
+        if let known = entries[form.key]?.shape { return known }
+        if entries.count >= countMax {
+            entries = entries.filter { $0.value.shape != nil }
+            countMax = max(64, entries.count * 2)
+        }
+        let shape = ViewShape(form, schema: schema)
+        entries[form.key] = Entry(shape: shape)
+        return shape
+    }
+}
