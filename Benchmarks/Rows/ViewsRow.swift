@@ -118,13 +118,13 @@ struct ViewsRow {
         let world = try ViewsWorld(airportCount: 1_000, planeCount: 1_000, flightCount: 1_000)
         var shapes = ViewShapes(schema: world.schema)
         var index = ViewIndex(schema: world.schema)
-        let before = allocated_byte_count()
+        let before = held_byte_count()
         for number in 0..<count {
             let view = shapes.makeView(try Query.parse(kind.query(number), schema: world.schema))
             try view.activate(in: world.storage)
             index.insert(view)
         }
-        let byteCount = Double(allocated_byte_count() - before) / Double(count)
+        let byteCount = Double(held_byte_count() - before) / Double(count)
         var (findTimes, applyTimes): ([Double], [Double]) = ([], [])
         var found = 0
         let rounds = workbench.options.size(300, quick: 5)

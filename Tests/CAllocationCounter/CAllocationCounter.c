@@ -44,7 +44,7 @@ long allocated_byte_count(void) { return byte_count; }
 
 long swift_allocation_count(void) { return swift_count; }
 
-long allocated_byte_count(void) {
+long held_byte_count(void) {
     struct mallinfo2 info = mallinfo2();
     return (long)(info.uordblks + info.hblkhd);
 }

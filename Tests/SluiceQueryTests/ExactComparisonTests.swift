@@ -244,7 +244,7 @@ extension RootCondition {
         switch test {
         case .equal(let constant): value == constant
         case .isIn(let constants): constants.contains(value)
-        case .prefix: false
+        case .prefix, .suffix, .part: false
         case .range(let range): range.contains(value)
         }
     }

@@ -56,6 +56,31 @@ import Testing
     }
 
     @Test(arguments: [100, 400])
+    func partsOfATextTellViewsApart(count: Int) throws {
+        let index = try index(count) { "Flight WHERE carrier CONTAINS '<\($0)>' EXCLUDE(plane, origin)" }
+        #expect(try found(index, flight, ["carrier": .string("a<7>b")]).count == 1)
+        #expect(try found(index, flight, ["carrier": .string("a<8>b<9>")]).count == 3)
+        let long = String(repeating: "a", count: PartTable.valueByteCountMax + 1)
+        #expect(try found(index, flight, ["carrier": .string(long)]).count == count)
+    }
+
+    @Test(arguments: [100, 400])
+    func aWindowIsNotFoundByChangesBeyondWhatItHolds(count: Int) throws {
+        for number in 0..<100 {
+            let flight = TestSchema.object(number, ofClass: TestSchema.flight)
+            source.set(flight, TestSchema.row(flight, ["delay": .int(Int64(number))]))
+        }
+        for order in ["ASC", "DESC"] {
+            let index = try index(count) { number in
+                "Flight WHERE carrier != 'c\(number)' SORT(delay \(order)) LIMIT(2) EXCLUDE(plane, origin)"
+            }
+            let middle = TestSchema.object(50, ofClass: TestSchema.flight)
+            #expect(try found(index, middle, ["delay": .int(51)]).isEmpty)
+            #expect(try found(index, middle, ["delay": .int(order == "ASC" ? -1 : 1_000)]).count == count)
+        }
+    }
+
+    @Test(arguments: [100, 400])
     func aConditionBehindALinkIsFoundFromBothEnds(count: Int) throws {
         source.set(plane, TestSchema.row(plane, ["seats": .int(5)]))
         let index = try index(count) { "Flight WHERE plane.seats == \($0) EXCLUDE(plane)" }

@@ -71,6 +71,19 @@ import Testing
         ("Flight WHERE carrier IN {'a', 'b'} EXCLUDE(plane, origin)", ["carrier": .string("c")], false),
         ("Flight WHERE carrier BEGINSWITH 'ab' EXCLUDE(plane, origin)", ["carrier": .string("abc")], true),
         ("Flight WHERE carrier BEGINSWITH 'ab' EXCLUDE(plane, origin)", ["carrier": .string("a")], false),
+        ("Flight WHERE carrier CONTAINS 'ab' EXCLUDE(plane, origin)", ["carrier": .string("xabx")], true),
+        ("Flight WHERE carrier CONTAINS 'ab' EXCLUDE(plane, origin)", ["carrier": .string("xaxb")], false),
+        ("Flight WHERE carrier CONTAINS 'abcdefghij' EXCLUDE(plane, origin)", ["carrier": .string("abcdefghi")], false),
+        (
+            "Flight WHERE carrier CONTAINS 'abcdefghij' EXCLUDE(plane, origin)", ["carrier": .string("abcdefghijk")],
+            true
+        ),
+        ("Flight WHERE carrier CONTAINS '' EXCLUDE(plane, origin)", ["carrier": .string("")], true),
+        ("Flight WHERE carrier ENDSWITH 'ab' EXCLUDE(plane, origin)", ["carrier": .string("xab")], true),
+        ("Flight WHERE carrier ENDSWITH 'ab' EXCLUDE(plane, origin)", ["carrier": .string("abx")], false),
+        ("Flight WHERE carrier LIKE '*ab?c*' EXCLUDE(plane, origin)", ["carrier": .string("xabyc")], true),
+        ("Flight WHERE carrier LIKE '*ab?c*' EXCLUDE(plane, origin)", ["carrier": .string("xacyb")], false),
+        ("Flight WHERE carrier LIKE '*' EXCLUDE(plane, origin)", ["carrier": .string("x")], true),
         ("Flight WHERE delay BETWEEN {3, 5} EXCLUDE(plane, origin)", ["delay": .int(5)], true),
         ("Flight WHERE delay BETWEEN {3, 5} EXCLUDE(plane, origin)", ["delay": .int(6)], false),
         ("Flight WHERE delay > 3 EXCLUDE(plane, origin)", ["delay": .int(3)], false),
@@ -79,7 +92,7 @@ import Testing
         ("Flight WHERE delay != 3 EXCLUDE(plane, origin)", ["delay": .int(3)], true),
         ("Flight WHERE delay == 1 OR carrier == 'a' EXCLUDE(plane, origin)", ["delay": .int(3)], false),
         ("Flight WHERE delay == 1 OR carrier == 'a' EXCLUDE(plane, origin)", ["delay": .int(1)], true),
-        ("Flight WHERE delay == 1 OR carrier CONTAINS 'a' EXCLUDE(plane, origin)", ["delay": .int(3)], true),
+        ("Flight WHERE delay == 1 OR carrier != 'a' EXCLUDE(plane, origin)", ["delay": .int(3)], true),
         ("Flight WHERE plane.seats > 3 EXCLUDE(plane, origin)", ["delay": .int(3)], false),
         ("Flight WHERE delay > 3 SORT(delay ASC) LIMIT(2) EXCLUDE(plane, origin)", ["delay": .int(3)], false),
         ("User WHERE age == 3", ["age": .int(4)], false),
@@ -132,6 +145,37 @@ import Testing
             #expect(found.sorted() == expected.sorted(), "seed \(seed), value \(value)")
         }
         for (number, range) in all { table.remove(range, number) }
+        #expect(table.isEmpty)
+    }
+
+    @Test(arguments: UInt64(1)...5) func thePartTableFindsWhatAScanFinds(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        var table = PartTable()
+        var all: [UInt64: String] = [:]
+        func text(_ lengths: ClosedRange<Int>) -> String {
+            String((0..<Int.random(in: lengths, using: &generator)).map { _ in generator.pick(["a", "b", "é"]) })
+        }
+        for number in UInt64(0)..<600 {
+            if generator.chance(25), let (old, part) = all.min(by: { $0.key < $1.key }) {
+                table.remove(.string(part), old)
+                all[old] = nil
+            }
+            let part = text(1...12)
+            table.insert(.string(part), number)
+            all[number] = part
+        }
+        for _ in 0..<200 {
+            let value = text(0...20)
+            var found: Set<UInt64> = []
+            table.forEach(within: .string(value)) { found.insert($0) }
+            let expected = all.filter { part in
+                let (own, other) = (Array(value.utf8), Array(part.value.utf8))
+                return own.count >= other.count
+                    && (0...own.count - other.count).contains { own[$0...].starts(with: other) }
+            }
+            #expect(found == Set(expected.keys), "seed \(seed), value \(value)")
+        }
+        for (number, part) in all { table.remove(.string(part), number) }
         #expect(table.isEmpty)
     }
 }

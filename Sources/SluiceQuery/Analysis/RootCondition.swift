@@ -11,6 +11,10 @@ package struct RootCondition: Sendable, Hashable {
         case isIn([Value])
         /// Text or data that begins with this.
         case prefix(Value)
+        /// Text or data that ends with this.
+        case suffix(Value)
+        /// Text or data that has this as a part.
+        case part(Value)
         case range(ValueRange)
     }
 
@@ -27,11 +31,20 @@ package struct RootCondition: Sendable, Hashable {
     /// has few values, such as a bool, ranks last.
     package var breadth: Int {
         switch test {
-        case .equal(.bool): 5
+        case .equal(.bool): 6
         case .equal: 0
-        case .isIn(let values): if case .bool = values.first { 5 } else { 1 }
+        case .isIn(let values): if case .bool = values.first { 6 } else { 1 }
         case .prefix: 2
-        case .range(let range): range.isClosed ? 3 : 4
+        case .suffix, .part: 3
+        case .range(let range): range.isClosed ? 4 : 5
+        }
+    }
+
+    /// Whether an index of a table finds the objects that meet the condition.
+    package var isServedByTables: Bool {
+        switch test {
+        case .suffix, .part: false
+        case .equal, .isIn, .prefix, .range: true
         }
     }
 }
@@ -132,8 +145,20 @@ extension RootCondition.Test {
         case .greater: self = .range(ValueRange(from: .init(value, isIncluded: false)))
         case .greaterOrEqual: self = .range(ValueRange(from: .init(value, isIncluded: true)))
         case .beginsWith: self = .prefix(value)
+        case .endsWith where value.byteCount ?? 0 > 0: self = .suffix(value)
+        case .contains where value.byteCount ?? 0 > 0: self = .part(value)
+        case .like:
+            guard case .string(let pattern) = value, let part = Self.longestPart(of: pattern) else { return nil }
+            self = .part(.string(part))
         default: return nil
         }
+    }
+
+    /// The longest text that everything that fits a pattern has as a part; nil if there is none.
+    private static func longestPart(of pattern: String) -> String? {
+        let wildcards: [UInt8] = [UInt8(ascii: "*"), UInt8(ascii: "?")]
+        return pattern.utf8.split(whereSeparator: { wildcards.contains($0) }).max { $0.count < $1.count }
+            .map { String(decoding: $0, as: UTF8.self) }
     }
 }
 
@@ -160,6 +185,8 @@ extension RootCondition {
         case .equal(let value): return "\(name) == \(CanonicalText.literal(value))"
         case .isIn(let values): return "\(name) IN {\(values.map(CanonicalText.literal).joined(separator: ", "))}"
         case .prefix(let value): return "\(name) BEGINSWITH \(CanonicalText.literal(value))"
+        case .suffix(let value): return "\(name) ENDSWITH \(CanonicalText.literal(value))"
+        case .part(let value): return "\(name) CONTAINS \(CanonicalText.literal(value))"
         case .range(let range):
             let ends = [
                 range.lower.map { "\(name) \($0.isIncluded ? ">=" : ">") \(CanonicalText.literal($0.value))" },

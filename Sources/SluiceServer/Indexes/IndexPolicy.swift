@@ -17,7 +17,7 @@ enum IndexPolicy {
         let declared = schema[query.classIndex]
         // Links have their own indexes, and are searched through a subquery, which a second column could not serve.
         let conditions = query.rootConditions(schema: schema).filter { condition in
-            !declared.properties[condition.property].type.element.isLink
+            condition.isServedByTables && !declared.properties[condition.property].type.element.isLink
         }
         // The key's own index finds at most one object.
         if conditions.contains(where: { $0.property == declared.primaryKeyIndex && $0.breadth <= 1 }) { return nil }
@@ -31,7 +31,7 @@ enum IndexPolicy {
         if !order.isEmpty {
             columns += order.filter { column in !columns.contains { $0.property == column.property } }
             isOrdered = true
-        } else if let next = conditions.first(where: { $0.breadth > 0 && $0.breadth < 5 }) {
+        } else if let next = conditions.first(where: { $0.breadth > 0 && $0.breadth < 6 }) {
             columns.append(TableIndex.Column(next.property))
         }
         guard !columns.isEmpty, columns.count <= columnCountMax else { return nil }

@@ -78,6 +78,7 @@ extension QueryExplanation.View {
                 case .equality: "by value"
                 case .list: "by one of several values"
                 case .prefix: "by prefix"
+                case .part: "by a part of the text"
                 case .range: "by range"
                 case .link: "by a linked object"
                 case .alternatives: "by any of these"

@@ -60,6 +60,7 @@ extension QueryExplanation.View {
         case .equal: .equality
         case .isIn: .list
         case .prefix: .prefix
+        case .suffix, .part: .part
         case .range: .range
         }
     }

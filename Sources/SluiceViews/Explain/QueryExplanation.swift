@@ -66,6 +66,8 @@ public struct QueryExplanation: Sendable, Hashable, Codable {
             case list
             /// By the beginning of a property's value.
             case prefix
+            /// By the end of a property's value, or by a part of it.
+            case part
             /// By a range that a property's value lies in.
             case range
             /// By a condition on a property of a linked object.

@@ -1,14 +1,16 @@
 import SluiceModel
 import SluiceQuery
 
-/// Stores numbers under conditions on one property (a value, a prefix or a range), and finds those whose condition a
+/// Stores numbers under conditions on one property (a value, a part of it or a range), and finds those whose condition a
 /// value could meet.
 struct ConditionTable {
     private var byValue: [Value: NumberSet] = [:]
     private var prefixes = PrefixTable()
+    private var suffixes = PrefixTable(isReversed: true)
+    private var parts = PartTable()
     private var ranges = IntervalTable()
 
-    var isEmpty: Bool { byValue.isEmpty && prefixes.isEmpty && ranges.isEmpty }
+    var isEmpty: Bool { byValue.isEmpty && prefixes.isEmpty && suffixes.isEmpty && parts.isEmpty && ranges.isEmpty }
 
     /// How many numbers are filed under this condition; for a list of values, the sum over the values.
     func count(of test: RootCondition.Test) -> Int {
@@ -16,6 +18,8 @@ struct ConditionTable {
         case .equal(let value): byValue[value]?.count ?? 0
         case .isIn(let values): values.reduce(0) { $0 + (byValue[$1]?.count ?? 0) }
         case .prefix(let value): prefixes.count(of: value)
+        case .suffix(let value): suffixes.count(of: value)
+        case .part(let value): parts.count(of: value)
         case .range(let range): ranges.count(of: range)
         }
     }
@@ -25,6 +29,8 @@ struct ConditionTable {
         case .equal(let value): byValue.insert(number, for: value)
         case .isIn(let values): for value in values { byValue.insert(number, for: value) }
         case .prefix(let value): prefixes.insert(value, number)
+        case .suffix(let value): suffixes.insert(value, number)
+        case .part(let value): parts.insert(value, number)
         case .range(let range): ranges.insert(range, number)
         }
     }
@@ -34,6 +40,8 @@ struct ConditionTable {
         case .equal(let value): byValue.remove(number, for: value)
         case .isIn(let values): for value in values { byValue.remove(number, for: value) }
         case .prefix(let value): prefixes.remove(value, number)
+        case .suffix(let value): suffixes.remove(value, number)
+        case .part(let value): parts.remove(value, number)
         case .range(let range): ranges.remove(range, number)
         }
     }
@@ -43,11 +51,15 @@ struct ConditionTable {
         byValue[value]?.forEach(body)
         if !ranges.isEmpty { ranges.forEach(holding: value, body) }
         if !prefixes.isEmpty { prefixes.forEach(beginning: value, body) }
+        if !suffixes.isEmpty { suffixes.forEach(beginning: value, body) }
+        if !parts.isEmpty { parts.forEach(within: value, body) }
     }
 
     func forEach(_ body: (UInt64) -> Void) {
         for numbers in byValue.values { numbers.forEach(body) }
         prefixes.forEach(body)
+        suffixes.forEach(body)
+        parts.forEach(body)
         ranges.forEach(body)
     }
 }

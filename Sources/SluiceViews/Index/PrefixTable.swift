@@ -1,32 +1,35 @@
 import SluiceModel
 
 /// Stores numbered prefixes of text or data, and finds those that a value begins with: one lookup for each length that
-/// occurs.
+/// occurs. A reversed table does so with suffixes.
 struct PrefixTable {
+    private let isReversed: Bool
     private var numbers: [Int: [[UInt8]: NumberSet]] = [:]
+
+    init(isReversed: Bool = false) { self.isReversed = isReversed }
 
     var isEmpty: Bool { numbers.isEmpty }
 
     /// How many numbers are filed under a prefix.
     func count(of prefix: Value) -> Int {
-        let bytes = Self.bytes(of: prefix)
+        let bytes = bytes(of: prefix)
         return numbers[bytes.count]?[bytes]?.count ?? 0
     }
 
     mutating func insert(_ prefix: Value, _ number: UInt64) {
-        let bytes = Self.bytes(of: prefix)
+        let bytes = bytes(of: prefix)
         numbers[bytes.count, default: [:]].insert(number, for: bytes)
     }
 
     mutating func remove(_ prefix: Value, _ number: UInt64) {
-        let bytes = Self.bytes(of: prefix)
+        let bytes = bytes(of: prefix)
         numbers[bytes.count]?.remove(number, for: bytes)
         if numbers[bytes.count]?.isEmpty == true { numbers[bytes.count] = nil }
     }
 
     /// Calls `body` with the number of every prefix of a value.
     func forEach(beginning value: Value, _ body: (UInt64) -> Void) {
-        let bytes = Self.bytes(of: value)
+        let bytes = bytes(of: value)
         for (length, table) in numbers where length <= bytes.count {
             table[Array(bytes.prefix(length))]?.forEach(body)
         }
@@ -36,11 +39,19 @@ struct PrefixTable {
         for table in numbers.values { for set in table.values { set.forEach(body) } }
     }
 
-    private static func bytes(of value: Value) -> [UInt8] {
-        switch value {
+    private func bytes(of value: Value) -> [UInt8] {
+        let bytes = value.searchedBytes ?? []
+        return isReversed ? bytes.reversed() : bytes
+    }
+}
+
+extension Value {
+    /// The bytes of text or data; nil for any other value.
+    var searchedBytes: [UInt8]? {
+        switch self {
         case .string(let text): Array(text.utf8)
         case .data(let bytes): bytes
-        default: []
+        default: nil
         }
     }
 }

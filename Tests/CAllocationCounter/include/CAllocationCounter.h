@@ -16,6 +16,6 @@ long allocated_byte_count(void);
 long swift_allocation_count(void);
 
 /// How many bytes the program has allocated and not freed, by the C library's own count.
-long allocated_byte_count(void);
+long held_byte_count(void);
 
 #endif

@@ -102,12 +102,20 @@ extension RootCondition {
         case .equal(let constant): value == constant
         case .isIn(let constants): constants.contains(value)
         case .range(let range): range.contains(value)
-        case .prefix(let prefix):
-            switch (value, prefix) {
-            case (.string(let text), .string(let prefix)): text.utf8.starts(with: prefix.utf8)
-            case (.data(let bytes), .data(let prefix)): bytes.starts(with: prefix)
-            default: false
-            }
+        case .prefix(let part): value.bytes.starts(with: part.bytes)
+        case .suffix(let part): value.bytes.reversed().starts(with: part.bytes.reversed())
+        case .part(let part): value.bytes.indices.contains { value.bytes[$0...].starts(with: part.bytes) }
+        }
+    }
+}
+
+extension Value {
+    /// The bytes of text or data.
+    fileprivate var bytes: [UInt8] {
+        switch self {
+        case .string(let text): Array(text.utf8)
+        case .data(let bytes): bytes
+        default: []
         }
     }
 }

@@ -102,12 +102,14 @@ struct RandomWorld {
             "SUBQUERY(@links.Car.owners, $c, $c.price > age).@count > 0", "friends.@sum.age > age * 2",
             "@links.User.best.@links.Dealer.staff.city == 'c'", "SUBQUERY(friends, $f, $f.best.age > age).@count > 1",
             "friends[0].age > friends[LAST].age", "friends == best.friends", "@links.Dealer.staff.show.price > 3",
+            "name CONTAINS 'a'", "name ENDSWITH 'b' AND age > 2", "name LIKE '*c*' OR age == 4",
+            "@links.User.friends.@count == 2", "friends.@count == 1 OR best.name CONTAINS 'a'",
         ],
         "Car": [
             "TRUEPREDICATE", "price > 4", "dealer.city == 'a'", "ANY owners.age > 6", "dealer == NULL",
             "name IN {'a', 'b'} AND dealer.city != 'b'", "ANY owners.best.name == 'a'",
             "@links.Dealer.show.@count > 0", "dealer.@links.Car.dealer.@max.price == price", "owners.@avg.age < price",
-            "dealer.show['k0'].price + 1 > price",
+            "dealer.show['k0'].price + 1 > price", "dealer.city ENDSWITH 'a'", "@links.Dealer.show.@count == 1",
         ],
         "Dealer": [
             "TRUEPREDICATE", "city == 'b'", "ANY staff.age > 5", "staff.@count > 0",
