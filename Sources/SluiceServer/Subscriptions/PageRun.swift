@@ -62,7 +62,7 @@ final class PageRun {
 
     init(of live: LiveView, _ bootstrap: Bootstrap, isOpen: Bool = true) {
         queryHash = live.query.hash
-        classes = Set(live.concernedProperties.keys)
+        classes = Set(live.shape.concernedProperties.keys)
         remaining = bootstrap
         // Nobody's members are compared.
         remaining.leaving = []

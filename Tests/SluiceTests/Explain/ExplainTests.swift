@@ -95,7 +95,8 @@ import Testing
                 ("city IN {'Bonn', 'Ulm'}", .list, "city", #"city IN {"Bonn", "Ulm"}"#),
                 ("city BEGINSWITH 'U'", .prefix, "city", #"city BEGINSWITH "U""#),
                 ("weight > 3", .range, "weight", "weight > 3"),
-                ("city CONTAINS 'l'", .scan, nil, nil),
+                ("city CONTAINS 'l'", .part, "city", #"city CONTAINS "l""#),
+                ("city != 'Ulm'", .scan, nil, nil),
             ] as [(String, QueryExplanation.View.Method, String?, String?)])
         func aViewIsFiledUnderItsMostSelectiveCondition(
             text: String, method: QueryExplanation.View.Method, property: String?, condition: String?
