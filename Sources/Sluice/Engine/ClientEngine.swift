@@ -37,6 +37,8 @@ package final class ClientEngine {
         package var backlogChangesetCountMin = 64
         /// The maximum number of members in one message of a list.
         package var listedMemberCountMax = DataLimits.standard.listedKeyCount
+        /// The number of rows of a page from which they are stored together. Tests use others, to compare.
+        package var bulkRowCountMin = 8
         /// The maximum number of dormant subscriptions that are kept, so that observing their queries again resumes.
         package var dormantSubscriptionCountMax = 256
         /// If at most so many observers follow links in the same way, each is asked whether it has a result that leads to

@@ -214,9 +214,9 @@ final class FrameApplier {
                 let properties = map.properties(fromServer: group.properties, ofClass: group.classIndex)
             else { throw SyncError(.protocolViolation, "a class or property that was not announced") }
             let images = ServerImages(
-                classSchema: engine.schema[classIndex], properties: properties,
+                classIndex: classIndex, classSchema: engine.schema[classIndex], properties: properties,
                 server: engine.session.serverSchema[group.classIndex], serverProperties: group.properties)
-            for row in 0..<group.count {
+            for row in try insertUnknown(group, images, of: classIndex, to: subscriptions) {
                 let object = ObjectRef(classIndex, group.keys[row])
                 try apply(
                     images, object, version: group.versions[row], values: group.values(at: row),
@@ -227,6 +227,30 @@ final class FrameApplier {
                 }
             }
         }
+    }
+
+    /// Stores the rows of a group together, as far as nothing is known of their objects.
+    ///
+    /// - Returns: the rows that must be looked at one by one, ascending.
+    private func insertUnknown(
+        _ group: ObjectGroup, _ images: ServerImages, of classIndex: Int, to subscriptions: [Subscription]
+    ) throws -> [Int] {
+        let all = Array(0..<group.count)
+        guard group.role != .member, group.count >= engine.options.bulkRowCountMin, let batch = images.batch(of: group)
+        else { return all }
+        var unknown = all
+        var pending: [Int] = []
+        if storage.outboxCount > 0 || !engine.unconfirmed.isEmpty {
+            pending = try all.filter { row in
+                let object = ObjectRef(classIndex, group.keys[row])
+                return try engine.unconfirmed.contains(object) || storage.hasPending(object)
+            }
+            let isPending = Set(pending)
+            if !pending.isEmpty { unknown = all.filter { !isPending.contains($0) } }
+        }
+        let leftOut = try transaction.insertUnknown(
+            batch, at: unknown, as: group.role == .root ? .root : .linked, of: subscriptions.map(\.record.id))
+        return pending.isEmpty ? leftOut : (pending + leftOut).sorted()
     }
 
     private func join(_ object: ObjectRef, _ role: MemberRole, _ subscription: Subscription) throws {
@@ -299,42 +323,5 @@ final class FrameApplier {
         guard current.version <= version else { return }
         let row = images.overlay(current, key: object.key, version: version, values: values)
         try transaction.update(row, of: object, changed: images.carried)
-    }
-}
-
-/// Converts the rows of one group to rows of this store.
-private struct ServerImages {
-    let classSchema: ClassSchema
-    /// The store's positions of the properties that the rows have.
-    let properties: [Int]
-    let carried: PropertySet
-    private let others: PropertySet
-    /// The store's positions of those that the server has in a narrower type.
-    private let widened: PropertySet
-
-    init(classSchema: ClassSchema, properties: [Int], server: ClassSchema, serverProperties: PropertySet) {
-        self.classSchema = classSchema
-        self.properties = properties
-        widened = PropertySet(
-            zip(properties, serverProperties).lazy.filter {
-                classSchema.properties[$0].type.element != server.properties[$1].type.element
-            }.map(\.0))
-        carried = PropertySet(properties)
-        var others = PropertySet(all: classSchema.properties.count).subtracting(carried)
-        if let primaryKey = classSchema.primaryKeyIndex { others.remove(primaryKey) }
-        self.others = others
-    }
-
-    /// A copy of `row`, or of a new object with defaults, with the values that the server sent.
-    func overlay(_ row: Row?, key: ObjectKey, version: UInt64, values: ArraySlice<Value>) -> Row {
-        var result = row ?? Row(key: key, values: classSchema.defaultValues(for: key), absent: others)
-        result.version = version
-        for (property, value) in zip(properties, values) { result.values[property] = value }
-        for property in widened {
-            let declared = classSchema.properties[property]
-            result.values[property] = declared.type.fitting(result.values[property]) ?? declared.defaultValue
-        }
-        result.absent.subtract(carried)
-        return result
     }
 }

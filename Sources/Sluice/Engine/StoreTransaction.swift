@@ -59,6 +59,31 @@ final class StoreTransaction {
         return true
     }
 
+    /// Stores those rows of a batch of whose objects nothing is known here, and makes them members.
+    ///
+    /// - Returns: the positions that were left out, ascending.
+    func insertUnknown(
+        _ batch: RowBatch, at positions: [Int], as role: MemberRole, of subscriptions: [UInt64]
+    ) throws -> [Int] {
+        let leftOut = try storage.insertUnknown(batch, at: positions, as: role, of: subscriptions)
+        guard isObserved else { return leftOut }
+        let changed = subscriptions.filter { !storage.isStaging($0) }
+        var rest = leftOut[...]
+        for position in positions {
+            if rest.first == position {
+                rest = rest.dropFirst()
+                continue
+            }
+            let object = ObjectRef(batch.classIndex, batch.keys[position])
+            if olds[object] == nil {
+                olds[object] = .some(nil)
+                order.append(object)
+            }
+            for subscription in changed { noteMembership(object, of: subscription) }
+        }
+        return leftOut
+    }
+
     /// Removes an object from this store only.
     func evict(_ object: ObjectRef, reason: RemovalReason) throws {
         if isObserved { try remember(object) }

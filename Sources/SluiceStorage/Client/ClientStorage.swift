@@ -73,6 +73,18 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     /// - Precondition: there is no subscription and nothing in the outbox.
     func evictAll() throws
 
+    /// Stores those rows of a batch of whose objects nothing is known here, not even a ghost or a tombstone, and makes
+    /// them members. Costs less for each row than storing one by one.
+    ///
+    /// - Parameters:
+    ///   - positions: the rows of the batch to store, ascending.
+    ///   - subscriptions: the subscriptions that have the objects from now on, in the staged membership while a
+    ///     bootstrap is staged.
+    /// - Returns: the positions that were left out, ascending.
+    func insertUnknown(
+        _ batch: RowBatch, at positions: [Int], as role: MemberRole, of subscriptions: [UInt64]
+    ) throws -> [Int]
+
     /// The base image of an object; nil if none is stored.
     func baseImage(of object: ObjectRef) throws -> BaseImage?
     /// Stores or, with nil, removes the base image of an object.

@@ -37,6 +37,16 @@ struct Memberships: Sendable {
         return true
     }
 
+    /// Adds rows, most of which are new.
+    mutating func insert(_ rows: [Int64], at place: Place) {
+        bitmaps.update(place.subscription, default: [:]) { places in
+            var bitmap = places.removeValue(forKey: place) ?? RowBitmap()
+            for row in rows { bitmap.insert(row) }
+            places[place] = bitmap
+        }
+        for base in Set(rows.lazy.map(RowChunk.base(of:))) { changed.insert(ChunkPlace(place: place, base: base)) }
+    }
+
     mutating func remove(_ row: Int64, at place: Place) -> Bool {
         guard bitmaps[place.subscription]?[place] != nil,
             bitmaps.update(place.subscription, default: [:], { $0[place]?.remove(row) ?? false })

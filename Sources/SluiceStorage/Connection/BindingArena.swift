@@ -3,24 +3,31 @@ struct BindingArena: ~Copyable {
     private static let blockSize = 16_384
     private var block: UnsafeMutableRawPointer?
     private var used = 0
-    /// Values that did not fit the block.
-    private var large: [UnsafeMutableRawPointer] = []
+    /// Blocks that are full, and values that fit none.
+    private var others: [UnsafeMutableRawPointer] = []
 
     deinit {
         block?.deallocate()
-        for pointer in large { pointer.deallocate() }
+        for pointer in others { pointer.deallocate() }
     }
 
     /// A copy of the bytes, never nil.
     mutating func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeMutableRawPointer? {
         let target: UnsafeMutableRawPointer
-        if used + bytes.count <= Self.blockSize {
-            if block == nil { block = .allocate(byteCount: Self.blockSize, alignment: 16) }
+        if bytes.count > Self.blockSize / 4 {
+            target = .allocate(byteCount: bytes.count, alignment: 16)
+            others.append(target)
+        } else {
+            if let block, used + bytes.count > Self.blockSize {
+                others.append(block)
+                self.block = nil
+            }
+            if block == nil {
+                block = .allocate(byteCount: Self.blockSize, alignment: 16)
+                used = 0
+            }
             target = block! + used
             used += bytes.count
-        } else {
-            target = .allocate(byteCount: bytes.count, alignment: 16)
-            large.append(target)
         }
         if let source = bytes.baseAddress { target.copyMemory(from: source, byteCount: bytes.count) }
         return target
@@ -28,8 +35,8 @@ struct BindingArena: ~Copyable {
 
     mutating func removeAll() {
         used = 0
-        guard !large.isEmpty else { return }
-        for pointer in large { pointer.deallocate() }
-        large.removeAll()
+        guard !others.isEmpty else { return }
+        for pointer in others { pointer.deallocate() }
+        others.removeAll()
     }
 }

@@ -17,6 +17,8 @@ final class SQLiteConnection {
     var evaluationMemo: EvaluationMemo?
     /// What the running statement remembers; a statement that runs within another has its own.
     var queryMemo: QueryMemo?
+    /// Lets statements read values that are not stored.
+    private let cellTables = CellTableModule()
     /// Prepared statements that nobody uses at the moment.
     private var idle: [String: Statement] = [:]
     private static let idleMax = 256
@@ -42,6 +44,7 @@ final class SQLiteConnection {
         self.handle = handle
         self.name = name
         self.access = access
+        try cellTables.install(on: self)
         sqlite3_busy_timeout(handle, 5_000)
         guard case .readAlone = access else { return }
         _ = sluice_sqlite_keep_log(handle)
@@ -99,6 +102,13 @@ final class SQLiteConnection {
             idle[sql] = statement
         }
         return try body(statement)
+    }
+
+    /// Runs `body` while ``CellTableModule/name`` is the table of these cells.
+    func reading<Result>(_ cells: CellTable, _ body: () throws -> Result) rethrows -> Result {
+        cellTables.cells = cells
+        defer { cellTables.cells = nil }
+        return try body()
     }
 
     /// The integer in the first column of the first row; nil if there is no row or it is null.

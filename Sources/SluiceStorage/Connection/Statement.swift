@@ -3,7 +3,7 @@ internal import CSQLite
 /// A prepared statement: parameters and columns by position, without conversions that nobody asked for.
 ///
 /// Texts and blobs are copied into a buffer of the statement's own, so that binding allocates nothing.
-final class Statement {
+final class Statement: ParameterSink {
     let handle: OpaquePointer
     /// The connection owns its statements and outlives them.
     private unowned let connection: SQLiteConnection

@@ -91,7 +91,7 @@ final class ClassTable {
     // MARK: Statements
 
     enum Purpose: Hashable {
-        case revive, find, rowByKey, keyByRow, versionByRow, insertGhost
+        case revive, find, rowByKey, keyByRow, versionByRow, insertGhost, insertUnknown
         case update(PropertySet)
         case insertElement(Int), deleteElements(Int), elements(Int), insertID, deleteID
     }
@@ -123,7 +123,7 @@ final class ClassTable {
 
     // MARK: Keys
 
-    func bind(_ key: ObjectKey, from index: Int32 = 1, to statement: Statement) throws(StorageError) {
+    func bind(_ key: ObjectKey, from index: Int32 = 1, to statement: some ParameterSink) throws(StorageError) {
         guard schema.accepts(key) else {
             throw StorageError(.misuse, "\(schema.name) is identified by \(schema.keyType.rawValue), not by such a key")
         }
@@ -166,6 +166,13 @@ final class ClassTable {
     func takeRow() throws(StorageError) -> Int64 {
         let row = try nextRow.get()
         nextRow = .success(row + 1)
+        return row
+    }
+
+    /// Draws consecutive local row ids, and returns the first.
+    func takeRows(_ count: Int) throws(StorageError) -> Int64 {
+        let row = try nextRow.get()
+        nextRow = .success(row + Int64(count))
         return row
     }
 

@@ -32,7 +32,8 @@ enum ColumnCodec {
     /// Binds a scalar or null.
     ///
     /// - Returns: false if the value is not of this type.
-    func bind(_ value: Value, to index: Int32, of statement: Statement) -> Bool {
+    @inline(__always)
+    func bind(_ value: Value, to index: Int32, of statement: some ParameterSink) -> Bool {
         switch (self, value) {
         case (_, .null): statement.bindNull(index)
         case (.int, .int(let value)): statement.bind(index, value)
@@ -50,7 +51,7 @@ enum ColumnCodec {
         return true
     }
 
-    private static func bind(_ value: Double, to index: Int32, of statement: Statement) {
+    private static func bind(_ value: Double, to index: Int32, of statement: some ParameterSink) {
         if value.isNaN { statement.bind(index, SQLBinding.notANumber) } else { statement.bind(index, value) }
     }
 
@@ -74,11 +75,6 @@ enum ColumnCodec {
 }
 
 extension Statement {
-    /// Binds an id as 16 bytes, big-endian.
-    func bind(_ index: Int32, _ id: ObjectID) {
-        withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) { bindBytes(index, $0) }
-    }
-
     /// Reads an id of 16 bytes; nil for any other length.
     func objectID(_ column: Int32) -> ObjectID? {
         let bytes = bytes(column)

@@ -159,8 +159,9 @@ extension ObjectTables {
         try bind(value, column, to: parameter, of: statement, table)
     }
 
-    private func bind(
-        _ value: Value, _ column: ClassTable.Column, to parameter: Int32, of statement: Statement, _ table: ClassTable
+    func bind(
+        _ value: Value, _ column: ClassTable.Column, to parameter: Int32, of statement: some ParameterSink,
+        _ table: ClassTable
     ) throws(StorageError) {
         if case .link(let target) = column.codec, case .link(let key) = value {
             statement.bind(parameter, try targetRow(key, in: target))
@@ -180,7 +181,7 @@ extension ObjectTables {
         }
     }
 
-    private func insertElements(
+    func insertElements(
         _ value: Value, _ column: ClassTable.Column, ofRow row: Int64, _ table: ClassTable
     ) throws {
         let property = table.schema.properties[column.property]

@@ -79,6 +79,7 @@ final class SimulatedClient {
         var engineOptions = ClientEngine.Options()
         engineOptions.databaseName = "simulation"
         engineOptions.listedMemberCountMax = options.listedMemberCountMax
+        engineOptions.bulkRowCountMin = options.bulkRowCountMin
         engineOptions.askedObserverCountMax = options.askedObserverCountMax
         let engine = try ClientEngine(
             storage: storage, options: engineOptions, now: clock, random: random,

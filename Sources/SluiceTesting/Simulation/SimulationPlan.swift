@@ -72,6 +72,8 @@ package struct SimulationOptions: Sendable {
     package var comparedMemberCountMax = 500_000
     package var listedMemberCountMax = 10_000
     package var askedObserverCountMax = 16
+    /// The number of rows of a page from which clients store them together.
+    package var bulkRowCountMin = 8
     /// How many steps a session may use in a turn; with few, most queries are costly ones.
     package var shareStepCountMax = 1_000_000
     /// The largest error of the clients' clocks, in microseconds.
@@ -114,6 +116,7 @@ package struct SimulationPlan: Sendable {
         // Not drawn from the generator, so that old seeds keep their meaning.
         if seed % 2 == 0 { options.shareStepCountMax = 200 }
         if seed % 3 != 0 { options.askedObserverCountMax = 0 }
+        options.bulkRowCountMin = [1, 2, .max][Int(seed / 7 % 3)]
         // Nor this: every third seed has programs of several versions.
         let evolves = seed % 3 == 0
         // Nor this: in every fifth seed a herd comes to the same query. The programs are of one version, since a check

@@ -1,0 +1,53 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceWire
+
+/// Converts the rows of one group to rows of this store.
+struct ServerImages {
+    let classIndex: Int
+    let classSchema: ClassSchema
+    /// The store's positions of the properties that the rows have.
+    let properties: [Int]
+    let carried: PropertySet
+    private let others: PropertySet
+    /// The store's positions of those that the server has in a narrower type.
+    private let widened: PropertySet
+
+    init(
+        classIndex: Int, classSchema: ClassSchema, properties: [Int], server: ClassSchema,
+        serverProperties: PropertySet
+    ) {
+        self.classIndex = classIndex
+        self.classSchema = classSchema
+        self.properties = properties
+        widened = PropertySet(
+            zip(properties, serverProperties).lazy.filter {
+                classSchema.properties[$0].type.element != server.properties[$1].type.element
+            }.map(\.0))
+        carried = PropertySet(properties)
+        var others = PropertySet(all: classSchema.properties.count).subtracting(carried)
+        if let primaryKey = classSchema.primaryKeyIndex { others.remove(primaryKey) }
+        self.others = others
+    }
+
+    /// The rows of a group in the form in which they are stored together; nil where values have to be converted.
+    func batch(of group: ObjectGroup) -> RowBatch? {
+        guard widened.isEmpty else { return nil }
+        return RowBatch(
+            classIndex: classIndex, properties: properties, absent: others, keys: group.keys, versions: group.versions,
+            cells: group.cells)
+    }
+
+    /// A copy of `row`, or of a new object with defaults, with the values that the server sent.
+    func overlay(_ row: Row?, key: ObjectKey, version: UInt64, values: ArraySlice<Value>) -> Row {
+        var result = row ?? Row(key: key, values: classSchema.defaultValues(for: key), absent: others)
+        result.version = version
+        for (property, value) in zip(properties, values) { result.values[property] = value }
+        for property in widened {
+            let declared = classSchema.properties[property]
+            result.values[property] = declared.type.fitting(result.values[property]) ?? declared.defaultValue
+        }
+        result.absent.subtract(carried)
+        return result
+    }
+}
