@@ -13,6 +13,8 @@ struct FrameScanner {
         case message([UInt8], left: Int)
         /// In a message, of which this many bytes are left.
         case content(Int, left: Int)
+        /// In a ping, which needs no answer as long as the connection is not idle for long.
+        case ping(left: Int)
         /// In a compressed frame.
         case compressed([UInt8], left: Int)
     }
@@ -55,6 +57,10 @@ struct FrameScanner {
                 next += step
                 place = .content(count - step, left: left - step)
                 leaveIfEnded()
+            case .ping(let left):
+                let step = min(left, bytes.count - next)
+                next += step
+                place = left == step ? .header([]) : .ping(left: left - step)
             case .compressed(var frame, let left):
                 let step = min(left, bytes.count - next)
                 frame += bytes[next..<next + step]
@@ -74,11 +80,14 @@ struct FrameScanner {
 
     private static func content(after header: [UInt8]) throws -> Place {
         guard header.count >= 2 else { return .header(header) }
-        guard header[0] == 0x82 else { throw BenchmarkError("a reader received a frame that begins with \(header[0])") }
+        guard header[0] == 0x82 || header[0] == 0x89 else {
+            throw BenchmarkError("a reader received a frame that begins with \(header[0])")
+        }
         let short = Int(header[1] & 0x7F)
         let width = short < 126 ? 0 : short == 126 ? 2 : 8
         guard header.count == 2 + width else { return .header(header) }
-        return .flags(left: width == 0 ? short : header[2...].reduce(0) { $0 << 8 | Int($1) })
+        let count = width == 0 ? short : header[2...].reduce(0) { $0 << 8 | Int($1) }
+        return header[0] == 0x82 ? .flags(left: count) : count == 0 ? .header([]) : .ping(left: count)
     }
 
     /// The length and the type of a message; nil if there are not enough bytes.

@@ -94,7 +94,9 @@ final class HerdReaders {
             if members[index].byteCount == rawByteCount { noteDone() }
             return
         }
-        try members[index].scanner.accept(UnsafeRawBufferPointer(rebasing: buffer[..<byteCount])) { type in
+        var types: [UInt8] = []
+        try members[index].scanner.accept(UnsafeRawBufferPointer(rebasing: buffer[..<byteCount])) { types.append($0) }
+        for type in types {
             switch type {
             case 0x82: noteReady()
             case 0x86: noteDone()

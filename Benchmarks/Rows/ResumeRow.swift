@@ -7,6 +7,55 @@ struct ResumeRow {
     init(_ workbench: Workbench) { self.workbench = workbench }
 
     func measure() async throws -> [Measurement] {
+        let bytes = try await byteCounts()
+        return try await bytes + [catchingUp()]
+    }
+
+    /// Every object has changed, so many that the server asks the client for its members.
+    private func catchingUp() async throws -> Measurement {
+        let count = workbench.options.size(100_000, quick: 25_000)
+        let pairs = try await workbench.repeated { _ in
+            try await workbench.withServer { url in
+                let writer = try await workbench.openStore("writer", models: [Car.self], url: url)
+                let cars = Car.numbered(0..<count)
+                try await writer.insert(cars)
+                let path = workbench.freshPath("reader")
+                let anew = try await syncSeconds(path, url) { _ in }
+                for start in stride(from: 0, to: count, by: 2_000) {
+                    try await writer.write { transaction in
+                        for car in cars[start..<min(start + 2_000, count)] {
+                            try transaction.update(car) { $0.views = -1 }
+                        }
+                    }
+                }
+                try await writer.uploaded(timeout: .seconds(60))
+                await writer.close()
+                let again = try await syncSeconds(path, url) { store in
+                    let changed = try store.objects(Car.self).fetch().count { $0.views == -1 }
+                    try check(changed, is: count, "the cars that changed")
+                }
+                return (again, anew)
+            }
+        }
+        return Measurement(
+            .resume, "catching up \(Double(count).shown) changed cars, beside their bootstrap", ours: pairs.map(\.0),
+            floor: pairs.map(\.1), unit: "s", goal: .ratioAtMost(1.5))
+    }
+
+    /// How long it takes until a subscription is complete, once the store is connected.
+    private func syncSeconds(_ path: String, _ url: String, verify: (Store) throws -> Void) async throws -> Double {
+        let store = try await workbench.openStore("reader", models: [Car.self], path: path, url: url)
+        try await store.connected(timeout: .seconds(30))
+        let query = try store.objects(Car.self).query()
+        let seconds = try await workbench.seconds {
+            try await store.core.synced(query, timeout: .seconds(60)) {}
+        }
+        try verify(store)
+        await store.close()
+        return seconds
+    }
+
+    private func byteCounts() async throws -> [Measurement] {
         let count = workbench.options.size(10_000, quick: 1_000)
         return try await workbench.withServer { url in
             let writer = try await workbench.openStore("writer", models: [Car.self], url: url)
