@@ -65,6 +65,22 @@ import Testing
     }
 
     @Test(arguments: [100, 400])
+    func computedValuesTellViewsApart(count: Int) throws {
+        source.set(plane, TestSchema.row(plane, [:]))
+        let counts = try index(count) { "Plane WHERE @links.Flight.plane.@count == \($0)" }
+        #expect(try found(counts, flight, ["plane": .link(plane.key)]).count == 2)
+        #expect(try found(counts, flight, ["delay": .int(1), "plane": .link(plane.key)]).isEmpty)
+        #expect(try found(counts, plane, ["seats": .int(1)]) == ["Plane WHERE @links.Flight.plane.@count == 1"])
+        #expect(try found(counts, flight, [:]).count == 2)
+        let user = TestSchema.object(1, ofClass: TestSchema.user)
+        let friend = TestSchema.object(2, ofClass: TestSchema.user)
+        source.set(friend, TestSchema.row(friend, ["age": .int(4)]))
+        source.set(user, TestSchema.row(user, ["friends": .list([.link(friend.key)])]))
+        let sums = try index(count) { "User WHERE friends.@sum.age == \($0) EXCLUDE(friends, best)" }
+        #expect(try found(sums, friend, ["age": .int(7)]).count <= 4)
+    }
+
+    @Test(arguments: [100, 400])
     func aWindowIsNotFoundByChangesBeyondWhatItHolds(count: Int) throws {
         for number in 0..<100 {
             let flight = TestSchema.object(number, ofClass: TestSchema.flight)

@@ -12,6 +12,8 @@ package struct QueryCover: Sendable {
         case own(RootCondition)
         /// A condition that some object meets that links of the result lead to.
         case linked(LinkedCondition)
+        /// A condition on a value that is computed from the result and what it is linked with.
+        case derived(DerivedCondition)
     }
 
     /// Covers of the results: each result meets at least one anchor of each list. The most selective list comes first.
@@ -20,6 +22,9 @@ package struct QueryCover: Sendable {
     /// Conditions on linked objects: a change of an object that meets one of them, before or after, can alter whether a
     /// comparison holds.
     package let linked: [LinkedCondition]
+    /// Conditions on computed values: a change of a linked object can alter whether a comparison holds for a result
+    /// only if the value meets the condition before or after.
+    package let derived: [DerivedCondition]
     /// The properties of linked objects that the predicate and the sort read without such a condition, by class. Every
     /// change of them can change the results, and so can every creation and deletion of an object of the class.
     package let others: [Int: PropertySet]
@@ -31,8 +36,11 @@ package struct QueryCover: Sendable {
     /// - Parameters:
     ///   - query: checked against `schema`.
     ///   - readsSort: whether a change of the order can change the results, as it does if not all matches are results.
-    package init(_ query: Query, schema: Schema, readsSort: Bool) {
+    ///   - computesValues: whether conditions on computed values count. They do not where parts of what a value is
+    ///     computed from may be missing, as on a client.
+    package init(_ query: Query, schema: Schema, readsSort: Bool, computesValues: Bool = true) {
         var linked: [LinkedCondition] = []
+        var derived: [DerivedCondition] = []
         var others: [Int: PropertySet] = [:]
         func read(_ dependencies: QueryDependencies) {
             for path in dependencies.linkPaths { others[path.targetClass, default: []].formUnion(path.properties) }
@@ -40,34 +48,47 @@ package struct QueryCover: Sendable {
         query.predicate.forEachComparison { comparison in
             if let condition = LinkedCondition(mattering: comparison) {
                 linked.append(condition)
+                return
+            }
+            let dependencies = QueryDependencies(paths: comparison.paths)
+            if dependencies.linkPaths.isEmpty { return }
+            if computesValues, let condition = DerivedCondition(mattering: comparison) {
+                derived.append(condition)
             } else {
-                read(QueryDependencies(paths: comparison.paths))
+                read(dependencies)
             }
         }
         if readsSort { read(query.sortDependencies) }
         self.linked = linked
+        self.derived = derived
         self.others = others
         guard query.object == nil else {
             alternatives = []
             return
         }
         let key = schema[query.classIndex].primaryKeyIndex
-        alternatives = Array(Self.alternatives(of: query.predicate, key: key).prefix(Self.alternativeCountMax))
+        let found = Self.alternatives(of: query.predicate, key: key, computesValues)
+        alternatives = Array(found.prefix(Self.alternativeCountMax))
     }
 
-    private static func alternatives(of predicate: Query.Predicate, key: Int?) -> [[Anchor]] {
+    private static func alternatives(
+        of predicate: Query.Predicate, key: Int?, _ computesValues: Bool
+    ) -> [[Anchor]] {
         var found = RootCondition.conditions(of: predicate).map { [Anchor.own($0)] }
         let operands: [Query.Predicate] = if case .and(let operands) = predicate { operands } else { [predicate] }
         for operand in operands {
             switch operand {
             case .constant, .not, .and: break
             case .comparison(let comparison):
-                if RootCondition(comparison) == nil, let linked = LinkedCondition(comparison) {
+                if RootCondition(comparison) != nil { continue }
+                if let linked = LinkedCondition(comparison) {
                     found.append([.linked(linked)])
+                } else if computesValues, let derived = DerivedCondition(comparison) {
+                    found.append([.derived(derived)])
                 }
             case .or(let branches):
                 if RootCondition.conditions(ofAlternatives: branches).isEmpty,
-                    let anchors = anchors(ofBranches: branches, key: key)
+                    let anchors = anchors(ofBranches: branches, key: key, computesValues)
                 {
                     found.append(anchors)
                 }
@@ -77,11 +98,13 @@ package struct QueryCover: Sendable {
     }
 
     /// Anchors of which an object meets one if one of the branches holds for it.
-    private static func anchors(ofBranches branches: [Query.Predicate], key: Int?) -> [Anchor]? {
+    private static func anchors(
+        ofBranches branches: [Query.Predicate], key: Int?, _ computesValues: Bool
+    ) -> [Anchor]? {
         var anchors: [Anchor] = []
         var known: Set<Anchor> = []
         for branch in branches {
-            guard let best = alternatives(of: branch, key: key).first else { return nil }
+            guard let best = alternatives(of: branch, key: key, computesValues).first else { return nil }
             for anchor in best where known.insert(anchor).inserted { anchors.append(anchor) }
             if anchors.count > anchorCountMax { return nil }
         }
@@ -96,6 +119,7 @@ package struct QueryCover: Sendable {
                 switch anchor {
                 case .own(let condition): max(rank, condition.rank(key: key) * 2)
                 case .linked(let linked): max(rank, linked.condition.rank(key: nil) * 2 + 1)
+                case .derived(let derived): max(rank, derived.test.breadth * 4 + 3)
                 }
             }
         }

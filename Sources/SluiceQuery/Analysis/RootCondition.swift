@@ -29,22 +29,27 @@ package struct RootCondition: Sendable, Hashable {
 
     /// A rank by how many objects of a class are likely to meet the condition: the lower, the fewer. A property that
     /// has few values, such as a bool, ranks last.
-    package var breadth: Int {
-        switch test {
-        case .equal(.bool): 6
-        case .equal: 0
-        case .isIn(let values): if case .bool = values.first { 6 } else { 1 }
-        case .prefix: 2
-        case .suffix, .part: 3
-        case .range(let range): range.isClosed ? 4 : 5
-        }
-    }
+    package var breadth: Int { test.breadth }
 
     /// Whether an index of a table finds the objects that meet the condition.
     package var isServedByTables: Bool {
         switch test {
         case .suffix, .part: false
         case .equal, .isIn, .prefix, .range: true
+        }
+    }
+}
+
+extension RootCondition.Test {
+    /// See ``RootCondition/breadth``.
+    var breadth: Int {
+        switch self {
+        case .equal(.bool): 6
+        case .equal: 0
+        case .isIn(let values): if case .bool = values.first { 6 } else { 1 }
+        case .prefix: 2
+        case .suffix, .part: 3
+        case .range(let range): range.isClosed ? 4 : 5
         }
     }
 }
@@ -137,7 +142,7 @@ extension RootCondition {
 }
 
 extension RootCondition.Test {
-    fileprivate init?(_ comparison: ComparisonOperator, _ value: Value) {
+    init?(_ comparison: ComparisonOperator, _ value: Value) {
         switch comparison {
         case .equal: self = .equal(value)
         case .less: self = .range(ValueRange(to: .init(value, isIncluded: false)))
@@ -164,7 +169,7 @@ extension RootCondition.Test {
 
 extension Query.Path.ValueType {
     /// Whether a value that is not null has exactly this type.
-    fileprivate func isType(of value: Value) -> Bool {
+    func isType(of value: Value) -> Bool {
         switch (self, value) {
         case (.link, .link), (.scalar(.bool), .bool), (.scalar(.int), .int), (.scalar(.float), .float),
             (.scalar(.double), .double), (.scalar(.string), .string), (.scalar(.data), .data), (.scalar(.date), .date),
@@ -180,8 +185,16 @@ extension RootCondition {
     ///
     /// - Parameter declared: the queried class.
     package func text(in declared: ClassSchema) -> String {
-        let name = CanonicalText.name(declared.properties[property].name)
-        switch test {
+        test.text(of: CanonicalText.name(declared.properties[property].name))
+    }
+}
+
+extension RootCondition.Test {
+    /// The condition in the query language.
+    ///
+    /// - Parameter name: what has the value.
+    func text(of name: String) -> String {
+        switch self {
         case .equal(let value): return "\(name) == \(CanonicalText.literal(value))"
         case .isIn(let values): return "\(name) IN {\(values.map(CanonicalText.literal).joined(separator: ", "))}"
         case .prefix(let value): return "\(name) BEGINSWITH \(CanonicalText.literal(value))"

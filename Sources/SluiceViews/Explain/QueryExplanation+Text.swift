@@ -81,6 +81,7 @@ extension QueryExplanation.View {
                 case .part: "by a part of the text"
                 case .range: "by range"
                 case .link: "by a linked object"
+                case .computed: "by a computed value"
                 case .alternatives: "by any of these"
                 case .scan: "by class"
                 }

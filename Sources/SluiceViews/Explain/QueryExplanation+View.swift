@@ -55,7 +55,12 @@ extension QueryExplanation.View {
     private static func method(of anchors: [QueryCover.Anchor]) -> Method {
         guard let anchor = anchors.first else { return .scan }
         guard anchors.count == 1 else { return .alternatives }
-        guard case .own(let condition) = anchor else { return .link }
+        let condition: RootCondition
+        switch anchor {
+        case .linked: return .link
+        case .derived: return .computed
+        case .own(let own): condition = own
+        }
         return switch condition.test {
         case .equal: .equality
         case .isIn: .list
@@ -71,6 +76,7 @@ extension QueryCover.Anchor {
         switch self {
         case .own(let condition): condition.text(in: live.schema[live.query.classIndex])
         case .linked(let condition): condition.text(in: live.schema)
+        case .derived(let condition): condition.text
         }
     }
 }

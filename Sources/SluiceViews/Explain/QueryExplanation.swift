@@ -72,6 +72,8 @@ public struct QueryExplanation: Sendable, Hashable, Codable {
             case range
             /// By a condition on a property of a linked object.
             case link
+            /// By a value that is computed from an object and what it is linked with, such as a count.
+            case computed
             /// By several conditions, of which every result meets at least one.
             case alternatives
             /// By the class alone: every change of the class finds the view.
@@ -80,7 +82,8 @@ public struct QueryExplanation: Sendable, Hashable, Codable {
 
         /// How changes of the queried class find the view.
         public let method: Method
-        /// The property of the condition that the view is filed under; nil for `scan`, `link` and `alternatives`.
+        /// The property of the condition that the view is filed under; nil for `scan`, `link`,
+        /// `computed` and `alternatives`.
         public let property: String?
         /// The condition that the view is filed under, in the query language; nil for `scan`.
         public let condition: String?

@@ -13,6 +13,7 @@ package struct Filing: Sendable {
 
     /// The queried class; nil for a query of one object by id, which may be of any class.
     package let rootClass: Int?
+    let schema: Schema
     /// The properties of results whose changes count; nil if all do.
     let rootProperties: PropertySet?
     /// The covers of the query, see ``QueryCover/alternatives``. The query is filed under one of them. Empty if every
@@ -20,6 +21,8 @@ package struct Filing: Sendable {
     package let covers: [[QueryCover.Anchor]]
     /// Conditions on linked objects: a change of an object that meets one of them finds the query.
     let linked: [LinkedCondition]
+    /// Conditions on computed values: a change of a linked object finds the query if a value meets one of them.
+    let derived: [DerivedCondition]
     /// The classes of linked objects whose changes find the query.
     let classes: [ClassEntry]
     /// The object whose changes find the query, whatever its class.
@@ -32,9 +35,11 @@ package struct Filing: Sendable {
         let query = view.query
         let cover = QueryCover(query, schema: view.schema, readsSort: query.isPartial)
         rootClass = query.object == nil ? query.classIndex : nil
+        schema = view.schema
         rootProperties = view.shape.rootProperties
         covers = cover.alternatives + (window.map { [$0] } ?? [])
         linked = cover.linked
+        derived = cover.derived
         classes = cover.others.sorted { $0.key < $1.key }.map { ClassEntry(classIndex: $0.key, properties: $0.value) }
         object = query.object
     }
@@ -47,14 +52,16 @@ package struct Filing: Sendable {
     /// and the server decides whether the object is a result.
     package init(observing query: Query, schema: Schema) {
         object = query.object
+        self.schema = schema
         rootProperties = nil
         guard query.object == nil else {
-            (rootClass, covers, linked, classes) = (nil, [], [], [])
+            (rootClass, covers, linked, derived, classes) = (nil, [], [], [], [])
             return
         }
-        let cover = QueryCover(query, schema: schema, readsSort: true)
+        let cover = QueryCover(query, schema: schema, readsSort: true, computesValues: false)
         rootClass = query.classIndex
         linked = cover.linked
+        derived = cover.derived
         classes = cover.others.sorted { $0.key < $1.key }.map { ClassEntry(classIndex: $0.key, properties: $0.value) }
         covers = cover.alternatives.filter { anchors in
             anchors.allSatisfy { anchor in

@@ -24,6 +24,8 @@ package struct FilingTable {
     private var byCondition: [Int: PropertyConditions] = [:]
     /// The numbers that changes find by the values of linked objects, by the links that lead there.
     private var byPath: [[QueryDependencies.Link]: PathTable] = [:]
+    /// The numbers that changes find by computed values, by what computes them.
+    private var byDerived: [Query.Path: DerivedTable] = [:]
     /// The numbers that changes of one object find.
     private var byObject: [ObjectID: NumberSet] = [:]
 
@@ -42,8 +44,16 @@ package struct FilingTable {
         for condition in filing.linked {
             byPath[condition.links, default: PathTable(condition.links)].linked.insert(condition.condition, number)
         }
+        func derivedTable(_ path: Query.Path) -> DerivedTable {
+            DerivedTable(path, rootClass: filing.rootClass ?? -1, schema: filing.schema)
+        }
+        for condition in filing.derived {
+            byDerived[condition.path, default: derivedTable(condition.path)].linked.insert(condition.test, number)
+        }
         for anchor in placement.anchors {
             switch anchor {
+            case .derived(let condition):
+                byDerived[condition.path, default: derivedTable(condition.path)].anchors.insert(condition.test, number)
             case .own(let condition):
                 guard let rootClass = filing.rootClass else { continue }
                 byCondition[rootClass, default: PropertyConditions()].insert(condition, number)
@@ -66,8 +76,15 @@ package struct FilingTable {
             byPath[condition.links]?.linked.remove(condition.condition, number)
             if byPath[condition.links]?.isEmpty == true { byPath[condition.links] = nil }
         }
+        for condition in filing.derived {
+            byDerived[condition.path]?.linked.remove(condition.test, number)
+            if byDerived[condition.path]?.isEmpty == true { byDerived[condition.path] = nil }
+        }
         for anchor in placement.anchors {
             switch anchor {
+            case .derived(let condition):
+                byDerived[condition.path]?.anchors.remove(condition.test, number)
+                if byDerived[condition.path]?.isEmpty == true { byDerived[condition.path] = nil }
             case .own(let condition):
                 guard let rootClass = filing.rootClass else { continue }
                 byCondition[rootClass]?.remove(condition, number)
@@ -88,6 +105,8 @@ package struct FilingTable {
                 case .own(let condition): count + (byCondition[rootClass]?.count(of: condition) ?? 0)
                 case .linked(let condition):
                     count + (byPath[condition.links]?.anchors.count(of: condition.condition) ?? 0)
+                case .derived(let condition):
+                    count + (byDerived[condition.path]?.anchors.count(of: condition.test) ?? 0)
                 }
             }
         }
@@ -127,6 +146,19 @@ package struct FilingTable {
         of change: ObjectDelta, in source: any ObjectSource, before: any ObjectSource, _ body: (UInt64) -> Void
     ) {
         for table in byPath.values { table.forEachCandidate(of: change, in: source, before: before, body) }
+    }
+}
+
+extension FilingTable {
+    /// Calls `body` with each number that a commit finds by computed values, with some of them more than once.
+    ///
+    /// - Throws: the errors of the sources.
+    func forEachCandidate(
+        of commit: CommitDelta, in source: any ObjectSource, before: any ObjectSource, _ body: (UInt64) -> Void
+    ) throws {
+        for table in byDerived.values {
+            try table.forEachCandidate(of: commit, in: source, before: before, body)
+        }
     }
 }
 

@@ -96,6 +96,7 @@ package struct ViewIndex {
     ) throws -> [LiveView] {
         guard count > 0 else { return [] }
         var found: Set<UInt64> = []
+        try table.forEachCandidate(of: commit, in: source, before: before) { found.insert($0) }
         for change in commit.changes {
             func find(_ number: UInt64) {
                 guard !found.contains(number), let view = slots[Int(number)],
