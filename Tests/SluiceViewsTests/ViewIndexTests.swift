@@ -1,3 +1,4 @@
+import FoundationEssentials
 import SluiceModel
 import SluiceQuery
 import TestSupport
@@ -146,6 +147,30 @@ import Testing
         }
         for (number, range) in all { table.remove(range, number) }
         #expect(table.isEmpty)
+    }
+
+    @Test func orderKeysNeverDescendWhereValuesAscend() throws {
+        let numbers: [Double] = [
+            -.infinity, -1e300, -2, -1, -.leastNonzeroMagnitude, -0.0, 0, 1e-300, 1, 1.5, .infinity,
+        ]
+        let groups: [[Value]] = [
+            [.bool(false), .bool(true)], [.int(.min), .int(-1), .int(0), .int(1), .int(.max)],
+            numbers.map { .double($0) } + [.double(.nan)], numbers.map { .float(Float($0)) } + [.float(.nan)],
+            ["-1e30", "-2.5", "-2.4", "0", "1e-20", "3", "1e30"].compactMap { Decimal(string: $0) }.map {
+                .decimal($0)
+            },
+            [Int64.min, -1, 0, 1, .max].map { .date(Timestamp(microseconds: $0)) },
+            ["", "a", "a\u{0}", "aaaaaaaa", "aaaaaaaab", "b", "é"].map { .string($0) },
+            [[], [0], [1], [255], [255, 255]].map { .data($0) },
+        ]
+        for group in groups {
+            let sorted = ([.null] + group).sorted { Value.compare($0, $1) < 0 }
+            for (left, right) in zip(sorted, sorted.dropFirst()) {
+                #expect(left.orderKey <= right.orderKey, "\(left) \(right)")
+            }
+        }
+        #expect(
+            Value.int(1).orderKey < Value.int(2).orderKey && Value.string("a").orderKey < Value.string("b").orderKey)
     }
 
     @Test(arguments: UInt64(1)...5) func thePartTableFindsWhatAScanFinds(seed: UInt64) {

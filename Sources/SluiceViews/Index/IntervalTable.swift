@@ -7,18 +7,36 @@ import SluiceQuery
 /// interval tree of Cormen, Leiserson, Rivest and Stein, "Introduction to Algorithms", chapter 14.3, balanced by random
 /// priorities (Seidel and Aragon, "Randomized Search Trees", 1996). With n different ranges, insertion and removal take
 /// O(log n) expected time, and finding k ranges takes O(k · log n).
+///
+/// A search goes by the ends' ``SluiceModel/Value/orderKey``, which stand apart from the ranges, so that it reads little
+/// memory; only a range whose keys fit is compared by its values.
 struct IntervalTable {
     private struct Node {
         var range: ValueRange
         var numbers: NumberSet
         let priority: UInt64
+    }
+
+    /// What a search reads of a node.
+    private struct Branch {
+        let lower: UInt64
+        /// The node's own upper end.
+        let upper: UInt64
+        /// The highest upper end in the subtree.
+        var highest: UInt64
         var left: Int32 = -1
         var right: Int32 = -1
-        /// The highest upper end in the subtree; nil if one of its ranges has no upper end.
-        var upper: Value?
+
+        init(_ range: ValueRange) {
+            lower = range.lower?.value.orderKey ?? 0
+            upper = range.upper?.value.orderKey ?? .max
+            highest = upper
+        }
     }
 
     private var nodes: [Node] = []
+    /// The branch of each node.
+    private var branches: [Branch] = []
     /// The free places in `nodes`.
     private var free: [Int32] = []
     private var root: Int32 = -1
@@ -47,11 +65,11 @@ struct IntervalTable {
         guard place >= 0, nodes[Int(place)].numbers.remove(number) else { return }
         root = removing(range, from: root)
         free.append(place)
-        if root < 0 { (nodes, free) = ([], []) }
+        if root < 0 { (nodes, branches, free) = ([], [], []) }
     }
 
     /// Calls `body` with every number whose range contains the value.
-    func forEach(holding value: Value, _ body: (UInt64) -> Void) { visit(root, value, body) }
+    func forEach(holding value: Value, _ body: (UInt64) -> Void) { visit(root, value, value.orderKey, body) }
 
     func forEach(_ body: (UInt64) -> Void) {
         var pending = [root]
@@ -59,18 +77,20 @@ struct IntervalTable {
             guard place >= 0 else { continue }
             let node = nodes[Int(place)]
             node.numbers.forEach(body)
-            pending += [node.left, node.right]
+            pending += [branches[Int(place)].left, branches[Int(place)].right]
         }
     }
 
-    private func visit(_ place: Int32, _ value: Value, _ body: (UInt64) -> Void) {
-        guard place >= 0 else { return }
-        let index = Int(place)
-        if let upper = nodes[index].upper, Value.compare(value, upper) > 0 { return }
-        visit(nodes[index].left, value, body)
-        if let lower = nodes[index].range.lower, Value.compare(value, lower.value) < 0 { return }
-        if nodes[index].range.contains(value) { nodes[index].numbers.forEach(body) }
-        visit(nodes[index].right, value, body)
+    private func visit(_ place: Int32, _ value: Value, _ key: UInt64, _ body: (UInt64) -> Void) {
+        var place = place
+        while place >= 0 {
+            let branch = branches[Int(place)]
+            if key > branch.highest { return }
+            if branch.left >= 0 { visit(branch.left, value, key, body) }
+            if key < branch.lower { return }
+            if key <= branch.upper, nodes[Int(place)].range.contains(value) { nodes[Int(place)].numbers.forEach(body) }
+            place = branch.right
+        }
     }
 
     // MARK: The tree
@@ -80,7 +100,7 @@ struct IntervalTable {
         while place >= 0 {
             let order = Self.compare(range, nodes[Int(place)].range)
             if order == 0 { return place }
-            place = order < 0 ? nodes[Int(place)].left : nodes[Int(place)].right
+            place = order < 0 ? branches[Int(place)].left : branches[Int(place)].right
         }
         return place
     }
@@ -90,28 +110,25 @@ struct IntervalTable {
         seed &+= 0x9E37_79B9_7F4A_7C15
         var priority = (seed ^ (seed >> 30)) &* 0xBF58_476D_1CE4_E5B9
         priority = (priority ^ (priority >> 27)) &* 0x94D0_49BB_1331_11EB
-        let node = Node(
-            range: range, numbers: NumberSet(number), priority: priority ^ (priority >> 31), upper: range.upper?.value)
+        let node = Node(range: range, numbers: NumberSet(number), priority: priority ^ (priority >> 31))
         guard let place = free.popLast() else {
             nodes.append(node)
+            branches.append(Branch(range))
             return Int32(nodes.count - 1)
         }
         nodes[Int(place)] = node
+        branches[Int(place)] = Branch(range)
         return place
     }
 
     /// Updates the highest upper end of a node whose subtrees changed.
     private mutating func measure(_ place: Int32) {
         let index = Int(place)
-        var upper = nodes[index].range.upper?.value
-        for child in [nodes[index].left, nodes[index].right] where child >= 0 {
-            guard let own = upper, let other = nodes[Int(child)].upper else {
-                upper = nil
-                break
-            }
-            if Value.compare(other, own) > 0 { upper = other }
+        var highest = branches[index].upper
+        for child in [branches[index].left, branches[index].right] where child >= 0 {
+            highest = max(highest, branches[Int(child)].highest)
         }
-        nodes[index].upper = upper
+        branches[index].highest = highest
     }
 
     /// Splits a tree into the ranges before a range and the others.
@@ -119,13 +136,13 @@ struct IntervalTable {
         guard place >= 0 else { return (-1, -1) }
         let index = Int(place)
         if Self.compare(nodes[index].range, range) < 0 {
-            let (left, right) = split(nodes[index].right, before: range)
-            nodes[index].right = left
+            let (left, right) = split(branches[index].right, before: range)
+            branches[index].right = left
             measure(place)
             return (place, right)
         }
-        let (left, right) = split(nodes[index].left, before: range)
-        nodes[index].left = right
+        let (left, right) = split(branches[index].left, before: range)
+        branches[index].left = right
         measure(place)
         return (left, place)
     }
@@ -135,11 +152,11 @@ struct IntervalTable {
         guard left >= 0 else { return right }
         guard right >= 0 else { return left }
         if nodes[Int(left)].priority > nodes[Int(right)].priority {
-            nodes[Int(left)].right = join(nodes[Int(left)].right, right)
+            branches[Int(left)].right = join(branches[Int(left)].right, right)
             measure(left)
             return left
         }
-        nodes[Int(right)].left = join(left, nodes[Int(right)].left)
+        branches[Int(right)].left = join(left, branches[Int(right)].left)
         measure(right)
         return right
     }
@@ -148,11 +165,11 @@ struct IntervalTable {
         guard place >= 0 else { return -1 }
         let index = Int(place)
         let order = Self.compare(range, nodes[index].range)
-        if order == 0 { return join(nodes[index].left, nodes[index].right) }
+        if order == 0 { return join(branches[index].left, branches[index].right) }
         if order < 0 {
-            nodes[index].left = removing(range, from: nodes[index].left)
+            branches[index].left = removing(range, from: branches[index].left)
         } else {
-            nodes[index].right = removing(range, from: nodes[index].right)
+            branches[index].right = removing(range, from: branches[index].right)
         }
         measure(place)
         return place

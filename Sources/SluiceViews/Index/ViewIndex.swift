@@ -6,16 +6,6 @@ package import SluiceQuery
 /// The index stores little for a view, because there may be a million of them: what a view was filed under follows from
 /// the view itself.
 package struct ViewIndex {
-    /// Where a view is filed.
-    struct Place {
-        /// The position in ``slots``.
-        let slot: UInt64
-        /// The position of the chosen cover in the filing's covers; -1 if it has none.
-        let cover: Int32
-        /// The window's conditions when the view was filed.
-        let window: [QueryCover.Anchor]?
-    }
-
     /// The views by number; nil for a free number.
     private var slots: [LiveView?] = []
     private var free: [UInt64] = []
@@ -48,17 +38,17 @@ package struct ViewIndex {
     private mutating func file(_ view: LiveView, _ slot: UInt64) {
         let window = view.windowCover
         let placement = table.insert(Filing(view, window: window), slot)
-        view.filed = Place(slot: slot, cover: placement.cover.map { Int32($0) } ?? -1, window: window)
+        view.filed = FiledPlace(slot: slot, cover: placement.cover.map { Int32($0) } ?? -1, window: window)
     }
 
-    private mutating func unfile(_ view: LiveView, _ place: Place) {
+    private mutating func unfile(_ view: LiveView, _ place: FiledPlace) {
         let filing = Filing(view, window: place.window)
         table.remove(.init(filing: filing, cover: place.cover < 0 ? nil : Int(place.cover)), place.slot)
         view.filed = nil
     }
 
     /// Whether a view is filed here.
-    private func place(of view: LiveView) -> Place? {
+    private func place(of view: LiveView) -> FiledPlace? {
         guard let place = view.filed, Int(place.slot) < slots.count, slots[Int(place.slot)] === view else { return nil }
         return place
     }

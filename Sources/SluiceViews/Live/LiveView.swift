@@ -18,7 +18,7 @@ package final class LiveView {
     private var links = Links.none
     private var knownEvaluator: EvaluatorBox?
     /// Where an index has filed the view.
-    var filed: ViewIndex.Place?
+    var filed: FiledPlace?
 
     /// The objects that links lead to, boxed, since most views of a large number follow no links.
     private indirect enum Links {

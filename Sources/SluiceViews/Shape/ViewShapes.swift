@@ -30,14 +30,10 @@ package struct ViewShapes {
     /// How many shapes are kept.
     package var count: Int { entries.values.count { $0.shape != nil } }
 
-    /// Makes a view; see ``LiveView/init(_:shape:overscan:)``.
+    /// The shape of the views of a form. O(1), except for a new form.
     ///
-    /// - Parameter query: checked against the schema.
-    package mutating func makeView(_ query: Query, overscan: Int? = nil) -> LiveView {
-        LiveView(query, shape: shape(of: query.form), overscan: overscan)
-    }
-
-    private mutating func shape(of form: QueryForm) -> ViewShape {
+    /// - Parameter form: the form of a query that was checked against the schema.
+    package mutating func shape(of form: QueryForm) -> ViewShape {
         if let known = entries[form.key]?.shape { return known }
         if entries.count >= countMax {
             entries = entries.filter { $0.value.shape != nil }
