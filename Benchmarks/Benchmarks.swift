@@ -46,6 +46,7 @@ enum Row: String, CaseIterable {
     case fanOut = "R8"
     case resume = "R10"
     case herd = "R11"
+    case subscriptions = "R12"
     case resultChanges = "R13"
     case localStore = "R14"
     case wireSize = "R15"
@@ -64,6 +65,7 @@ enum Row: String, CaseIterable {
         case .fanOut: "one view's commit to many connections"
         case .resume: "coming back to a subscription"
         case .herd: "many subscribers that ask for the same at once"
+        case .subscriptions: "the memory of many subscriptions"
         case .resultChanges: "a change of one row in an observed, sorted result"
         case .localStore: "local inserts and fetches"
         case .wireSize: "bytes on the wire"
@@ -84,6 +86,7 @@ enum Row: String, CaseIterable {
         case .fanOut: try await FanOutRow(workbench).measure()
         case .resume: try await ResumeRow(workbench).measure()
         case .herd: try await HerdRow(workbench).measure()
+        case .subscriptions: try SubscriptionsRow(workbench).measure()
         case .resultChanges: try await ResultChangesRow(workbench).measure()
         case .localStore: try await LocalStoreRow(workbench).measure()
         case .wireSize: try await WireSizeRow(workbench).measure()

@@ -102,11 +102,12 @@ extension DatabaseEngine {
     }
 
     private func subscriptionList() -> JSONText {
-        let ordered = views.values.sorted { UTF8Order.less($0.query.canonicalText, $1.query.canonicalText) }
+        let ordered = views.values.map { (text: $0.query.canonicalText, view: $0) }
+            .sorted { UTF8Order.less($0.text, $1.text) }
         return .array(
-            ordered.map { view in
+            ordered.map { text, view in
                 .object([
-                    ("query", .string(view.query.canonicalText)),
+                    ("query", .string(text)),
                     ("hash", .string(view.query.hash.description)),
                     ("subscribers", .number(UInt64(view.subscriptions.count))),
                     ("bootstrapping", .number(UInt64(view.subscriptions.count { !$0.isComplete }))),

@@ -4,10 +4,12 @@ internal import SluiceViews
 internal import SluiceWire
 
 /// A subscription whose members the client is listing.
-struct Comparison {
+final class Comparison {
     /// The number of members that the client announced.
     let announcedCount: Int
     var known = KnownMembers()
+
+    init(announcedCount: Int) { self.announcedCount = announcedCount }
 }
 
 extension DatabaseEngine {
@@ -20,10 +22,9 @@ extension DatabaseEngine {
     /// Handles a part of the client's list. After the last part, the differences are sent in pages.
     func compare(_ members: ClientMessage.Members, session: ServerSession) throws {
         guard let subscription = session.subscriptions[members.subscription] else { return }
-        guard var comparison = subscription.comparison else {
+        guard let comparison = subscription.comparison else {
             return end(session, .protocolViolation, "members that the server did not ask for", action: .retry)
         }
-        // Moved out, so that the long list is not copied.
         subscription.comparison = nil
         if let problem = problem(with: members.content) {
             return end(session, .protocolViolation, problem, action: .retry)

@@ -12,7 +12,7 @@ struct DigestRounds {
     struct Scan {
         let view: ObjectID
         /// The state of the view to which the digest belongs.
-        let changeCount: Int
+        let changeCount: UInt32
         /// The place up to which the roots are in the digest; nil before the first.
         var cursor: RowCursor?
         var digest: ViewDigest

@@ -1,8 +1,8 @@
 internal import SluiceModel
 internal import SluiceWire
 
-/// Where a subscription that is not complete gets its pages.
-enum PageSource {
+/// Where a subscription that is not complete gets its pages. Boxed, since most subscriptions are complete.
+indirect enum PageSource {
     /// The client has nothing of the view: it takes pages that all in its position share.
     case shared(PageReceiver)
     /// The client has listed its members: it gets the differences, in pages of its own.

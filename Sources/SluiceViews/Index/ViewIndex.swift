@@ -38,12 +38,13 @@ package struct ViewIndex {
     private mutating func file(_ view: LiveView, _ slot: UInt64) {
         let window = view.windowCover
         let placement = table.insert(Filing(view, window: window), slot)
-        view.filed = FiledPlace(slot: slot, cover: placement.cover.map { Int32($0) } ?? -1, window: window)
+        view.filed = FiledPlace(
+            slot: UInt32(slot), cover: placement.cover.map { Int16($0) } ?? -1, window: window)
     }
 
     private mutating func unfile(_ view: LiveView, _ place: FiledPlace) {
         let filing = Filing(view, window: place.window)
-        table.remove(.init(filing: filing, cover: place.cover < 0 ? nil : Int(place.cover)), place.slot)
+        table.remove(.init(filing: filing, cover: place.cover < 0 ? nil : Int(place.cover)), UInt64(place.slot))
         view.filed = nil
     }
 
@@ -57,9 +58,9 @@ package struct ViewIndex {
     package mutating func remove(_ view: LiveView) {
         guard let place = place(of: view) else { return }
         unfile(view, place)
-        members.remove(view, place.slot)
+        members.remove(view, UInt64(place.slot))
         slots[Int(place.slot)] = nil
-        free.append(place.slot)
+        free.append(UInt64(place.slot))
         if free.count == slots.count { (slots, free) = ([], []) }
     }
 
@@ -67,12 +68,12 @@ package struct ViewIndex {
     /// to hold or ceased to hold.
     package mutating func update(_ view: LiveView) {
         guard let place = place(of: view) else { return }
-        members.update(view, place.slot)
+        members.update(view, UInt64(place.slot))
         if view.windowCover != place.window {
             unfile(view, place)
-            file(view, place.slot)
+            file(view, UInt64(place.slot))
         }
-        if let forgotten = recent.note(place.slot) { slots[Int(forgotten)]?.forgetEvaluator() }
+        if let forgotten = recent.note(UInt64(place.slot)) { slots[Int(forgotten)]?.forgetEvaluator() }
     }
 
     /// The views that the commit could concern, each once, in the order of their numbers.

@@ -13,7 +13,8 @@ package final class LiveView {
     package let shape: ViewShape
     /// Whether the view is at the current state; see ``activate(in:)``.
     package private(set) var isActive = false
-    private let overscan: Int?
+    /// How many rows beyond the limit a window holds; -1 for the usual number.
+    private let overscan: Int32
     var roots = RootState.matches
     private var links = Links.none
     private var knownEvaluator: EvaluatorBox?
@@ -38,7 +39,7 @@ package final class LiveView {
     ///   - overscan: how many rows beyond the limit a window holds after it has read from the source; nil for as many
     ///     as the limit, but at least 16 and at most 256.
     package init(_ query: Query, shape: ViewShape, overscan: Int? = nil) {
-        self.overscan = overscan
+        self.overscan = overscan.map { Int32(clamping: $0) } ?? -1
         self.query = query.sharing(shape.form)
         self.shape = shape
     }
@@ -96,7 +97,7 @@ package final class LiveView {
     package func activate(in source: any ViewSource) throws {
         roots = .matches
         closure = nil
-        roots = try RootState(judge, overscan: overscan, in: source)
+        roots = try RootState(judge, overscan: overscan < 0 ? nil : Int(overscan), in: source)
         if plan.followsLinks {
             var closure = LinkClosure(plan: plan)
             if let held = roots.held {
