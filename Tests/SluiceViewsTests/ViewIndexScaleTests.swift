@@ -141,4 +141,34 @@ import Testing
         #expect(
             try found(index, user, ["age": .int(1_000), "friends": .list(friends.map { .link($0.key) })]).count == 20)
     }
+
+    @Test func aComputedValueOfOneTextIsFoundFromEachClassThatHasIt() throws {
+        let team = try ClassSchema(
+            "Team", primaryKey: "id", properties: [Property("id", .scalar(.int)), Property("members", .links("Team"))])
+        let others = try ["Match", "Visit"].map { name in
+            try ClassSchema(
+                name, primaryKey: "id", properties: [Property("id", .scalar(.int)), Property("host", .link("Team"))])
+        }
+        let schema = try Schema([team] + others)
+        let source = MemorySource(schema: schema)
+        let host = ObjectRef(0, .int(1))
+        source.set(host, Row(key: .int(1), values: [.int(1), .list([])]))
+        var index = ViewIndex(schema: schema)
+        for declared in others {
+            let query = try Query.parse("\(declared.name) WHERE host.members.@count == 0 EXCLUDE(host)", schema: schema)
+            let view = LiveView(query, schema: schema)
+            try view.activate(in: source)
+            index.insert(view)
+        }
+        for classIndex in [1, 2] {
+            let object = ObjectRef(classIndex, .int(1))
+            let row = Row(key: .int(1), values: [.int(1), .link(host.key)])
+            source.set(object, row)
+            let commit = CommitDelta(
+                changes: [ObjectDelta(object: object, old: nil, new: row, authors: [])], version: 1)
+            let before = OldStateSource(commit, over: source, schema: schema)
+            let found = try index.candidates(for: commit, in: source, before: before)
+            #expect(found.map(\.query.classIndex) == [classIndex])
+        }
+    }
 }

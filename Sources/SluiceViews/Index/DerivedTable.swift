@@ -17,11 +17,11 @@ struct DerivedTable {
 
     /// - Parameters:
     ///   - path: what computes the value.
-    ///   - rootClass: the queried class.
-    init(_ path: Query.Path, rootClass: Int, schema: Schema) {
-        value = DerivedValue(path, schema: schema)
+    ///   - filing: a filing whose query has the path.
+    init(_ path: Query.Path, _ filing: Filing) {
+        value = DerivedValue(path, schema: filing.schema)
         dependents = PathDependents(value.dependencies)
-        self.rootClass = rootClass
+        rootClass = filing.rootClass ?? -1
     }
 
     var isEmpty: Bool { anchors.isEmpty && linked.isEmpty }

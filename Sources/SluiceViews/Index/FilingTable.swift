@@ -25,9 +25,20 @@ package struct FilingTable {
     /// The numbers that changes find by the values of linked objects, by the links that lead there.
     private var byPath: [[QueryDependencies.Link]: PathTable] = [:]
     /// The numbers that changes find by computed values, by what computes them.
-    private var byDerived: [Query.Path: DerivedTable] = [:]
+    private var byDerived: [DerivedKey: DerivedTable] = [:]
     /// The numbers that changes of one object find.
     private var byObject: [ObjectID: NumberSet] = [:]
+
+    /// What computes a value, from which class: paths of one text may begin at several classes.
+    private struct DerivedKey: Hashable {
+        let rootClass: Int?
+        let path: Query.Path
+
+        init(_ filing: Filing, _ condition: DerivedCondition) {
+            rootClass = filing.rootClass
+            path = condition.path
+        }
+    }
 
     /// If at least so many numbers are filed under a cover already, a cover with fewer numbers is preferred.
     private static let crowd = 8
@@ -44,16 +55,15 @@ package struct FilingTable {
         for condition in filing.linked {
             byPath[condition.links, default: PathTable(condition.links)].linked.insert(condition.condition, number)
         }
-        func derivedTable(_ path: Query.Path) -> DerivedTable {
-            DerivedTable(path, rootClass: filing.rootClass ?? -1, schema: filing.schema)
-        }
         for condition in filing.derived {
-            byDerived[condition.path, default: derivedTable(condition.path)].linked.insert(condition.test, number)
+            byDerived[DerivedKey(filing, condition), default: DerivedTable(condition.path, filing)].linked
+                .insert(condition.test, number)
         }
         for anchor in placement.anchors {
             switch anchor {
             case .derived(let condition):
-                byDerived[condition.path, default: derivedTable(condition.path)].anchors.insert(condition.test, number)
+                byDerived[DerivedKey(filing, condition), default: DerivedTable(condition.path, filing)].anchors
+                    .insert(condition.test, number)
             case .own(let condition):
                 guard let rootClass = filing.rootClass else { continue }
                 byCondition[rootClass, default: PropertyConditions()].insert(condition, number)
@@ -77,14 +87,16 @@ package struct FilingTable {
             if byPath[condition.links]?.isEmpty == true { byPath[condition.links] = nil }
         }
         for condition in filing.derived {
-            byDerived[condition.path]?.linked.remove(condition.test, number)
-            if byDerived[condition.path]?.isEmpty == true { byDerived[condition.path] = nil }
+            let key = DerivedKey(filing, condition)
+            byDerived[key]?.linked.remove(condition.test, number)
+            if byDerived[key]?.isEmpty == true { byDerived[key] = nil }
         }
         for anchor in placement.anchors {
             switch anchor {
             case .derived(let condition):
-                byDerived[condition.path]?.anchors.remove(condition.test, number)
-                if byDerived[condition.path]?.isEmpty == true { byDerived[condition.path] = nil }
+                let key = DerivedKey(filing, condition)
+                byDerived[key]?.anchors.remove(condition.test, number)
+                if byDerived[key]?.isEmpty == true { byDerived[key] = nil }
             case .own(let condition):
                 guard let rootClass = filing.rootClass else { continue }
                 byCondition[rootClass]?.remove(condition, number)
@@ -106,7 +118,7 @@ package struct FilingTable {
                 case .linked(let condition):
                     count + (byPath[condition.links]?.anchors.count(of: condition.condition) ?? 0)
                 case .derived(let condition):
-                    count + (byDerived[condition.path]?.anchors.count(of: condition.test) ?? 0)
+                    count + (byDerived[DerivedKey(filing, condition)]?.anchors.count(of: condition.test) ?? 0)
                 }
             }
         }
