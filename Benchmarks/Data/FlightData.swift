@@ -91,3 +91,15 @@ struct FlightData {
         return fields.map { String(decoding: $0, as: UTF8.self) }
     }
 }
+
+extension Workbench {
+    /// Writes flights, and everything that they may link to, to a database.
+    func upload(_ flights: [Flight], with data: FlightData, to url: String) async throws {
+        let source = try await openStore("source", models: FlightData.models, url: url)
+        try await source.insert(data.airlines)
+        try await source.insert(data.airports)
+        try await source.insert(data.planes)
+        try await source.insert(flights)
+        await source.close()
+    }
+}

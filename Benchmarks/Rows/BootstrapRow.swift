@@ -27,12 +27,7 @@ struct BootstrapRow {
         let data = try FlightData()
         let flights = data.flights(workbench.options.size(336_776, quick: 12_000))
         return try await workbench.withServer { url in
-            let source = try await workbench.openStore("source", models: FlightData.models, url: url)
-            try await source.insert(data.airlines)
-            try await source.insert(data.airports)
-            try await source.insert(data.planes)
-            try await source.insert(flights)
-            await source.close()
+            try await workbench.upload(flights, with: data, to: url)
             let sum = flights.reduce(0) { $0 + ($1.departureDelay ?? 0) }
             let links = flights.reduce(0) { $0 + ($1.plane?.key == nil ? 0 : 1) }
             return try await bootstrap(Flight.self, models: FlightData.models, url: url, name: "flights") { database in

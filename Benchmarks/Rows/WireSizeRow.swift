@@ -12,12 +12,7 @@ struct WireSizeRow {
         let data = try FlightData()
         let flights = data.flights(workbench.options.size(336_776, quick: 12_000))
         return try await workbench.withServer { url in
-            let source = try await workbench.openStore("source", models: FlightData.models, url: url)
-            try await source.insert(data.airlines)
-            try await source.insert(data.airports)
-            try await source.insert(data.planes)
-            try await source.insert(flights)
-            await source.close()
+            try await workbench.upload(flights, with: data, to: url)
             let parts = url.split(separator: ":")
             let proxy = try CountingProxy(to: UInt16(parts[2].split(separator: "/")[0]) ?? 0)
             defer { proxy.stop() }

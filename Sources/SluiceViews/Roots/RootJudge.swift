@@ -21,6 +21,26 @@ struct RootJudge {
         AffectedRoots(try shape.dependents.roots(affectedBy: commit, in: source))
     }
 
+    /// The possible roots that a commit may move, with their rows after it, and the other changed objects of the
+    /// queried class.
+    func moves(
+        _ commit: CommitDelta, _ affected: AffectedRoots, in source: any ObjectSource
+    ) throws -> (moved: [(object: ObjectRef, row: Row?)], others: [ObjectRef]) {
+        var moved: [(object: ObjectRef, row: Row?)] = []
+        var others: [ObjectRef] = []
+        for change in commit.changes where change.object.classIndex == query.classIndex {
+            if change.concerns(query.dependencies.rootProperties) || affected.contains(change.object) {
+                moved.append((change.object, change.new))
+            } else {
+                others.append(change.object)
+            }
+        }
+        for object in affected.objects where commit.change(of: object) == nil {
+            moved.append((object, try source.row(object)))
+        }
+        return (moved, others)
+    }
+
     /// The object of an `OBJECT(id)` query, if the commit created it.
     func objectCreated(in commit: CommitDelta) -> ObjectRef? {
         commit.changes.first { change in

@@ -67,17 +67,9 @@ struct StagedRoots {
             moved[object] = MovedRoot(wasMember: oldSet.contains(object), isPresent: row != nil, matches: matches)
             order.append(object)
         }
-        var unmoved: [ObjectRef] = []
-        for change in commit.changes where change.object.classIndex == query.classIndex {
-            if change.concerns(query.dependencies.rootProperties) || affected.contains(change.object) {
-                try place(change.object, change.new)
-            } else if positions[change.object] != nil {
-                unmoved.append(change.object)
-            }
-        }
-        for object in affected.objects where commit.change(of: object) == nil {
-            try place(object, try source.row(object))
-        }
+        let moves = try judge.moves(commit, affected, in: source)
+        let unmoved = moves.others.filter { positions[$0] != nil }
+        for move in moves.moved { try place(move.object, move.row) }
         for change in leadingChanges where change.wasRoot != change.isRoot && moved[change.object] == nil {
             try place(change.object, try source.row(change.object))
         }

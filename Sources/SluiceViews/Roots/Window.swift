@@ -120,7 +120,6 @@ extension Window {
     mutating func apply(
         _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource
     ) throws -> [RootChange] {
-        let query = judge.query
         let affected = try judge.affected(by: commit, in: source)
         let oldLimit = limitPosition
         var moved: [ObjectRef: MovedRoot] = [:]
@@ -133,17 +132,9 @@ extension Window {
             moved[object] = MovedRoot(wasMember: wasMember, isPresent: row != nil, matches: newPosition != nil)
             order.append(object)
         }
-        var unmoved: [ObjectRef] = []
-        for change in commit.changes where change.object.classIndex == query.classIndex {
-            if change.concerns(query.dependencies.rootProperties) || affected.contains(change.object) {
-                try place(change.object, change.new)
-            } else if positions[change.object] != nil {
-                unmoved.append(change.object)
-            }
-        }
-        for object in affected.objects where commit.change(of: object) == nil {
-            try place(object, try source.row(object))
-        }
+        let moves = try judge.moves(commit, affected, in: source)
+        let unmoved = moves.others.filter { positions[$0] != nil }
+        for move in moves.moved { try place(move.object, move.row) }
         if needsRefill { try fill(judge, in: source) }
 
         var changes: [RootChange] = []
