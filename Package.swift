@@ -111,7 +111,7 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["SluiceModel"], path: "Tests/Support", swiftSettings: settings),
         tests("SluiceModel", ["TestSupport"]),
-        tests("SluiceQuery", ["SluiceModel", "CSQLite", "CAllocationCounter", "TestSupport"]),
+        tests("SluiceQuery", ["SluiceModel", "SluiceStorage", "CSQLite", "CAllocationCounter", "TestSupport"]),
         tests("SluiceViews", ["SluiceModel", "SluiceQuery", "CAllocationCounter", "TestSupport"]),
         tests("SluiceWire", ["SluiceModel", "TestSupport"]),
         tests("SluiceTransport", ["CEpoll", "TestSupport"]),

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import SluiceModel
+import SluiceStorage
 import Testing
 
 @testable import SluiceQuery

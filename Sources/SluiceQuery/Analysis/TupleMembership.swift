@@ -1,16 +1,16 @@
 internal import FoundationEssentials
-internal import SluiceModel
+package import SluiceModel
 
 /// Alternatives that fix the values of the same paths, such as `(a == 1 AND b == 2) OR (a == 3 AND b == 4)`, as one
 /// condition: the tuple of the paths' values is in a list of tuples.
 ///
 /// Looking up a tuple costs O(log n) for n alternatives, testing them one after another O(n). The negation, `(a != 1 OR
 /// b != 2) AND (a != 3 OR b != 4)`, is the same list under NOT.
-struct TupleMembership {
+package struct TupleMembership {
     /// Paths with one value each.
-    let paths: [Query.Path]
+    package let paths: [Query.Path]
     /// The tuples, sorted: a value for each path, never null.
-    let tuples: [[Value]]
+    package let tuples: [[Value]]
 
     /// With fewer alternatives, testing one after another costs no more.
     private static let countMin = 4
@@ -20,7 +20,7 @@ struct TupleMembership {
     ///
     /// - Returns: the memberships, which are operands of the OR, or whose negations are operands of the AND; and the
     ///   other operands.
-    static func split(
+    package static func split(
         _ operands: [Query.Predicate], isConjunction: Bool
     ) -> (memberships: [TupleMembership], others: [Query.Predicate]) {
         guard operands.count >= countMin else { return ([], operands) }

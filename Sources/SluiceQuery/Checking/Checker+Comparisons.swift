@@ -1,4 +1,4 @@
-internal import SluiceModel
+package import SluiceModel
 
 extension Checker {
     /// Checks a comparison and brings it into canonical form: a side that reads properties on the left, constants in
@@ -202,7 +202,7 @@ extension OperandSide {
 }
 
 extension ScalarType {
-    var isNumeric: Bool { self == .int || self == .float || self == .double || self == .decimal }
+    package var isNumeric: Bool { self == .int || self == .float || self == .double || self == .decimal }
 }
 
 extension Value {

@@ -1,4 +1,4 @@
-internal import SluiceModel
+package import SluiceModel
 
 /// Reads the leaf of a path from the object at its end.
 final class LeafReader: Sendable {
@@ -190,7 +190,7 @@ extension Value {
     }
 
     /// The length of text in UTF-8 or of data; nil for everything else.
-    var byteCount: Int? {
+    package var byteCount: Int? {
         switch self {
         case .string(let text): text.utf8.count
         case .data(let bytes): bytes.count

@@ -157,3 +157,11 @@ extension Query.Predicate {
         return found
     }
 }
+
+extension Query.Comparison.Operand {
+    /// The operands that arithmetic combines, from left to right; of any other operand, itself.
+    package var terms: [Query.Comparison.Operand] {
+        guard case .arithmetic(_, let left, let right, _) = self else { return [self] }
+        return left.terms + right.terms
+    }
+}

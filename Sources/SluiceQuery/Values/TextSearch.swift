@@ -5,7 +5,7 @@ package enum TextSearch {
     /// Whether `text` begins with, ends with or contains `needle`.
     ///
     /// - Parameter comparison: which of the three; with any other operator nothing is found.
-    static func finds(
+    package static func finds(
         _ needle: UnsafeBufferPointer<UInt8>, in text: UnsafeBufferPointer<UInt8>, _ comparison: ComparisonOperator
     ) -> Bool {
         guard text.count >= needle.count else { return false }

@@ -1,7 +1,7 @@
-internal import SluiceModel
+package import SluiceModel
 
 /// A comparison with one known side, as a test that single values pass or fail.
-struct ValueTest {
+package struct ValueTest {
     private enum Operand {
         /// The known side is on the right.
         case right(Value)
@@ -15,24 +15,24 @@ struct ValueTest {
     private let operand: Operand
 
     /// A test of values on the left of `value`.
-    init(_ comparison: ComparisonOperator, _ value: Value, ignoresCase: Bool) {
+    package init(_ comparison: ComparisonOperator, _ value: Value, ignoresCase: Bool) {
         self.comparison = ValueComparison(comparison, ignoresCase: ignoresCase)
         operand = .right(value)
     }
 
     /// A test of values on the right of `value`.
-    init(_ value: Value, _ comparison: ComparisonOperator, ignoresCase: Bool) {
+    package init(_ value: Value, _ comparison: ComparisonOperator, ignoresCase: Bool) {
         self.comparison = ValueComparison(comparison, ignoresCase: ignoresCase)
         operand = .left(value)
     }
 
     /// A test of whether a value is among those given, which must be sorted, and folded if the test ignores case.
-    init(isIn values: [Value], ignoresCase: Bool) {
+    package init(isIn values: [Value], ignoresCase: Bool) {
         comparison = ValueComparison(.isIn, ignoresCase: ignoresCase)
         operand = .list(values)
     }
 
-    func passes(_ value: Value) -> Bool {
+    package func passes(_ value: Value) -> Bool {
         switch operand {
         case .right(let constant): comparison.holds(value, constant)
         case .left(let constant): comparison.holds(constant, value)

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import SluiceModel
 import SluiceQuery
+import SluiceStorage
 import SluiceViews
 import SluiceWire
 

@@ -1,4 +1,5 @@
 import SluiceModel
+import SluiceStorage
 
 @testable import SluiceQuery
 

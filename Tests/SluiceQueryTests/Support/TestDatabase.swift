@@ -1,6 +1,7 @@
 import CSQLite
 import FoundationEssentials
 import SluiceModel
+import SluiceStorage
 
 @testable import SluiceQuery
 

@@ -1,4 +1,5 @@
 import SluiceModel
+import SluiceStorage
 import Testing
 
 @testable import SluiceQuery

@@ -1,4 +1,5 @@
 package import SluiceModel
+package import SluiceQuery
 
 /// Defines how SQL tables store objects: the names of tables and columns, and the form of values.
 ///

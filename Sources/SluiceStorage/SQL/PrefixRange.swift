@@ -1,4 +1,5 @@
 internal import SluiceModel
+internal import SluiceQuery
 
 /// The range of all texts or data that begin with a prefix: from the prefix up to, not including, its end.
 enum PrefixRange {

@@ -1,4 +1,5 @@
 internal import SluiceModel
+internal import SluiceQuery
 
 /// Many values as rows of joined tables: the contents of FROM and WHERE, and the value of each row.
 struct SQLRows {

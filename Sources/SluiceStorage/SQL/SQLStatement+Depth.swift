@@ -19,7 +19,7 @@ extension SQLStatement {
         for (index, byte) in bytes.enumerated() {
             switch byte {
             case UInt8(ascii: "("):
-                let isCall = index > 0 && Lexer.isIdentifierStart(bytes[index - 1])
+                let isCall = index > 0 && Self.isOfName(bytes[index - 1])
                 open(isCall ? 5 : begins("(SELECT", at: index) ? 10 : 3)
             case UInt8(ascii: "C") where begins("CASE ", at: index): open(6)
             case UInt8(ascii: ")"): depth -= costs.popLast() ?? 0
@@ -28,5 +28,13 @@ extension SQLStatement {
             }
         }
         return deepest
+    }
+
+    /// Whether a byte can end the name of a function.
+    private static func isOfName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "_"): true
+        default: false
+        }
     }
 }

@@ -1,4 +1,5 @@
 package import SluiceModel
+package import SluiceQuery
 
 /// Compiles checked queries to SQL over the tables of ``TableLayout``.
 ///

@@ -1,4 +1,5 @@
 internal import SluiceModel
+internal import SluiceQuery
 
 /// Remembers values that many objects share while a statement runs: an aggregate over what links to an object is
 /// computed once for that object, and not for each object that leads to it.
@@ -37,43 +38,6 @@ extension SQLConditionBuilder {
     private mutating func row(behind steps: [Query.Path.Step], from alias: String) -> SQLStatement? {
         guard let last = steps.last else { return nil }
         if steps.count == 1 { return linkValue(last, alias) }
-        let path = Query.Path(
-            steps: steps, leafClass: last.targetClass, leaf: .object, type: .link(last.targetClass), canBeNull: true,
-            text: "")
-        return value(of: path, from: 0, alias: alias)
-    }
-}
-
-extension Query.Path {
-    /// The links before the first step that leads to many objects, or backwards.
-    var leadingLinks: [Step] { Array(steps.prefix { !$0.isToMany && !$0.isBacklink }) }
-
-    /// Whether reading the value at the end requires a search, and the value depends on nothing but the object there.
-    var isCostly: Bool {
-        switch leaf {
-        case .aggregate, .backlinkCount: true
-        case .subquery(let subquery): subquery.isSelfContained
-        default: false
-        }
-    }
-}
-
-extension Query.Subquery {
-    /// Whether the condition reads only from the objects counted.
-    var isSelfContained: Bool { predicate.staysWithin(scope) }
-}
-
-extension Query.Predicate {
-    fileprivate func staysWithin(_ scope: Int) -> Bool {
-        var stays = true
-        forEachComparison { comparison in
-            for path in comparison.paths {
-                stays = stays && path.scope >= scope
-                if case .subquery(let inner) = path.leaf {
-                    stays = stays && inner.collection.scope >= scope && inner.predicate.staysWithin(scope)
-                }
-            }
-        }
-        return stays
+        return value(of: Query.Path(to: last, by: steps), from: 0, alias: alias)
     }
 }

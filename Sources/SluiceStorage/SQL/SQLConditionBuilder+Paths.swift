@@ -1,4 +1,5 @@
 internal import SluiceModel
+internal import SluiceQuery
 
 extension SQLConditionBuilder {
     /// Whether any value of a path, followed from an object, passes a test.

@@ -1,4 +1,5 @@
 package import SluiceModel
+package import SluiceQuery
 
 /// The program of SQL's arithmetic function: what it does with its arguments, in postfix order.
 package struct ArithmeticProgram: Sendable {
@@ -73,14 +74,6 @@ package struct ArithmeticProgram: Sendable {
             }
         }
         return stack.last.flatMap { SQLBinding($0) } ?? .null
-    }
-}
-
-extension Query.Comparison.Operand {
-    /// The operands that arithmetic combines, from left to right; of any other operand, itself.
-    var terms: [Query.Comparison.Operand] {
-        guard case .arithmetic(_, let left, let right, _) = self else { return [self] }
-        return left.terms + right.terms
     }
 }
 

@@ -1,4 +1,5 @@
 internal import SluiceModel
+internal import SluiceQuery
 
 /// Compares two sides with many values as wholes: both have the same number of values, and there is no value without a
 /// match at its place or, in sets, anywhere.

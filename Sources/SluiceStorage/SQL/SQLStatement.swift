@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 package import SluiceModel
+internal import SluiceQuery
 
 /// A value for a parameter of a statement, or one read from a column.
 package enum SQLBinding: Hashable, Sendable {

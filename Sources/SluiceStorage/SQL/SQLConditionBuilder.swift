@@ -1,4 +1,5 @@
 internal import SluiceModel
+internal import SluiceQuery
 
 /// Builds conditions and values over the tables of one statement.
 ///

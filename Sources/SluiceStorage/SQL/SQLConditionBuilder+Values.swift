@@ -1,4 +1,5 @@
 internal import SluiceModel
+internal import SluiceQuery
 
 extension SQLConditionBuilder {
     /// The value of a side with one value.

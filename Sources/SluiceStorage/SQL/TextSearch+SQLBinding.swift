@@ -1,4 +1,5 @@
 internal import SluiceModel
+package import SluiceQuery
 
 extension TextSearch {
     /// Whether `text` begins with, ends with or contains `needle`, which are both text or both bytes; nil if they are

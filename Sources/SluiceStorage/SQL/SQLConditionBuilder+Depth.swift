@@ -1,4 +1,5 @@
 internal import SluiceModel
+internal import SluiceQuery
 
 /// The greatest depths of parts of a statement, as ``SQLStatement/parserDepth`` counts. A deeper part becomes a table
 /// expression of its own (`WITH n1 AS (…)`), which SQLite parses separately and then expands like a view.

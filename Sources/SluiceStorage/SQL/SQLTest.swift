@@ -1,4 +1,5 @@
 internal import SluiceModel
+internal import SluiceQuery
 
 /// Compiles a comparison with one known side to SQL over the other side.
 struct SQLTest {
