@@ -26,3 +26,14 @@ public struct SubscriptionStatus: Sendable, Hashable {
         self.error = error
     }
 }
+
+extension SubscriptionStatus: CustomStringConvertible {
+    /// The state, with the progress of a bootstrap or the reason of an error.
+    public var description: String {
+        switch state {
+        case .pending, .complete: state.rawValue
+        case .bootstrapping: "bootstrapping \(Int(progress * 100)) %"
+        case .error: error.map { "error: \($0)" } ?? state.rawValue
+        }
+    }
+}

@@ -11,20 +11,20 @@ internal import Synchronization
 /// observation ends.
 public struct Results<Element: ResultElement>: Sendable {
     /// Keeps the store open as long as results of it, or their tokens, exist.
-    private let store: Store
+    private let hold: StoreHold
     private let refinement: QueryDescription<Element>
 
-    init(store: Store, description: QueryDescription<Element>) {
-        self.store = store
+    init(hold: StoreHold, description: QueryDescription<Element>) {
+        self.hold = hold
         refinement = description
     }
 
-    package var core: StoreCore { store.core }
+    package var core: StoreCore { hold.core }
 
     /// Makes results of a query that refines this one.
     func refined(
         _ refine: (QueryDescription<Element>) -> QueryDescription<Element>
-    ) -> Results { Results(store: store, description: refine(refinement)) }
+    ) -> Results { Results(hold: hold, description: refine(refinement)) }
 
     /// The query, checked against the store's schema.
     package func query() throws -> Query { try refinement.query(in: core.schema, inverses: core.inverses) }
@@ -162,9 +162,9 @@ public struct Results<Element: ResultElement>: Sendable {
             deliver(ResultEvent(failure: SyncError(.storage, "\(error)")), {}, gate)
         }
         return NotificationToken(gate: gate, purgesWhenReleased: core.configuration.purgesWhenTokenIsReleased) {
-            [store] ending in
+            [hold] ending in
             // If the store is closed already, its observations have ended.
-            try? store.core.performAndWait { engine in
+            try? hold.core.performAndWait { engine in
                 try engine.endObservation(number.value, keeping: !ending.stopSyncing, purging: ending.purgeLocal)
             }
         }

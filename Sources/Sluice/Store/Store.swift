@@ -9,12 +9,10 @@ internal import Synchronization
 /// the server can be reached. Observing a query subscribes to it. Several stores on one path share everything. A store
 /// stays open until ``close()``, or until the store and its results, tokens and sequences are all released.
 public final class Store: Sendable {
-    package let core: StoreCore
+    private let hold: StoreHold
+    package var core: StoreCore { hold.core }
 
-    /// - Parameter core: registered for this store, which releases it in `deinit`.
-    private init(core: StoreCore) { self.core = core }
-
-    deinit { StoreRegistry.shared.release(core) }
+    private init(_ core: StoreCore) { hold = StoreHold(core) }
 
     /// Opens a store, creates its file if it is missing, and begins to sync if the configuration has a server.
     ///
@@ -22,7 +20,7 @@ public final class Store: Sendable {
     ///   to another program or a newer version, is damaged, or is held by another process; the file is left untouched.
     ///   `SchemaError` when a class contradicts the stored one.
     public static func open(_ configuration: StoreConfiguration) async throws -> Store {
-        Store(core: try await StoreRegistry.shared.core(for: configuration))
+        Store(try await StoreRegistry.shared.core(for: configuration))
     }
 
     /// Ends syncing and every observation. Everything that was written stays in the file, uploaded or not.
@@ -47,12 +45,12 @@ public final class Store: Sendable {
 
     /// All objects of a model's class: a query to refine, fetch or observe. Making it reads nothing.
     public func objects<Element: Model>(_ type: Element.Type) -> Results<Element> {
-        Results(store: self, description: QueryDescription(className: Element.className))
+        Results(hold: hold, description: QueryDescription(className: Element.className))
     }
 
     /// All objects of a class, as records.
     public func records(ofClass className: String) -> Results<Record> {
-        Results(store: self, description: QueryDescription(className: className))
+        Results(hold: hold, description: QueryDescription(className: className))
     }
 
     /// The records that a query in the query language finds, such as
@@ -60,7 +58,7 @@ public final class Store: Sendable {
     ///
     /// - Throws: `QueryError` when the text cannot be parsed or names something that is not in the schema.
     public func records(_ text: String) throws -> Results<Record> {
-        let results = Results<Record>(store: self, description: try QueryDescription(text: text))
+        let results = Results<Record>(hold: hold, description: try QueryDescription(text: text))
         _ = try results.query()
         return results
     }
@@ -99,7 +97,7 @@ public final class Store: Sendable {
     /// Results that consist of one object, named by its value, whether or not it is here yet. Making them reads
     /// nothing.
     public func results<Element: Model>(of object: Element) -> Results<Element> {
-        Results(store: self, description: QueryDescription(className: Element.className, key: object.objectKey))
+        Results(hold: hold, description: QueryDescription(className: Element.className, key: object.objectKey))
     }
 
     /// Results that consist of one object, named by its primary key, whether or not it is here yet. Making them reads
@@ -109,7 +107,7 @@ public final class Store: Sendable {
     ///   where the results are used.
     public func results<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) throws -> Results<Element> {
         let key = try ObjectKey(primaryKey: key)
-        return Results(store: self, description: QueryDescription(className: Element.className, key: key))
+        return Results(hold: hold, description: QueryDescription(className: Element.className, key: key))
     }
 
     /// Results that consist of one object, named by its object id, whether or not it is here yet. Making them reads
@@ -118,7 +116,7 @@ public final class Store: Sendable {
     /// Store and server find the object as ``object(_:)`` does, and keep the index of ids that this makes current from
     /// then on. Where the primary key is known, ``results(_:key:)`` needs no such index.
     public func results<Element: ResultElement>(_ type: Element.Type, id: ObjectID) -> Results<Element> {
-        Results(store: self, description: QueryDescription(object: id))
+        Results(hold: hold, description: QueryDescription(object: id))
     }
 
     /// Observes one object, whether or not it is here yet, and keeps it in sync as long as the token exists. Short for

@@ -1,14 +1,4 @@
-public import SluiceModel
 internal import SluiceQuery
-
-/// The type of calculated columns, which all types of numbers compare with. It has no values.
-public enum AnyNumber: PropertyElement, Comparable {
-    public static var propertyType: PropertyType { .scalar(.double) }
-
-    public var propertyValue: Value { switch self {} }
-
-    public static func decode(_ value: Value, from row: borrowing RowDecoder) -> AnyNumber? { nil }
-}
 
 /// Arithmetic with numbers of any types, optional or not, as in the query language. Two integers give an integer, and
 /// their quotient is rounded toward zero; with a decimal the result is a decimal, else a double. An operation with null

@@ -34,19 +34,7 @@ extension Column where Value: TruthValue {
         left.isTrue || right.isTrue
     }
 
-    fileprivate var isTrue: Condition { Condition(.comparison(ComparisonSyntax(truthOf: columnPath))) }
-}
-
-extension Results where Element: Model {
-    /// Keeps only the objects that also have a true Boolean property, such as `{ $0.isNew }`.
-    public func `where`<Value: TruthValue>(_ property: (Column<Element>) -> Column<Value>) -> Results {
-        self.where { property($0).isTrue }
-    }
-
-    /// Adds the objects with a true Boolean property to those that meet the condition so far.
-    public func or<Value: TruthValue>(_ property: (Column<Element>) -> Column<Value>) -> Results {
-        self.or { property($0).isTrue }
-    }
+    var isTrue: Condition { Condition(.comparison(ComparisonSyntax(truthOf: columnPath))) }
 }
 
 extension Column where Value: PropertyCollection & LinkPath {

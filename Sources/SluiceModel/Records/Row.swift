@@ -15,3 +15,12 @@ package struct Row: Hashable, Sendable {
         self.absent = absent
     }
 }
+
+extension Row {
+    /// Whether both rows are the same version of an object with identical values, including the sign of zeros.
+    package func isIdentical(to other: Row) -> Bool {
+        key == other.key && version == other.version && absent == other.absent
+            && values.count == other.values.count
+            && zip(values, other.values).allSatisfy { $0.isIdentical(to: $1) }
+    }
+}

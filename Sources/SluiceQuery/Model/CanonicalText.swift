@@ -101,7 +101,9 @@ enum CanonicalText {
         return operand.needsParentheses(in: operation, isRight: isRight) ? "(\(text))" : text
     }
 
-    private static func isOfInteger(_ byte: UInt8) -> Bool { Lexer.isDigit(byte) || byte == UInt8(ascii: "-") }
+    private static func isOfInteger(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
+    }
 
     private static func list(_ values: [Value]) -> String {
         "{" + values.map { literal($0) }.joined(separator: ", ") + "}"

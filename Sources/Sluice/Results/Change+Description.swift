@@ -22,14 +22,3 @@ extension Change: CustomStringConvertible {
         return "\(positions.count) \(verb) at \(shown)\(positions.count > 5 ? ", …" : "")"
     }
 }
-
-extension SubscriptionStatus: CustomStringConvertible {
-    /// The state, with the progress of a bootstrap or the reason of an error.
-    public var description: String {
-        switch state {
-        case .pending, .complete: state.rawValue
-        case .bootstrapping: "bootstrapping \(Int(progress * 100)) %"
-        case .error: error.map { "error: \($0)" } ?? state.rawValue
-        }
-    }
-}

@@ -1,0 +1,72 @@
+internal import FoundationEssentials
+public import SluiceModel
+
+/// Says how to open a store: its place, its classes and its server.
+public struct StoreConfiguration: Sendable {
+    /// Where the store lives.
+    public enum Location: Sendable, Hashable {
+        /// A file, created if it is missing.
+        case file(String)
+        /// Memory that is released when the last ``Store`` of that name is closed. Stores of one name in a process
+        /// share their data.
+        case memory(name: String)
+    }
+
+    /// What a local commit survives: only the end of the process, or also a power cut.
+    public enum Durability: Sendable, Hashable {
+        /// Survives a killed process; a power cut may take the last commits.
+        case process
+        /// Survives a power cut: every commit is fsynced.
+        case full
+    }
+
+    /// Where the store lives. All stores of one process at one location are the same store.
+    public var location: Location
+    /// The Swift types whose objects the store holds.
+    public var models: [any Model.Type]
+    /// Classes without a Swift type. A store without models gets its classes from the server and from
+    /// ``Store/declare(_:)``.
+    public var schema: Schema
+    /// The server to sync with; nil for a store that exists only here.
+    public var sync: SyncConfiguration?
+    /// What a local commit survives. Without effect for a store in memory.
+    public var durability: Durability = .process
+    /// Whether releasing a token without stopping it also purges its query's local objects.
+    public var purgesWhenTokenIsReleased = false
+    /// Where log lines go; nil logs nothing.
+    public var log: LogSink?
+
+    /// All classes: those of the models, and those without a Swift type.
+    ///
+    /// - Throws: `SchemaError` when a declaration is malformed or contradicts another.
+    package func wholeSchema() throws -> Schema {
+        var classes = schema.classes
+        for model in models {
+            guard let declared = try model.declaredClass?.schema.get() else { continue }
+            if let twin = classes.first(where: { $0.name == declared.name }) {
+                guard twin == declared else {
+                    throw SchemaError(.duplicateName, "the class '\(declared.name)' is declared twice, and differently")
+                }
+            } else {
+                classes.append(declared)
+            }
+        }
+        return try Schema(classes)
+    }
+
+    package var environment = StoreEnvironment.system
+
+    /// - Parameters:
+    ///   - path: the store's file; nil for a private store in memory.
+    ///   - models: the Swift types whose objects the store holds.
+    ///   - schema: classes without a Swift type, for work with records.
+    ///   - sync: what to sync with.
+    public init(
+        path: String? = nil, models: [any Model.Type] = [], schema: Schema = Schema(), sync: SyncConfiguration? = nil
+    ) {
+        self.models = models
+        self.location = path.map { .file($0) } ?? .memory(name: UUID().uuidString)
+        self.schema = schema
+        self.sync = sync
+    }
+}
