@@ -121,7 +121,7 @@ struct ViewsRow {
         let before = held_byte_count()
         for number in 0..<count {
             let query = try Query.parse(kind.query(number), schema: world.schema)
-            let view = LiveView(query, shape: shapes.shape(of: query.form))
+            let view = LiveView(query, shape: shapes.shape(of: query))
             try view.activate(in: world.storage)
             index.insert(view)
         }

@@ -39,6 +39,42 @@ struct OracleTests {
         #expect(constructs.count > 10, "seed \(seed): only \(constructs)")
     }
 
+    @Test(
+        "Evaluator, SQL and a naive reading agree on what a reader sees who may not read everything",
+        arguments: 1...12 as ClosedRange<UInt64>)
+    func agreementInContext(seed: UInt64) throws {
+        var generator = WorldGenerator(seed: seed)
+        let schema = try generator.schema()
+        let world = try generator.world(schema)
+        var compared = 0
+        var hidden = 0
+        for number in 0..<300 {
+            let classIndex = number % schema.classes.count
+            let syntax = QuerySyntax(
+                .objects(className: schema[classIndex].name), where: generator.predicate(schema, classIndex),
+                clauses: number % 2 == 0 ? [] : generator.clauses(schema, classIndex))
+            var rules: [QuerySyntax] = []
+            for ruled in schema.classes.indices where (ruled + number) % 3 != 0 {
+                let rule = QuerySyntax(
+                    .objects(className: schema[ruled].name), where: generator.predicate(schema, ruled, depth: 2))
+                if (try? Query(rule, schema: schema)) != nil { rules.append(rule) }
+            }
+            guard !rules.isEmpty, let query = try? Query(syntax, schema: schema) else { continue }
+            compared += 1
+            let context = try ReadContext(
+                rules.map { try Query($0, schema: schema).canonicalText }, schema: schema)
+            hidden += try world.evaluate(query) == world.evaluate(query.read(in: context)) ? 0 : 1
+            let example = QueryCase(seed: seed, schema: schema, syntax: syntax, world: world, rules: rules)
+            if let difference = example.difference() {
+                let smallest = example.shrunk()
+                Issue.record("\(difference); shrunk: \(smallest.difference() ?? ""): \(smallest)")
+                return
+            }
+        }
+        #expect(compared > 60, "seed \(seed): only \(compared) queries were accepted")
+        #expect(hidden > 15, "seed \(seed): only \(hidden) queries had other results")
+    }
+
     private static let constructs = [
         " + ", " - ", " * ", " / ", "@sum", "@min", "@max", "@avg", "@count", "SUBQUERY", "@links", "[0]", "LAST",
         "DISTINCT", "LIMIT", "ALL ", "ANY ", " IN ", " == {",

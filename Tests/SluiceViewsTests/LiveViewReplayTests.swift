@@ -36,6 +36,16 @@ import Testing
     /// the seed, the step and the query.
     @Test(arguments: Array(UInt64(1)...24))
     func aFollowerOfThePastWithTheDifferencesEqualsTheOracle(seed: UInt64) throws {
+        try followPasts(seed: seed, readers: 0)
+    }
+
+    @Test(arguments: Array(UInt64(1)...24))
+    func aFollowerWhoMayNotReadEverythingEqualsTheOracleToo(seed: UInt64) throws {
+        try followPasts(seed: 100 + seed, readers: 3)
+    }
+
+    /// - Parameter readers: how many contexts there are beside that of a reader of everything.
+    private func followPasts(seed: UInt64, readers: Int) throws {
         var world =
             seed % 4 == 3
             ? RandomWorld(seed: seed, keyCount: 80, classes: [TestSchema.user])
@@ -45,6 +55,7 @@ import Testing
             let object = world.object()
             source.set(object, world.row(for: object))
         }
+        let contexts = try (0..<readers).map { _ in try world.context() } + [.everything]
         var views: [LiveView] = []
         while views.count < 8 {
             let isOfObject = world.generator.chance(10)
@@ -53,7 +64,7 @@ import Testing
             let text =
                 isOfObject
                 ? "OBJECT(\(Identity(className: name, key: object.key).objectID))" : world.queryText()
-            guard let query = try? TestSchema.query(text) else { continue }
+            guard let query = try? TestSchema.query(text).read(in: world.generator.pick(contexts)) else { continue }
             let view = LiveView(query, schema: source.schema, overscan: world.generator.pick([nil, 0, 1, 3]))
             try view.activate(in: source)
             views.append(view)
@@ -67,17 +78,23 @@ import Testing
             for view in views {
                 _ = try view.apply(commit, in: source, before: before)
                 let past = world.generator.pick(pasts)
-                let context = "seed \(seed), step \(step): \(view.query)"
+                let context = "seed \(seed), step \(step): \(view.query) in \(view.query.context)"
                 try check(view, past, source, context)
-                let roots = try ViewSnapshot(of: view.query, schema: source.schema, in: source).roots
-                view.closure?.checkInvariants(roots: roots, in: source, context: context)
+                let readable = try source.readable(in: view.query.context)
+                let query = view.query.read(in: .everything)
+                let roots = try ViewSnapshot(of: query, schema: source.schema, in: readable).roots
+                view.closure?.checkInvariants(roots: roots, in: readable, context: context)
             }
         }
     }
 
     private func check(_ view: LiveView, _ past: Past, _ source: MemorySource, _ context: String) throws {
-        let then = try ViewSnapshot(of: view.query, schema: source.schema, in: past.source)
-        let now = try ViewSnapshot(of: view.query, schema: source.schema, in: source)
+        let query = view.query.read(in: .everything)
+        let (pastState, state) = (
+            try past.source.readable(in: view.query.context), try source.readable(in: view.query.context)
+        )
+        let then = try ViewSnapshot(of: query, schema: source.schema, in: pastState)
+        let now = try ViewSnapshot(of: query, schema: source.schema, in: state)
         var roots = Set(then.roots)
         var contents = then.included.reduce(into: [ObjectRef: [Int: Value]]()) { contents, entry in
             contents[entry.key] = Self.values(entry.value, of: past.source.row(entry.key))
@@ -92,6 +109,8 @@ import Testing
                 contents[object] = nil
                 let isDeleted = source.row(object) == nil
                 #expect((difference.reason == .deleted) == isDeleted, "\(context): \(difference)")
+                let isHidden = !isDeleted && state.row(object) == nil
+                #expect((difference.reason == .permission) == isHidden, "\(context): \(difference)")
                 continue
             }
             if member.role == .root { roots.insert(object) } else { roots.remove(object) }

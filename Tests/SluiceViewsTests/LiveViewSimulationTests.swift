@@ -16,6 +16,17 @@ import Testing
     /// equals the oracle. A failure names the seed, the step and the query.
     @Test(arguments: Array(UInt64(1)...20))
     func everyViewEqualsTheOracleAfterEveryCommitGroup(seed: UInt64) throws {
+        try follow(seed: seed, readers: 0)
+    }
+
+    /// The same, where most readers may not read everything: each sees a state without what is hidden from them.
+    @Test(arguments: Array(UInt64(1)...24))
+    func everyViewEqualsTheOracleOfWhatItsReaderMayRead(seed: UInt64) throws {
+        try follow(seed: 100 + seed, readers: 3)
+    }
+
+    /// - Parameter readers: how many contexts there are beside that of a reader of everything.
+    private func follow(seed: UInt64, readers: Int) throws {
         // One class with many objects exhausts and overflows windows; few keys make cycles and alternative paths.
         var world =
             seed % 4 == 3
@@ -28,11 +39,14 @@ import Testing
         }
         var followers: [(view: LiveView, mirror: ViewMirror)] = []
         var index = ViewIndex(schema: TestSchema.schema)
-        func add(_ query: Query, step: Int) throws {
+        let contexts = try (0..<readers).map { _ in try world.context() } + [.everything]
+        func add(_ plain: Query, step: Int) throws {
+            let query = plain.read(in: world.generator.pick(contexts))
             let overscan = world.generator.pick([nil, 0, 1, 3])
             let view = LiveView(query, schema: source.schema, overscan: overscan)
             try view.activate(in: source)
-            let mirror = try ViewMirror(view, source, context: "seed \(seed), from step \(step): \(query)")
+            let mirror = try ViewMirror(
+                view, source, context: "seed \(seed), from step \(step): \(query) in \(query.context)")
             try mirror.check(view, source)
             followers.append((view, mirror))
             index.insert(view)
@@ -62,7 +76,8 @@ import Testing
                 try followers[position].mirror.check(view, source)
                 let roots = followers[position].mirror.objects.filter { $0.value.role == .root }.map(\.key)
                 view.closure?.checkInvariants(
-                    roots: roots, in: source, context: "seed \(seed), step \(step): \(view.query)")
+                    roots: roots, in: try source.readable(in: view.query.context),
+                    context: "seed \(seed), step \(step): \(view.query)")
             }
             if world.generator.chance(10) {
                 index.remove(followers.removeFirst().view)

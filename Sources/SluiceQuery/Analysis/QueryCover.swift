@@ -45,7 +45,9 @@ package struct QueryCover: Sendable {
         func read(_ dependencies: QueryDependencies) {
             for path in dependencies.linkPaths { others[path.targetClass, default: []].formUnion(path.properties) }
         }
-        query.predicate.forEachComparison { comparison in
+        // Values are computed from what the index reads, which is not what the query's reader sees.
+        let computesValues = computesValues && query.context.isEverything
+        query.readablePredicate.forEachComparison { comparison in
             if let condition = LinkedCondition(mattering: comparison) {
                 linked.append(condition)
                 return
@@ -67,7 +69,7 @@ package struct QueryCover: Sendable {
             return
         }
         let key = schema[query.classIndex].primaryKeyIndex
-        let found = Self.alternatives(of: query.predicate, key: key, computesValues)
+        let found = Self.alternatives(of: query.readablePredicate, key: key, computesValues)
         alternatives = Array(found.prefix(Self.alternativeCountMax))
     }
 

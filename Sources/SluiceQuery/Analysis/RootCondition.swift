@@ -62,7 +62,7 @@ extension Query {
     package func rootConditions(schema: Schema) -> [RootCondition] {
         guard object == nil else { return [] }
         let key = schema[classIndex].primaryKeyIndex
-        let conditions = RootCondition.conditions(of: predicate)
+        let conditions = RootCondition.conditions(of: readablePredicate)
         return conditions.enumerated()
             .sorted { ($0.element.rank(key: key), $0.offset) < ($1.element.rank(key: key), $1.offset) }
             .map(\.element)

@@ -15,8 +15,8 @@ extension Query {
         try Query(QuerySyntax.parse(text, className: className, arguments: arguments), schema: schema)
     }
 
-    /// The same query, checked against another schema.
+    /// The same query in the same context, checked against another schema.
     package func rebound(to schema: Schema) throws(QueryError) -> Query {
-        try .parse(canonicalText, schema: schema)
+        try Query.parse(canonicalText, schema: schema).read(in: context.rebound(to: schema))
     }
 }

@@ -30,7 +30,7 @@ extension Query {
             let end = syntax.clauses.firstIndex(where: { if case .limit = $0 { true } else { false } })
         else { return nil }
         syntax.clauses.removeSubrange((end + 1)...)
-        return try? Query(syntax, schema: schema)
+        return try? Query(syntax, schema: schema).read(in: context)
     }
 
     /// Applies the stages, the sort and the limit to all objects that match, and returns the results in order.

@@ -1,24 +1,44 @@
 package import SluiceModel
 
 /// A checked query in canonical form: a form and its constants. It is immutable, and queries with the same canonical
-/// text are equal.
+/// text and the same context are equal.
 package struct Query: Sendable {
     package let form: QueryForm
     /// The constants in the form's places, in order: a list for a place that takes a list.
     package let constants: [Value]
     /// The first 128 bits of SHA-256 over ``canonicalText`` in UTF-8.
     package let hash: ObjectID
+    /// What the query's reader may read. It is not part of the canonical text.
+    package let context: ReadContext
 
-    init(form: QueryForm, constants: [Value], hash: ObjectID) {
+    init(form: QueryForm, constants: [Value], hash: ObjectID, context: ReadContext = .everything) {
         self.form = form
         self.constants = constants
         self.hash = hash
+        self.context = context
+    }
+
+    /// The query and what its reader may read: queries with the same key have the same results.
+    package struct Key: Hashable, Sendable {
+        /// See ``Query/hash``.
+        package let hash: ObjectID
+        /// See ``ReadContext/id``.
+        package let context: ObjectID
+    }
+
+    package var key: Key { Key(hash: hash, context: context.id) }
+
+    /// The same query for a reader who may read only what a context allows.
+    ///
+    /// - Parameter context: checked against the query's schema.
+    package func read(in context: ReadContext) -> Query {
+        Query(form: form, constants: constants, hash: hash, context: context)
     }
 
     /// The same query with an equal form, which many queries can share.
     package func sharing(_ form: QueryForm) -> Query {
         precondition(form.key == self.form.key, "the forms differ")
-        return Query(form: form, constants: constants, hash: hash)
+        return Query(form: form, constants: constants, hash: hash, context: context)
     }
 
     /// The query in its own grammar; parsing it gives the same text again. Made anew with each call.
@@ -26,6 +46,15 @@ package struct Query: Sendable {
 
     /// The condition. Made anew with each call unless there are no constants.
     package var predicate: Predicate { form.predicate(with: constants) }
+
+    /// What every result meets: the condition, and what the context demands of the queried class.
+    package var readablePredicate: Predicate {
+        guard let rule = context.condition(ofClass: classIndex)?.predicate else { return predicate }
+        func operands(_ predicate: Predicate) -> [Predicate] {
+            if case .and(let operands) = predicate { operands } else { [predicate] }
+        }
+        return .and(operands(predicate) + operands(rule))
+    }
 
     /// The object of `OBJECT(id)`; nil for a query over a class.
     package var object: ObjectID? {
@@ -59,11 +88,11 @@ extension Query {
 
 extension Query: Hashable {
     package static func == (left: Query, right: Query) -> Bool {
-        left.hash == right.hash && (left.form === right.form || left.form.key == right.form.key)
+        left.key == right.key && (left.form === right.form || left.form.key == right.form.key)
             && left.constants == right.constants
     }
 
-    package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(key) }
 }
 
 extension Query: CustomStringConvertible {

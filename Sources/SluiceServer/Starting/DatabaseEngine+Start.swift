@@ -84,7 +84,7 @@ extension DatabaseEngine {
         switch work {
         case .view(let start):
             preparation = QueryPreparation(
-                making: LiveView(start.query, shape: shapes.shape(of: start.query.form)), for: session, on: snapshot,
+                making: LiveView(start.query, shape: shapes.shape(of: start.query)), for: session, on: snapshot,
                 stepCountMax: limits.queryStepCountMax, isAbandoned: { isAbandoned(nil) })
         case .roots(let subscription):
             preparation = QueryPreparation(

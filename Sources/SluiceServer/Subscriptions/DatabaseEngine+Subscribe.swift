@@ -141,7 +141,7 @@ extension DatabaseEngine {
     }
 
     func makeView(_ query: Query) throws -> LiveView {
-        let live = LiveView(query, shape: shapes.shape(of: query.form))
+        let live = LiveView(query, shape: shapes.shape(of: query))
         try live.activate(in: storage)
         return live
     }

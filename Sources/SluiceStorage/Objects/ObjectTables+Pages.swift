@@ -11,11 +11,11 @@ extension ObjectTables {
     /// of them, or SQLite would rather scan the class than sort. So their row ids are then listed once, eight bytes
     /// each, and every page reads its part of the list.
     func rows(
-        matching query: Query, after cursor: RowCursor?, limit: Int, byteCountMax: Int
+        matching query: Query, after cursor: RowCursor?, limit: Int, byteCountMax: Int, in source: any ObjectSource
     ) throws -> (rows: [Row], next: RowCursor?) {
         var rows: [Row] = []
         guard query.object == nil else {
-            try forObject(of: query) { rows.append($1) }
+            try forObject(of: query, in: source) { rows.append($1) }
             return (rows, nil)
         }
         let table = try table(query.classIndex)

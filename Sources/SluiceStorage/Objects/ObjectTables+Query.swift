@@ -6,8 +6,10 @@ internal import SluiceWire
 /// Runs queries over the tables, compiled by ``SQLCompiler``.
 extension ObjectTables {
     /// See ``ObjectReading/forEachRow(matching:_:)``.
-    func forEachRow(matching query: Query, _ body: (Row) throws -> Bool) throws {
-        guard query.object == nil else { return try forObject(of: query) { _, row in _ = try body(row) } }
+    func forEachRow(
+        matching query: Query, in source: any ObjectSource, _ body: (Row) throws -> Bool
+    ) throws {
+        guard query.object == nil else { return try forObject(of: query, in: source) { _, row in _ = try body(row) } }
         let table = try table(query.classIndex)
         try run(query, .columns(table.rowColumns(alias: SQLCompiler.rootAlias)), order: .row(after: 0)) { statement in
             // Unless somebody keeps a row, the next one is read into its storage.
@@ -40,6 +42,7 @@ extension ObjectTables {
         let output = SQLCompiler.Output.columns(table.rowColumns(alias: SQLCompiler.rootAlias))
         let restriction = position.flatMap { condition(of: query, table, behind: $0) }
         let evaluator = Evaluator(unlimited, schema: schema)
+        let readable = ReadableObjects(source, in: query.context)
         let order = SortOrder(query.sort)
         var left = limit ?? .max
         // With a position some rows are skipped here, so a limit in the statement would end too early.
@@ -49,7 +52,7 @@ extension ObjectTables {
                 let row = try readRow(statement, table)
                 if let position {
                     let id = Identity(className: query.className, key: row.key).objectID
-                    let values = try evaluator.sortValues(of: row, in: source)
+                    let values = try evaluator.sortValues(of: row, in: readable)
                     guard order.precedes(position.values, position.id, values, id) else { continue }
                 }
                 left -= 1
@@ -62,7 +65,7 @@ extension ObjectTables {
     func refs(matching query: Query, in source: any ObjectSource) throws -> [ObjectRef] {
         var result: [ObjectRef] = []
         guard query.object == nil else {
-            try forObject(of: query) { object, _ in result.append(object) }
+            try forObject(of: query, in: source) { object, _ in result.append(object) }
             return result
         }
         let table = try table(query.classIndex)
@@ -95,7 +98,7 @@ extension ObjectTables {
     func count(matching query: Query, in source: any ObjectSource) throws -> Int {
         guard query.object == nil else {
             var count = 0
-            try forObject(of: query) { _, _ in count += 1 }
+            try forObject(of: query, in: source) { _, _ in count += 1 }
             return count
         }
         var count = 0
@@ -105,8 +108,11 @@ extension ObjectTables {
         return count
     }
 
-    func forObject(of query: Query, _ body: (ObjectRef, Row) throws -> Void) throws {
-        guard let id = query.object, let object = try findObject(id, isIndexing: false), let row = try row(object)
+    func forObject(
+        of query: Query, in source: any ObjectSource, _ body: (ObjectRef, Row) throws -> Void
+    ) throws {
+        guard let id = query.object, let object = try findObject(id, isIndexing: false), let row = try row(object),
+            try query.context.allows(row, ofClass: object.classIndex, in: source)
         else { return }
         try body(object, row)
     }
@@ -151,6 +157,6 @@ extension Query {
             case .sort, .exclude: false
             }
         }
-        return try Query(syntax, schema: schema)
+        return try Query(syntax, schema: schema).read(in: context)
     }
 }

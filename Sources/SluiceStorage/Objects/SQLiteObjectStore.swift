@@ -41,7 +41,7 @@ package class SQLiteObjectStore: ObjectReading {
     }
 
     package func forEachRow(matching query: Query, _ body: (Row) throws -> Bool) throws {
-        try tables.forEachRow(matching: query, body)
+        try tables.forEachRow(matching: query, in: self, body)
     }
 
     package func rows(
@@ -60,7 +60,7 @@ package class SQLiteObjectStore: ObjectReading {
     package func rows(
         matching query: Query, after cursor: RowCursor?, limit: Int, byteCountMax: Int
     ) throws -> (rows: [Row], next: RowCursor?) {
-        try tables.rows(matching: query, after: cursor, limit: limit, byteCountMax: byteCountMax)
+        try tables.rows(matching: query, after: cursor, limit: limit, byteCountMax: byteCountMax, in: self)
     }
 
     package func refs(matching query: Query) throws -> [ObjectRef] { try tables.refs(matching: query, in: self) }

@@ -52,9 +52,9 @@ package struct SQLCompiler: Sendable {
         precondition(query.classIndex >= 0, "a query of one object by its id is a lookup, not a statement")
         let root = Self.rootAlias
         var builder = SQLConditionBuilder(
-            schema: schema, layout: layout, looksUp: restriction != nil,
+            schema: schema, layout: layout, looksUp: restriction != nil, context: query.context,
             root: SQLConditionBuilder.Scope(alias: root, classIndex: query.classIndex))
-        var statement = from(query, root)
+        var statement = from(query, root, &builder)
         if case .result = order, !query.stages.isEmpty {
             let remaining = members(of: query, &builder)
             statement = "\(statement) AND \(sql: root)._row IN (SELECT _row FROM \(sql: remaining))"
@@ -87,8 +87,9 @@ package struct SQLCompiler: Sendable {
         return builder.statement(statement)
     }
 
-    private func from(_ query: Query, _ alias: String) -> SQLStatement {
-        " FROM \(sql: layout.table(schema[query.classIndex].name)) \(sql: alias) WHERE \(sql: alias)._state = 1"
+    private func from(_ query: Query, _ alias: String, _ builder: inout SQLConditionBuilder) -> SQLStatement {
+        let table = layout.table(schema[query.classIndex].name)
+        return " FROM \(sql: table) \(sql: alias) WHERE \(builder.isPresent(alias, query.classIndex))"
     }
 
     /// Adds a table expression for each stage. Returns the name of the last, whose column `_row` has the objects that
@@ -103,7 +104,7 @@ package struct SQLCompiler: Sendable {
             let condition: SQLStatement =
                 remaining.map { "\(sql: alias)._row IN (SELECT _row FROM \(sql: $0))" }
                 ?? "(\(builder.condition(query.predicate)))"
-            let source: SQLStatement = "\(from(query, alias)) AND \(condition)"
+            let source: SQLStatement = "\(from(query, alias, &builder)) AND \(condition)"
             remaining = builder.express(members(of: query, stage, alias, source, &builder))
         }
         return remaining ?? ""

@@ -42,7 +42,7 @@ extension SQLConditionBuilder {
                 : "\(link) IN \(object(alias, classIndex, "\(sql: alias)._row", where: "(\(condition))"))"
         }
         let target = Scope(alias: alias, classIndex: classIndex)
-        let name = express(rows([target]), of: [target], where: condition)
+        let name = express(rows([target]), of: [target], where: "\(isPresent(alias, classIndex)) AND (\(condition))")
         return looksUp
             ? "EXISTS (SELECT 1 FROM \(sql: name) WHERE \(sql: name).r0 = \(link))"
             : "\(link) IN (SELECT r0 FROM \(sql: name))"

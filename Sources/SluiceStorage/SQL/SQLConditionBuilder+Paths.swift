@@ -135,18 +135,30 @@ extension SQLConditionBuilder {
         return "\(sql: alias).\(sql: layout.column(primaryKey)) IN (\(.joined(values, by: ", ")))"
     }
 
-    func isPresent(_ link: SQLStatement, _ target: Int, _ alias: String) -> SQLStatement {
+    mutating func isPresent(_ link: SQLStatement, _ target: Int, _ alias: String) -> SQLStatement {
         "EXISTS \(object(alias, target, "1", where: "\(sql: alias)._row = \(link)"))"
     }
 
     // MARK: Subqueries
 
     /// A subquery over the present objects of a class, in parentheses.
-    func object(
+    mutating func object(
         _ alias: String, _ classIndex: Int, _ output: SQLStatement, where condition: SQLStatement
     ) -> SQLStatement {
         let table = layout.table(schema[classIndex].name)
-        return subquery(table, alias, output, where: "\(sql: alias)._state = 1 AND \(condition)")
+        return subquery(table, alias, output, where: "\(isPresent(alias, classIndex)) AND \(condition)")
+    }
+
+    /// Whether the row of a class's table is an object that the context allows.
+    mutating func isPresent(_ alias: String, _ classIndex: Int) -> SQLStatement {
+        let isPresent: SQLStatement = "\(sql: alias)._state = 1"
+        guard let rule = context.condition(ofClass: classIndex) else { return isPresent }
+        let (outer, outerContext) = (scopes, context)
+        defer { (scopes, context) = (outer, outerContext) }
+        scopes = [Scope(alias: alias, classIndex: classIndex)]
+        context = .everything
+        let isAllowed = shallow(condition(rule.predicate), on: alias, ofClass: classIndex)
+        return "\(isPresent) AND (\(isAllowed))"
     }
 
     func subquery(

@@ -80,7 +80,7 @@ extension SQLConditionBuilder {
     }
 
     /// The row id of a link's target; null unless the target is present.
-    func presentRow(_ link: SQLStatement, _ target: Int, _ alias: String) -> SQLStatement {
+    mutating func presentRow(_ link: SQLStatement, _ target: Int, _ alias: String) -> SQLStatement {
         let row: SQLStatement = "\(sql: alias)._row"
         return object(alias, target, row, where: "\(row) = \(link)")
     }

@@ -10,6 +10,8 @@ struct SQLConditionBuilder {
     let layout: TableLayout
     /// Whether paths become lookups for each row instead of sets that are computed once.
     let looksUp: Bool
+    /// What the conditions and values made here see.
+    var context: ReadContext
     /// The tables of the objects that paths begin at: the queried object, then the objects of the enclosing subqueries.
     var scopes: [Scope]
     /// The table expressions that the conditions and values made here use, each after those that it uses itself.
@@ -24,9 +26,10 @@ struct SQLConditionBuilder {
         let classIndex: Int
     }
 
-    init(schema: Schema, layout: TableLayout, looksUp: Bool, root: Scope) {
+    init(schema: Schema, layout: TableLayout, looksUp: Bool, context: ReadContext, root: Scope) {
         self.schema = schema
         self.layout = layout
+        self.context = context
         self.looksUp = looksUp
         scopes = [root]
     }

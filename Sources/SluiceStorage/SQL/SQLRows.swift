@@ -95,7 +95,7 @@ extension SQLConditionBuilder {
             link = "\(sql: next)._row = \(linkValue(step, alias))"
         }
         rows.tables.append("\(sql: layout.table(schema[step.targetClass].name)) \(sql: next)")
-        rows.conditions.append("\(sql: next)._state = 1")
+        rows.conditions.append(isPresent(next, step.targetClass))
         rows.conditions.append(link)
         return next
     }

@@ -48,7 +48,7 @@ package struct ViewDelta: Sendable {
     package var updated: [ViewObject] = []
     /// Objects that became linked and are not roots.
     package var linkedEntered: [ViewObject] = []
-    /// Linked objects that left the view; the reason is `deleted` or `filter`.
+    /// Linked objects that left the view; the reason is `deleted`, `filter` or `permission`.
     package var linkedLeft: [ViewDeparture] = []
     /// Objects that stay linked, and of which a value or the set of included properties changed.
     package var linkedUpdated: [ViewObject] = []

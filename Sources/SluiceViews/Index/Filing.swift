@@ -40,7 +40,8 @@ package struct Filing: Sendable {
         covers = cover.alternatives + (window.map { [$0] } ?? [])
         linked = cover.linked
         derived = cover.derived
-        classes = cover.others.sorted { $0.key < $1.key }.map { ClassEntry(classIndex: $0.key, properties: $0.value) }
+        let others = cover.others.merging(view.shape.permissionProperties) { $0.union($1) }
+        classes = others.sorted { $0.key < $1.key }.map { ClassEntry(classIndex: $0.key, properties: $0.value) }
         object = query.object
     }
 

@@ -91,7 +91,7 @@ package struct ViewIndex {
         for change in commit.changes {
             func find(_ number: UInt64) {
                 guard !found.contains(number), let view = slots[Int(number)],
-                    let properties = view.shape.concernedProperties[change.object.classIndex],
+                    let properties = view.shape.watchedProperties[change.object.classIndex],
                     change.concerns(properties)
                 else { return }
                 found.insert(number)

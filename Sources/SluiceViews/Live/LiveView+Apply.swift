@@ -14,6 +14,15 @@ extension LiveView {
         _ commit: CommitDelta, in source: any ViewSource, before: OldStateSource
     ) throws -> ViewDelta? {
         precondition(isActive, "a view takes commits only once it is active")
+        guard !query.context.isEverything else { return try follow(commit, in: source, before: before) }
+        let reading = try before.reading(in: query.context, source)
+        return try follow(reading.commit, in: reading.source, before: reading.before).map(reading.explained)
+    }
+
+    /// Does the same with a group and states as the view's reader sees them.
+    func follow(
+        _ commit: CommitDelta, in source: any ViewSource, before: OldStateSource
+    ) throws -> ViewDelta? {
         guard shape.concerns(commit) else { return nil }
         let roots = try self.roots.apply(commit, judge, in: source, before: before)
         try closure?.apply(commit, roots: roots, in: source, before: before)

@@ -19,6 +19,11 @@ extension LiveView {
 
     /// The role of an object in the current view; nil if the view does not contain it.
     package func member(_ object: ObjectRef, in source: any ObjectSource) throws -> ViewMember? {
+        try readableMember(object, in: readable(source))
+    }
+
+    /// Does the same with a state as the view's reader sees it.
+    func readableMember(_ object: ObjectRef, in source: any ObjectSource) throws -> ViewMember? {
         if try isRoot(object, in: source) { return ViewMember(role: .root, included: includedOfRoot(object)) }
         return closure?.included(object).map { ViewMember(role: .linked, included: $0) }
     }
@@ -40,6 +45,7 @@ extension LiveView {
         in source: any ObjectSource, _ body: (ObjectRef, PropertySet) throws -> Void
     ) throws {
         guard let closure else { return }
+        let source = readable(source)
         var seen: Set<ObjectRef> = []
         for (node, entry) in closure.entries where entry.level > 0 {
             guard (plan.linkedStates[node.object.classIndex]?.count ?? 0) == 1 || seen.insert(node.object).inserted,
@@ -58,6 +64,8 @@ extension LiveView {
     }
 
     /// Whether an object is a root in the current state of the view.
+    ///
+    /// - Parameter source: the state as the view's reader sees it.
     func isRoot(_ object: ObjectRef, in source: any ObjectSource) throws -> Bool {
         try roots.contains(object, judge, in: source)
     }

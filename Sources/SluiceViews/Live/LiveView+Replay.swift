@@ -25,16 +25,32 @@ extension LiveView {
     ///   - source: the present state, which the view is at.
     /// - Returns: the differences, ascending by object.
     package func differences(since commit: CommitDelta, in source: any ViewSource) throws -> [ViewDifference] {
+        guard !query.context.isEverything else { return try readableDifferences(since: commit, in: source) }
+        let before = OldStateSource(commit, over: source, schema: schema)
+        let reading = try before.reading(in: query.context, source)
+        return try readableDifferences(since: reading.commit, in: reading.source).map { difference in
+            guard difference.now == nil, try source.isPresent(difference.object),
+                try !reading.source.isPresent(difference.object)
+            else { return difference }
+            return ViewDifference(
+                object: difference.object, before: difference.before, now: nil, changed: [], reason: .permission)
+        }
+    }
+
+    /// Does the same with changes and a state as the view's reader sees them.
+    private func readableDifferences(
+        since commit: CommitDelta, in source: any ViewSource
+    ) throws -> [ViewDifference] {
         let past = PastSource(commit, over: source, schema: schema)
         let opposite = CommitDelta(
             changes: commit.changes.map { ObjectDelta(object: $0.object, old: $0.new, new: $0.old, authors: []) },
             version: commit.version)
         let earlier = LiveView(copying: self)
         let present = OldStateSource(opposite, over: past, schema: schema)
-        guard let delta = try earlier.apply(opposite, in: past, before: present) else { return [] }
+        guard let delta = try earlier.follow(opposite, in: past, before: present) else { return [] }
         return try delta.objects.sorted().map { object in
-            let before = try earlier.member(object, in: past)
-            let now = try member(object, in: source)
+            let before = try earlier.readableMember(object, in: past)
+            let now = try readableMember(object, in: source)
             var changed = PropertySet()
             if let now {
                 changed = now.included.intersection(commit.change(of: object)?.changed ?? [])
@@ -42,12 +58,19 @@ extension LiveView {
             }
             return ViewDifference(
                 object: object, before: before, now: now, changed: changed,
-                reason: try reasonOfDeparture(object, wasRoot: before?.role == .root, in: source))
+                reason: try readableReason(object, wasRoot: before?.role == .root, in: source))
         }
     }
 
     /// Why an object that was in the view is no longer in it, or no longer a root, in the present state of the view.
     package func reasonOfDeparture(
+        _ object: ObjectRef, wasRoot: Bool, in source: any ObjectSource
+    ) throws -> RemovalReason {
+        let reason = try readableReason(object, wasRoot: wasRoot, in: readable(source))
+        return try reason == .deleted && source.isPresent(object) ? .permission : reason
+    }
+
+    private func readableReason(
         _ object: ObjectRef, wasRoot: Bool, in source: any ObjectSource
     ) throws -> RemovalReason {
         guard let row = try source.row(object) else { return .deleted }

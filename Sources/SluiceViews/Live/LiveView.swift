@@ -7,7 +7,7 @@ package import SluiceQuery
 /// state holds depends on the query: without a limit no roots, since the predicate decides what is a root; with a limit
 /// the first rows and some beyond them; with DISTINCT, or SORT after LIMIT, everything that matches. If the query
 /// follows links, the view holds the linked objects. Only the thread that runs the database may use a view. A view
-/// reads only from the source that it is given.
+/// reads only from the source that it is given, and sees there what the query's context allows.
 package final class LiveView {
     package let query: Query
     package let shape: ViewShape
@@ -46,7 +46,7 @@ package final class LiveView {
 
     /// A view with a shape of its own.
     package convenience init(_ query: Query, schema: Schema, overscan: Int? = nil) {
-        self.init(query, shape: ViewShape(query.form, schema: schema), overscan: overscan)
+        self.init(query, shape: ViewShape(query.form, in: query.context, schema: schema), overscan: overscan)
     }
 
     /// A copy of a view in the same state, which can then change independently.
@@ -95,6 +95,7 @@ package final class LiveView {
     /// Reads from `source` what the view holds; the view is then at the state of `source`. It reads all roots if the
     /// query follows links, the rows of a window if there is a limit, and else nothing.
     package func activate(in source: any ViewSource) throws {
+        let source = readable(source)
         roots = .matches
         closure = nil
         roots = try RootState(judge, overscan: overscan < 0 ? nil : Int(overscan), in: source)
@@ -115,6 +116,16 @@ package final class LiveView {
 
     /// The position of a root in the query's order.
     package func position(of row: Row, in source: any ObjectSource) throws -> SortPosition {
-        try judge.position(of: row, in: source)
+        try judge.position(of: row, in: readable(source))
+    }
+
+    /// A state as the view's reader sees it.
+    func readable(_ source: any ViewSource) -> any ViewSource {
+        query.context.isEverything ? source : ReadableSource(source, in: query.context)
+    }
+
+    /// A state as the view's reader sees it.
+    func readable(_ source: any ObjectSource) -> any ObjectSource {
+        query.context.isEverything ? source : ReadableObjects(source, in: query.context)
     }
 }

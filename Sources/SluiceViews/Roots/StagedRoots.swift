@@ -18,7 +18,7 @@ struct StagedRoots {
     init(_ judge: RootJudge, overscan: Int?, in source: any ViewSource) throws {
         let query = judge.query
         if let first = query.leading(schema: judge.shape.schema), let limit = first.limit {
-            let shape = ViewShape(first.form, schema: judge.shape.schema)
+            let shape = ViewShape(first.form, in: first.context, schema: judge.shape.schema)
             let leadingJudge = RootJudge(
                 query: first, shape: shape, evaluator: Evaluator(first, schema: shape.schema))
             let window = try Window(limit: limit, leadingJudge, overscan: overscan, in: source)

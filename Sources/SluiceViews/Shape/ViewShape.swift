@@ -10,14 +10,23 @@ package final class ViewShape: Sendable {
     package let schema: Schema
     let plan: ClosurePlan
     let dependents: PathDependents
-    /// The properties, by class, whose changes may concern a view of this shape.
+    /// The properties, by class, whose changes as the reader sees them may concern a view of this shape.
     package let concernedProperties: [Int: PropertySet]
     /// The properties of results whose changes can change the results or what they link to.
     let rootProperties: PropertySet
+    /// The properties, by class, whose changes may concern a view of this shape: ``concernedProperties``, and what the
+    /// conditions of the reader's context read.
+    let watchedProperties: [Int: PropertySet]
+    /// What the conditions on objects that paths and links lead to read, by class.
+    let permissionProperties: [Int: PropertySet]
 
-    /// - Parameter schema: the schema that queries of the form are checked against.
-    init(_ form: QueryForm, schema: Schema) {
+    /// What the reader of one of the views may read; that of the others differs in constants at most.
+    private let context: ReadContext
+
+    /// - Parameter schema: the schema that the form and the context were checked against.
+    init(_ form: QueryForm, in context: ReadContext, schema: Schema) {
         self.form = form
+        self.context = context
         self.schema = schema
         plan = ClosurePlan(form, schema: schema)
         let dependencies = form.isPartial ? form.dependencies : form.predicateDependencies
@@ -28,13 +37,24 @@ package final class ViewShape: Sendable {
             properties[classIndex, default: []].formUnion(plan.includable(ofClass: classIndex))
         }
         concernedProperties = properties
+        let permissions = PermissionReads(context, of: form, followed: plan, dependencies)
+        permissionProperties = permissions.behindLinks
+        watchedProperties = permissions.all.reduce(into: properties) { $0[$1.key, default: []].formUnion($1.value) }
         rootProperties = dependencies.rootProperties.union(plan.rootProperties(ofClass: form.classIndex))
+            .union(permissions.ofResult)
     }
 
     /// Whether views of this shape hold and send the same under a schema that has grown.
     package func isSame(under schema: Schema) -> Bool {
-        let grown = ViewShape(form, schema: schema)
-        return grown.plan == plan && grown.concernedProperties == concernedProperties
+        let grown = ViewShape(form, in: context, schema: schema)
+        return grown.plan == plan && grown.watchedProperties == watchedProperties
+    }
+
+    /// Equal for equal shapes of one schema, and different for others.
+    var key: String { Self.key(of: form, in: context) }
+
+    static func key(of form: QueryForm, in context: ReadContext) -> String {
+        context.isEverything ? form.key : "\(form.key)\u{3}\(context.formKey)"
     }
 
     /// Whether anything in the commit could concern a view of this shape.

@@ -23,24 +23,25 @@ package struct ViewShapes {
     package mutating func grow(to schema: Schema) -> [ViewShape] {
         self.schema = schema
         let changed = entries.values.compactMap(\.shape).filter { !$0.isSame(under: schema) }
-        for shape in changed { entries[shape.form.key] = nil }
+        for shape in changed { entries[shape.key] = nil }
         return changed
     }
 
     /// How many shapes are kept.
     package var count: Int { entries.values.count { $0.shape != nil } }
 
-    /// The shape of the views of a form. O(1), except for a new form.
+    /// The shape of the view of a query. O(1), except for a new form or new conditions of a context.
     ///
-    /// - Parameter form: the form of a query that was checked against the schema.
-    package mutating func shape(of form: QueryForm) -> ViewShape {
-        if let known = entries[form.key]?.shape { return known }
+    /// - Parameter query: checked against the schema, as is its context.
+    package mutating func shape(of query: Query) -> ViewShape {
+        let key = ViewShape.key(of: query.form, in: query.context)
+        if let known = entries[key]?.shape { return known }
         if entries.count >= countMax {
             entries = entries.filter { $0.value.shape != nil }
             countMax = max(64, entries.count * 2)
         }
-        let shape = ViewShape(form, schema: schema)
-        entries[form.key] = Entry(shape: shape)
+        let shape = ViewShape(query.form, in: query.context, schema: schema)
+        entries[key] = Entry(shape: shape)
         return shape
     }
 }

@@ -11,6 +11,8 @@ package final class OldStateSource: ObjectSource {
     private let schema: Schema
     package let memo: EvaluationMemo? = EvaluationMemo()
     private var linksOfChanged: [Link: [ObjectKey]]?
+    /// The group as readers see it, by context.
+    private var readings: [ObjectID: ReadableCommit] = [:]
 
     private struct Link: Hashable {
         let target: ObjectRef
@@ -55,6 +57,16 @@ package final class OldStateSource: ObjectSource {
     }
 
     package func spend(_ stepCount: Int) throws { try source.spend(stepCount) }
+
+    /// The group as the readers of a context see it. Made once for each context.
+    ///
+    /// - Parameter source: the state after the group.
+    func reading(in context: ReadContext, _ source: any ViewSource) throws -> ReadableCommit {
+        if let known = readings[context.id] { return known }
+        let made = try ReadableCommit(commit, in: context, source, before: self, schema: schema)
+        readings[context.id] = made
+        return made
+    }
 
     private func indexLinks() -> [Link: [ObjectKey]] {
         var links: [Link: [ObjectKey]] = [:]

@@ -5,6 +5,7 @@ package import SluiceQuery
 package protocol ViewSource: ObjectSource {
     /// Calls `body` with the rows that match a query's predicate, in the query's order, until it returns false.
     ///
+    /// They match as the query's reader sees them; see ``Query/context``.
     /// The query's own limit does not apply. It is not called for `OBJECT(id)` queries.
     ///
     /// - Parameters:

@@ -10,15 +10,20 @@ struct QueryCase: CustomStringConvertible {
     let schema: Schema
     var syntax: QuerySyntax
     var world: TestWorld
+    /// What the reader may read of some classes.
+    var rules: [QuerySyntax] = []
 
     /// The text of a kept case: the seed of the world, the query, and the objects that remain in the world.
     var description: String {
         let text = (try? Query(syntax, schema: schema).canonicalText) ?? "\(syntax.predicate)"
         let objects = world.rows.keys.sorted().map { "\(schema[$0.classIndex].name):\($0.key)" }
-        return "\(seed) | \(text) | \(objects.joined(separator: " "))"
+        let conditions = rules.map { (try? Query($0, schema: schema).canonicalText) ?? "\($0.predicate)" }
+        return ["\(seed)", text, objects.joined(separator: " "), conditions.joined(separator: " ; ")]
+            .filter { !$0.isEmpty }.joined(separator: " | ")
     }
 
-    init(seed: UInt64, schema: Schema, syntax: QuerySyntax, world: TestWorld) {
+    init(seed: UInt64, schema: Schema, syntax: QuerySyntax, world: TestWorld, rules: [QuerySyntax] = []) {
+        self.rules = rules
         self.seed = seed
         self.schema = schema
         self.syntax = syntax
@@ -41,9 +46,12 @@ struct QueryCase: CustomStringConvertible {
 
     /// How the results differ; nil if all agree, or if the query is rejected.
     func difference() -> String? {
-        guard let query = try? Query(syntax, schema: schema) else { return nil }
+        guard let plain = try? Query(syntax, schema: schema),
+            let conditions = try? rules.map({ try Query($0, schema: schema).canonicalText })
+        else { return nil }
         do {
-            let naive = NaiveInterpreter(world).results(syntax, ofClass: query.classIndex)
+            let query = plain.read(in: try ReadContext(conditions, schema: schema))
+            let naive = NaiveInterpreter(readable()).results(syntax, ofClass: query.classIndex)
             let evaluated = try world.evaluate(query)
             guard evaluated == naive else { return "the evaluator finds \(evaluated), naively \(naive)" }
             let database = try world.database()
@@ -62,6 +70,21 @@ struct QueryCase: CustomStringConvertible {
         } catch {
             return "\(error)"
         }
+    }
+
+    /// The world without the objects that the reader may not read, found naively.
+    private func readable() -> TestWorld {
+        var readable = world
+        for rule in rules {
+            guard case .objects(let className, _) = rule.target, let classIndex = schema.index(of: className) else {
+                continue
+            }
+            let allowed = Set(NaiveInterpreter(world).results(rule, ofClass: classIndex))
+            for object in world.rows.keys where object.classIndex == classIndex && !allowed.contains(object.key) {
+                readable = readable.without(object)
+            }
+        }
+        return readable
     }
 
     /// A smaller case with the same difference: fewer objects and a shorter condition.
@@ -90,6 +113,16 @@ struct QueryCase: CustomStringConvertible {
             var candidate = self
             candidate.syntax.clauses.remove(at: index)
             result.append(candidate)
+        }
+        for index in rules.indices {
+            var candidate = self
+            candidate.rules.remove(at: index)
+            result.append(candidate)
+            for predicate in rules[index].predicate.smaller() {
+                candidate = self
+                candidate.rules[index].predicate = predicate
+                result.append(candidate)
+            }
         }
         for object in world.rows.keys.sorted() {
             var candidate = self

@@ -65,11 +65,12 @@ final class TestWorld: ObjectSource {
     /// The keys of the results, in order.
     func evaluate(_ query: Query) throws -> [ObjectKey] {
         let evaluator = Evaluator(query, schema: schema)
+        let source = ReadableObjects(self, in: query.context)
         var results: [(values: [Value], id: ObjectID, key: ObjectKey)] = []
-        for (object, row) in rows where object.classIndex == query.classIndex {
-            guard try evaluator.matches(row, in: self) else { continue }
+        for object in rows.keys where object.classIndex == query.classIndex {
+            guard let row = try source.row(object), try evaluator.matches(row, in: source) else { continue }
             let id = Identity(className: query.className, key: row.key).objectID
-            results.append((try evaluator.sortValues(of: row, in: self), id, row.key))
+            results.append((try evaluator.sortValues(of: row, in: source), id, row.key))
         }
         return query.results(among: results, values: \.values, id: \.id).map(\.key)
     }

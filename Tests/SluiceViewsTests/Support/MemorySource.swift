@@ -45,10 +45,12 @@ final class MemorySource: ViewSource {
         queryCount += 1
         let evaluator = Evaluator(query, schema: schema)
         let order = SortOrder(query.sort)
+        let source = ReadableObjects(self, in: query.context)
         var found: [(position: SortPosition, row: Row)] = []
-        for row in sortedRows(ofClass: query.classIndex) where try evaluator.matches(row, in: self) {
+        for row in sortedRows(ofClass: query.classIndex)
+        where try source.isPresent(ObjectRef(query.classIndex, row.key)) && evaluator.matches(row, in: source) {
             let id = Identity(className: query.className, key: row.key).objectID
-            let own = SortPosition(values: try evaluator.sortValues(of: row, in: self), id: id)
+            let own = SortPosition(values: try evaluator.sortValues(of: row, in: source), id: id)
             if let position, !order.precedes(position, own) { continue }
             found.append((own, row))
         }
@@ -76,6 +78,18 @@ final class MemorySource: ViewSource {
         var isFound = false
         value.forEachLink { isFound = isFound || $0 == key }
         return isFound
+    }
+
+    /// The state as the reader of a query sees it: a copy without what the query's context does not allow.
+    func readable(in context: ReadContext) throws -> MemorySource {
+        guard !context.isEverything else { return self }
+        let copy = MemorySource(schema: schema)
+        for classIndex in schema.classes.indices {
+            for row in rows[classIndex].values where try context.allows(row, ofClass: classIndex, in: self) {
+                copy.set(ObjectRef(classIndex, row.key), row)
+            }
+        }
+        return copy
     }
 
     /// Sets objects, or deletes them (nil), and returns the change as one commit group with an author for each object.

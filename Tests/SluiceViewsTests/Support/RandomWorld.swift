@@ -121,6 +121,17 @@ struct RandomWorld {
         ],
     ]
 
+    /// Makes a context that hides some objects of some classes.
+    mutating func context() throws -> ReadContext {
+        var conditions: [String] = []
+        for name in Self.predicates.keys.sorted() where generator.chance(50) {
+            let predicate = generator.chance(10) ? "FALSEPREDICATE" : generator.pick(Self.predicates[name]!)
+            let condition = "\(name) WHERE \(predicate)"
+            if (try? TestSchema.query(condition)) != nil { conditions.append(condition) }
+        }
+        return try ReadContext(conditions, schema: TestSchema.schema)
+    }
+
     private static let sorts: [String: [String]] = [
         "User": ["age ASC", "best.age DESC", "name DESC, age ASC", "best.best.age ASC, name ASC", "id DESC"],
         "Car": ["price ASC", "dealer.city DESC, name ASC", "name ASC"],

@@ -60,7 +60,9 @@ struct ViewMirror {
         }
         for departure in delta.linkedLeft {
             #expect(before[departure.object]?.role == .linked, "\(context): \(departure.object) left, was not linked")
-            let reason: RemovalReason = source.isPresent(departure.object) ? .filter : .deleted
+            let isReadable = try source.readable(in: view.query.context).isPresent(departure.object)
+            let reason: RemovalReason =
+                isReadable ? .filter : source.isPresent(departure.object) ? .permission : .deleted
             #expect(departure.reason == reason, "\(context): \(departure)")
             objects[departure.object] = nil
         }
@@ -101,12 +103,16 @@ struct ViewMirror {
 
     private func reason(_ object: ObjectRef, _ view: LiveView, _ source: MemorySource) throws -> RemovalReason {
         guard let row = source.row(object) else { return .deleted }
-        return try view.evaluator.matches(row, in: source) ? .window : .filter
+        let readable = try source.readable(in: view.query.context)
+        guard readable.isPresent(object) else { return .permission }
+        return try view.evaluator.matches(row, in: readable) ? .window : .filter
     }
 
     /// Compares with the oracle.
     func check(_ view: LiveView, _ source: MemorySource) throws {
-        let snapshot = try ViewSnapshot(of: view.query, schema: source.schema, in: source)
+        let readable = try source.readable(in: view.query.context)
+        let snapshot = try ViewSnapshot(
+            of: view.query.read(in: .everything), schema: source.schema, in: readable)
         let roots = Set(objects.filter { $0.value.role == .root }.keys)
         #expect(roots == Set(snapshot.roots), "\(context): roots")
         #expect(Set(objects.keys).subtracting(roots) == snapshot.linked, "\(context): linked objects")

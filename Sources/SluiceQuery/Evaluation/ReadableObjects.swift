@@ -1,0 +1,41 @@
+package import SluiceModel
+
+/// A source as a reader sees it: what its context does not allow is absent.
+package final class ReadableObjects: ObjectSource {
+    private let source: any ObjectSource
+    private let context: ReadContext
+
+    /// - Parameter source: the objects as they are.
+    package init(_ source: any ObjectSource, in context: ReadContext) {
+        self.source = source
+        self.context = context
+    }
+
+    package func row(_ object: ObjectRef) throws -> Row? {
+        guard let row = try source.row(object), try context.allows(row, ofClass: object.classIndex, in: source) else {
+            return nil
+        }
+        return row
+    }
+
+    package func isPresent(_ object: ObjectRef) throws -> Bool {
+        context.condition(ofClass: object.classIndex) == nil
+            ? try source.isPresent(object) : try row(object) != nil
+    }
+
+    package func backlinks(
+        to object: ObjectRef, fromClass classIndex: Int, property: Int, _ body: (ObjectKey) throws -> Bool
+    ) throws {
+        guard context.condition(ofClass: classIndex) != nil else {
+            return try source.backlinks(to: object, fromClass: classIndex, property: property, body)
+        }
+        try source.backlinks(to: object, fromClass: classIndex, property: property) { key in
+            guard try isPresent(ObjectRef(classIndex, key)) else { return true }
+            return try body(key)
+        }
+    }
+
+    package func spend(_ stepCount: Int) throws { try source.spend(stepCount) }
+
+    package var memo: EvaluationMemo? { source.memo }
+}

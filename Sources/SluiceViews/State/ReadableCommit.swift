@@ -1,0 +1,66 @@
+import SluiceModel
+import SluiceQuery
+
+/// A commit group as the reader of a view sees it. An object that the group hides from the reader is deleted for the
+/// reader, and one that it uncovers is created.
+struct ReadableCommit {
+    let commit: CommitDelta
+    /// The state after the group.
+    let source: ReadableSource
+    /// The state before the group.
+    let before: OldStateSource
+    /// The objects that the group hides and does not delete.
+    private let hidden: Set<ObjectRef>
+
+    /// The cost is that of judging the changed objects, and those that a condition of the context reads changed objects
+    /// for.
+    ///
+    /// - Parameters:
+    ///   - commit: the group as it is.
+    ///   - source: the state after it.
+    ///   - before: the state before it.
+    ///   - schema: the schema of the context.
+    init(
+        _ commit: CommitDelta, in context: ReadContext, _ source: any ViewSource, before: any ObjectSource,
+        schema: Schema
+    ) throws {
+        var changes: [ObjectDelta] = []
+        var hidden: Set<ObjectRef> = []
+        func add(_ object: ObjectRef, _ old: Row?, _ new: Row?, _ authors: [Int]) throws {
+            let classIndex = object.classIndex
+            let seenOld = try old.flatMap { try context.allows($0, ofClass: classIndex, in: before) ? $0 : nil }
+            let seenNew = try new.flatMap { try context.allows($0, ofClass: classIndex, in: source) ? $0 : nil }
+            guard seenOld != nil || seenNew != nil else { return }
+            if seenOld != nil, seenNew == nil, new != nil { hidden.insert(object) }
+            changes.append(ObjectDelta(object: object, old: seenOld, new: seenNew, authors: authors))
+        }
+        for change in commit.changes { try add(change.object, change.old, change.new, change.authors) }
+        for classIndex in context.classes {
+            guard let dependencies = context.condition(ofClass: classIndex)?.predicateDependencies else { continue }
+            for (object, causes) in try PathDependents(dependencies).roots(affectedBy: commit, in: source)
+            where commit.change(of: object) == nil {
+                guard let row = try source.row(object) else { continue }
+                let was = try context.allows(row, ofClass: classIndex, in: before)
+                guard try context.allows(row, ofClass: classIndex, in: source) != was else { continue }
+                let authors = Set(causes.flatMap { commit.changes[$0].authors }).sorted()
+                try add(object, row, row, authors)
+            }
+        }
+        self.commit = CommitDelta(changes: changes, version: commit.version)
+        self.source = ReadableSource(source, in: context)
+        self.before = OldStateSource(self.commit, over: self.source, schema: schema)
+        self.hidden = hidden
+    }
+
+    /// The same changes of a view, where what was hidden has left for that reason.
+    func explained(_ delta: ViewDelta) -> ViewDelta {
+        guard !hidden.isEmpty else { return delta }
+        func explained(_ departures: [ViewDeparture]) -> [ViewDeparture] {
+            departures.map { hidden.contains($0.object) ? ViewDeparture(object: $0.object, reason: .permission) : $0 }
+        }
+        var delta = delta
+        delta.left = explained(delta.left)
+        delta.linkedLeft = explained(delta.linkedLeft)
+        return delta
+    }
+}
