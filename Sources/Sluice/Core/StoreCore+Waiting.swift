@@ -136,7 +136,7 @@ extension StoreCore {
 
     /// Asks the server for a report.
     package func report(_ topic: ReportTopic, timeout: Duration?) async throws -> String {
-        try await answer(timeout: timeout) { $0.requestReport(topic.wire, argument: topic.argument, reply: $1) }
+        try await answer(timeout: timeout) { $0.requestReport(topic, reply: $1) }
     }
 
     /// Removes an empty class, or a property without values, from the server's schema.

@@ -40,7 +40,7 @@ package final class StoreCore: Sendable {
         rejections = RejectionCenter(queue: callbacks)
         let environment = configuration.environment
         link = try configuration.sync.map { try ServerLink($0, environment: environment) }
-        var options = ClientEngine.Options()
+        var options = ClientOptions()
         if let sync = configuration.sync {
             options.databaseName = link?.databaseName
             options.credentials = sync.credentials.wire

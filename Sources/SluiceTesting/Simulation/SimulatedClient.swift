@@ -76,7 +76,7 @@ final class SimulatedClient {
             _ = try storage.merge(declared(), sides: ("the store", "the models"))
             try storage.commit()
         }
-        var engineOptions = ClientEngine.Options()
+        var engineOptions = ClientOptions()
         engineOptions.databaseName = "simulation"
         engineOptions.listedMemberCountMax = options.listedMemberCountMax
         engineOptions.bulkRowCountMin = options.bulkRowCountMin

@@ -37,7 +37,7 @@ struct LiveDigestTests {
             try storage.begin()
             _ = try storage.merge(Self.schema(), sides: ("the store", "the models"))
             try storage.commit()
-            var options = ClientEngine.Options()
+            var options = ClientOptions()
             options.databaseName = "users"
             client = try ClientEngine(storage: storage, options: options, now: clock, random: { 1 })
             connection = ConnectionProtocol(limits: ServerLimits(), login: DevelopmentLogin())

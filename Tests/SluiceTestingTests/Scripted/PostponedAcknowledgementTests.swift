@@ -99,7 +99,7 @@ struct PostponedAcknowledgementTests {
         server.open()
         try write(1, server)
         acknowledge(1, server)
-        var options = ClientEngine.Options()
+        var options = ClientOptions()
         options.databaseName = "test"
         let engine = try ClientEngine(
             storage: server.storage, options: options, now: { ScriptedSession.now }, random: { 1 })

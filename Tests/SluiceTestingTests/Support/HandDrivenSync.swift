@@ -70,7 +70,7 @@ final class HandDrivenSync {
             try storage.begin()
             _ = try storage.merge(schema, sides: ("the store", "the models"))
             try storage.commit()
-            var options = ClientEngine.Options()
+            var options = ClientOptions()
             options.dataLimits = limits
             options.uploadByteCountMax = limits.blockByteCount
             try beforehand(

@@ -17,7 +17,7 @@ final class ScriptedSession {
 
     init(
         at location: StorageLocation = .memory, log: LogSink? = nil,
-        _ configure: (inout ClientEngine.Options) -> Void = { _ in }
+        _ configure: (inout ClientOptions) -> Void = { _ in }
     ) throws {
         schema = try Schema([
             ClassSchema(
@@ -27,7 +27,7 @@ final class ScriptedSession {
         try storage.begin()
         _ = try storage.merge(schema, sides: ("the store", "the models"))
         try storage.commit()
-        var options = ClientEngine.Options()
+        var options = ClientOptions()
         options.databaseName = "test"
         configure(&options)
         engine = try ClientEngine(storage: storage, options: options, now: { Self.now }, random: { 1 }, log: log)

@@ -22,14 +22,17 @@ struct ObserverSettlement {
     private(set) var tasks: [UInt64: Task] = [:]
     private(set) var work = ObservationWork()
 
-    /// - Parameter changed: the subscriptions whose status may have changed.
+    /// - Parameters:
+    ///   - changed: the subscriptions whose status may have changed.
+    ///   - askedObserverCountMax: see ``ClientOptions/askedObserverCountMax``.
     /// - Throws: the errors of the storage that concern all observers.
     init(
-        _ transaction: StoreTransaction, _ changed: [Subscription], _ index: ObserverIndex, _ engine: ClientEngine
+        _ transaction: StoreTransaction, _ changed: [Subscription], _ index: ObserverIndex,
+        in storage: any ClientStorage, askedObserverCountMax: Int
     ) throws {
         self.transaction = transaction
-        outcome = try transaction.outcome()
-        let schema = engine.schema
+        let schema = storage.schema
+        outcome = try TransactionOutcome(transaction, in: storage)
         for subscription in transaction.rebuilt {
             for id in index.observers(of: subscription) { tasks[id, default: Task()].isRebuilt = true }
         }
@@ -48,8 +51,7 @@ struct ObserverSettlement {
                 for object in objects.sorted() { judge(object, for: observer) }
             }
         }
-        let askedCountMax = engine.options.askedObserverCountMax
-        try index.forEachTouch(by: outcome, schema: schema, askedCountMax: askedCountMax) { observer, results in
+        try index.forEachTouch(by: outcome, schema: schema, askedCountMax: askedObserverCountMax) { observer, results in
             tasks[observer.id, default: Task()].touched.formUnion(results)
         }
         work.readCount = outcome.readCount

@@ -32,17 +32,14 @@ final class TransactionOutcome: ObjectStanding {
         let isServers: Bool
     }
 
-    /// - Parameters:
-    ///   - olds: the objects that the transaction may have changed, in order, with their states before it.
-    ///   - settled: the objects on which operations may have ceased to be pending.
-    ///   - storage: the store after the commit.
-    init(_ olds: [(object: ObjectRef, row: Row?)], settled: [ObjectRef], in storage: any ClientStorage) throws {
+    /// - Parameter storage: the store after the commit.
+    init(_ transaction: StoreTransaction, in storage: any ClientStorage) throws {
         self.storage = storage
-        self.settled = Set(settled)
+        self.settled = Set(transaction.settled)
         var rows: [ObjectRef: Row?] = [:]
         var changes: [ObjectDelta] = []
         var touched: [ObjectRef] = []
-        for (object, old) in olds {
+        for (object, old) in transaction.firstStates {
             let new = try storage.row(object)
             rows[object] = .some(new)
             touched.append(object)
@@ -51,7 +48,7 @@ final class TransactionOutcome: ObjectStanding {
             }
         }
         var known = Set(touched)
-        for object in settled where known.insert(object).inserted { touched.append(object) }
+        for object in transaction.settled where known.insert(object).inserted { touched.append(object) }
         delta = CommitDelta(changes: changes, version: 0)
         readCount = rows.count
         self.rows = rows

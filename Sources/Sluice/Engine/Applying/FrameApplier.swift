@@ -5,8 +5,10 @@ internal import SluiceWire
 
 /// Applies one frame's pages, commits and completions to the store, inside one transaction.
 final class FrameApplier {
-    private let engine: ClientEngine
+    private let applier: Applier
     private let storage: any ClientStorage
+    private let objectImages: ObjectImages
+    private let holdings: Holdings
     private let map: SchemaMap
     private let transaction: StoreTransaction
     /// The subscriptions whose state or progress the frame changed, by the ids of their records.
@@ -18,9 +20,11 @@ final class FrameApplier {
     /// that it has.
     private var linkTargets: Set<ObjectRef> = []
 
-    init(_ engine: ClientEngine, map: SchemaMap, _ transaction: StoreTransaction) {
-        self.engine = engine
-        self.storage = engine.storage
+    init(_ applier: Applier, map: SchemaMap, _ transaction: StoreTransaction) {
+        self.applier = applier
+        storage = applier.storage
+        objectImages = applier.images
+        holdings = Holdings(applier.storage, applier.active)
         self.map = map
         self.transaction = transaction
     }
@@ -31,11 +35,11 @@ final class FrameApplier {
     /// could resume. Any other complete subscription stays behind the version that the store now moves to, and is no
     /// longer complete.
     func catchUp(_ messages: [ServerMessage]) throws {
-        guard engine.session.awaitsCatchUp else { return }
-        engine.session.awaitsCatchUp = false
+        guard applier.active.awaitsCatchUp else { return }
+        applier.active.awaitsCatchUp = false
         var resumed: Set<UInt64> = []
         for case .complete(let complete) in messages { resumed.insert(complete.subscription) }
-        for subscription in engine.subscriptions.values where subscription.isComplete {
+        for subscription in applier.active.values where subscription.isComplete {
             if let wireID = subscription.wireID, resumed.contains(wireID) { continue }
             concerned[subscription.record.id] = subscription
             subscription.record.state = .pending
@@ -50,7 +54,7 @@ final class FrameApplier {
         for (object, reason) in departed {
             if reason == .deleted, try !storage.hasPending(object) {
                 // A deletion applies at once, even if other subscriptions that hold the object learn of it later.
-                try engine.evict(object, reason: reason, transaction)
+                try objectImages.evict(object, reason: reason, transaction)
             } else {
                 try dropIfUnheld(object, reason: reason)
             }
@@ -63,15 +67,15 @@ final class FrameApplier {
             try dropStale(subscription)
         }
         // The server does not have link targets that neither arrived nor belong to a complete subscription.
-        for target in linkTargets where try !storage.hasPending(target) && !engine.isCompletelySynced(target) {
-            try engine.evict(target, reason: .unknown, transaction)
+        for target in linkTargets where try !storage.hasPending(target) && !holdings.isCompletelySynced(target) {
+            try objectImages.evict(target, reason: .unknown, transaction)
         }
         guard !completed.isEmpty else { return }
         // For members without a new image, the last image is right.
         for object in try storage.objectsWithBaseImage {
             for subscription in completed where try storage.isMember(object, of: subscription.record.id, role: nil) {
                 transaction.touch(object)
-                try engine.showServerImage(of: object, transaction)
+                try objectImages.showServerImage(of: object, transaction)
             }
         }
     }
@@ -127,11 +131,11 @@ final class FrameApplier {
         subscription.record.state = .complete
         subscription.record.version = complete.version
         subscription.record.hasHoles = false
-        subscription.record.updatedAt = engine.now()
+        subscription.record.updatedAt = applier.now()
         subscription.progress = 1
         try storage.updateSubscription(subscription.record)
         if !wasComplete { transaction.noteRebuild(id) }
-        try engine.advance(to: complete.version)
+        try storage.advance(to: complete.version)
     }
 
     /// Removes stale rows: they match the query on disk, the server did not name them, and no subscription holds them.
@@ -155,7 +159,7 @@ final class FrameApplier {
     /// Whether an object is here that members of a complete subscription still link to, although it did not arrive with
     /// them.
     private func isMissing(_ target: ObjectRef, from subscription: Subscription) throws -> Bool {
-        guard try storage.isPresent(target) && !engine.isCompletelySynced(target) else { return false }
+        guard try storage.isPresent(target) && !holdings.isCompletelySynced(target) else { return false }
         var isMissing = false
         for (classIndex, property) in storage.schema.backlinks(to: target.classIndex) where !isMissing {
             try storage.backlinks(to: target, fromClass: classIndex, property: property) { key in
@@ -173,7 +177,7 @@ final class FrameApplier {
             try apply(block.content, to: subscriptions(block.subscriptions))
             try forEachLinkTarget(block.content) { linkTargets.insert($0) }
         }
-        if !commit.header.isContinued { try engine.advance(to: commit.header.version) }
+        if !commit.header.isContinued { try storage.advance(to: commit.header.version) }
     }
 
     /// Calls `body` with the targets of the links in a block's rows, as far as the query follows them.
@@ -182,9 +186,9 @@ final class FrameApplier {
             guard let classIndex = map.classIndex(fromServer: group.classIndex),
                 let properties = map.properties(fromServer: group.properties, ofClass: group.classIndex)
             else { continue }
-            let declared = engine.schema[classIndex].properties
+            let declared = storage.schema[classIndex].properties
             for (position, property) in properties.enumerated() {
-                guard let target = declared[property].type.targetClass.flatMap(engine.schema.index(of:)) else {
+                guard let target = declared[property].type.targetClass.flatMap(storage.schema.index(of:)) else {
                     continue
                 }
                 for row in 0..<group.count {
@@ -198,7 +202,7 @@ final class FrameApplier {
     // MARK: Blocks
 
     private func subscriptions(_ wireIDs: [UInt64]) -> [Subscription] {
-        wireIDs.compactMap { engine.session.subscribed[$0] }
+        wireIDs.compactMap(applier.requests.subscription)
     }
 
     private func apply(_ block: ViewBlock, to subscriptions: [Subscription]) throws {
@@ -214,8 +218,8 @@ final class FrameApplier {
                 let properties = map.properties(fromServer: group.properties, ofClass: group.classIndex)
             else { throw SyncError(.protocolViolation, "a class or property that was not announced") }
             let images = ServerImages(
-                classIndex: classIndex, classSchema: engine.schema[classIndex], properties: properties,
-                server: engine.session.serverSchema[group.classIndex], serverProperties: group.properties)
+                classIndex: classIndex, classSchema: storage.schema[classIndex], properties: properties,
+                server: applier.schema.server[group.classIndex], serverProperties: group.properties)
             for row in try insertUnknown(group, images, of: classIndex, to: subscriptions) {
                 let object = ObjectRef(classIndex, group.keys[row])
                 try apply(
@@ -236,14 +240,14 @@ final class FrameApplier {
         _ group: ObjectGroup, _ images: ServerImages, of classIndex: Int, to subscriptions: [Subscription]
     ) throws -> [Int] {
         let all = Array(0..<group.count)
-        guard group.role != .member, group.count >= engine.options.bulkRowCountMin, let batch = images.batch(of: group)
+        guard group.role != .member, group.count >= applier.options.bulkRowCountMin, let batch = images.batch(of: group)
         else { return all }
         var unknown = all
         var pending: [Int] = []
-        if storage.outboxCount > 0 || !engine.unconfirmed.isEmpty {
+        if storage.outboxCount > 0 || !objectImages.unconfirmed.isEmpty {
             pending = try all.filter { row in
                 let object = ObjectRef(classIndex, group.keys[row])
-                return try engine.unconfirmed.contains(object) || storage.hasPending(object)
+                return try objectImages.differs(object)
             }
             let isPending = Set(pending)
             if !pending.isEmpty { unknown = all.filter { !isPending.contains($0) } }
@@ -282,7 +286,7 @@ final class FrameApplier {
                 transaction.noteMembership(object, of: id, reason: departure.reason)
             }
         }
-        if departure.reason == .deleted, try engine.unconfirmed.contains(object) || storage.hasPending(object) {
+        if departure.reason == .deleted, try objectImages.differs(object) {
             try storage.setBaseImage(BaseImage.none, of: object)
             transaction.noteServerImage(object)
         }
@@ -291,24 +295,24 @@ final class FrameApplier {
     /// Removes an object that no subscription holds any more, unless it has pending writes.
     private func dropIfUnheld(_ object: ObjectRef, reason: RemovalReason) throws {
         guard try !storage.hasPending(object), try !storage.isHeld(object, excluding: nil) else { return }
-        try engine.evict(object, reason: reason, transaction)
+        try objectImages.evict(object, reason: reason, transaction)
     }
 
     /// - Parameter isLikelyNew: whether the object is probably not here, so that an insertion is worth trying first.
     private func apply(
         _ images: ServerImages, _ object: ObjectRef, version: UInt64, values: ArraySlice<Value>, isLikelyNew: Bool
     ) throws {
-        if try engine.unconfirmed.contains(object) || storage.hasPending(object) {
+        if try objectImages.differs(object) {
             transaction.noteServerImage(object)
             let base: Row? = if case .row(let row)? = try storage.baseImage(of: object) { row } else { nil }
             if let base, base.version > version { return }
             let image = images.overlay(base, key: object.key, version: version, values: values)
             try storage.setBaseImage(.row(image), of: object)
-            let shown = try engine.replayed(image, of: object)
+            let shown = try objectImages.replayed(image, of: object)
             // Shown first as it is on the server, because a member must have a row here, even if only a deleted one.
             if shown == nil { try transaction.show(image, of: object) }
             try transaction.show(shown, of: object)
-            if engine.unconfirmed.remove(object) != nil { try storage.setBaseImage(nil, of: object) }
+            try objectImages.confirm(object)
             return
         }
         if isLikelyNew {

@@ -10,7 +10,8 @@ final class StoreTransaction {
     private let isObserved: Bool
     private var olds: [ObjectRef: Row?] = [:]
     private var order: [ObjectRef] = []
-    private var settled: [ObjectRef] = []
+    /// Objects on which operations may have ceased to be pending.
+    private(set) var settled: [ObjectRef] = []
     /// Why objects left the store, if more is known than that they left.
     private(set) var reasons: [ObjectRef: RemovalReason] = [:]
     /// Objects whose membership changed, by subscription.
@@ -111,10 +112,9 @@ final class StoreTransaction {
 
     func noteRebuild(_ subscription: UInt64) { rebuilt.insert(subscription) }
 
-    /// Computes the result for observers. Call it after the commit.
-    func outcome() throws -> TransactionOutcome {
-        try TransactionOutcome(order.map { ($0, olds[$0] ?? nil) }, settled: settled, in: storage)
-    }
+    /// The objects that the transaction may have changed, in the order of their first change, with their states before
+    /// it. Empty unless somebody observes.
+    var firstStates: [(object: ObjectRef, row: Row?)] { order.map { ($0, olds[$0] ?? nil) } }
 
     @discardableResult
     private func remember(_ object: ObjectRef) throws -> Row? {

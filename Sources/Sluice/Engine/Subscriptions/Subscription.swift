@@ -37,7 +37,10 @@ final class Subscription {
     /// Why members leave, while their departure is only staged.
     var departureReasons: [ObjectRef: RemovalReason] = [:]
     var error: SyncError? { didSet { onStatusChange?(self, isComplete) } }
+    /// Those who wait for its status, by number.
     var waiters: [UInt64: (SubscriptionStatus) -> Bool] = [:]
+    /// The number of the last waiter.
+    var lastWaiter: UInt64 = 0
 
     /// - Parameter isAlone: whether the store has no server.
     init(query: Query, schema: Schema, record: SubscriptionRecord, isAlone: Bool) {

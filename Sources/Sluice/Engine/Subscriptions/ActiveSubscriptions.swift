@@ -8,6 +8,9 @@ final class ActiveSubscriptions {
     private var byID: [UInt64: Subscription] = [:]
     /// The number of complete subscriptions.
     private(set) var completeCount = 0
+    /// Whether complete subscriptions are still at the state of the last session, since the server has not yet sent
+    /// what changed meanwhile.
+    var awaitsCatchUp = false
     private var changed: [UInt64: Subscription] = [:]
 
     var isEmpty: Bool { byQuery.isEmpty }

@@ -1,0 +1,62 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceWire
+
+/// Stores what the server sends: pages, commits and completions, and with them what they say of this store's uploads.
+struct Applier {
+    let storage: any ClientStorage
+    let transactions: StoreTransactions
+    let schema: SchemaAgreement
+    let images: ObjectImages
+    let active: ActiveSubscriptions
+    let requests: SubscriptionRequests
+    let outbox: Outbox
+    let options: ClientOptions
+    let now: () -> Timestamp
+
+    /// Applies the content of frames in one transaction.
+    ///
+    /// - Returns: the subscriptions whose state or progress changed.
+    func apply(_ messages: [ServerMessage]) throws -> [Subscription] {
+        guard let map = schema.map else { throw SyncError(.protocolViolation, "objects before the session is open") }
+        return try transactions.run(ChangeOrigin(messages, now: now())) { transaction in
+            let frame = FrameApplier(self, map: map, transaction)
+            try frame.catchUp(messages)
+            // The images in these messages already include everything that they acknowledge.
+            outbox.note(messages)
+            for message in messages {
+                switch message {
+                case .page(let page): try frame.apply(page)
+                case .complete(let complete): try frame.apply(complete)
+                case .commit(let commit): try frame.apply(commit)
+                default: break
+                }
+            }
+            try frame.finish()
+            try outbox.retire(transaction)
+            return Array(frame.concerned.values)
+        }
+    }
+}
+
+extension ChangeOrigin {
+    /// The authors of all changes in a frame; rows without an author count as a snapshot.
+    fileprivate init(_ messages: [ServerMessage], now: Timestamp) {
+        var authors: [Remote.Author] = []
+        var seen: Set<UInt64> = []
+        var snapshotAt: Timestamp?
+        for message in messages {
+            switch message {
+            case .commit(let commit):
+                for author in commit.blocks.flatMap(\.content.authors) where seen.insert(author.version).inserted {
+                    authors.append(Remote.Author(author))
+                }
+                if authors.isEmpty { snapshotAt = snapshotAt ?? commit.header.acceptedAt }
+            case .page: snapshotAt = snapshotAt ?? now
+            case .complete(let complete): snapshotAt = complete.acceptedAt
+            default: break
+            }
+        }
+        self = .remote(authors.isEmpty ? [.snapshot(acceptedAt: snapshotAt ?? now)] : authors)
+    }
+}

@@ -1,0 +1,231 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceWire
+
+/// The life of a connection: how a session opens, and what every part does when it ends.
+extension ClientEngine {
+    /// Handles an event. An error of the store ends the connection, which is tried again later.
+    package func handle(_ event: ClientEvent) {
+        switch event {
+        case .start: start()
+        case .stop: stop()
+        case .opened: greet()
+        case .closed(let reason, let isTransient): disconnected(reason, isTransient: isTransient)
+        case .received(let frame): receive([frame])
+        case .reconnect: if session.phase == .waiting { connect() }
+        case .settle: outbox.settlingTimerFired()
+        }
+    }
+
+    // MARK: Opening
+
+    /// Begins to sync. After an error of the server it tries again, since the cause may be gone.
+    private func start() {
+        if let obstacle = storage.obstacle { return fail(SyncError(.storage, obstacle.message)) }
+        switch session.phase {
+        case .stopped: connect()
+        case .failed:
+            for subscription in active.values { subscription.error = nil }
+            connect()
+        case .waiting, .connecting, .opening, .active: break
+        }
+    }
+
+    private func connect() {
+        guard options.syncs else { return }
+        let isQueued = faults.recording("what was written before syncing could not be queued") {
+            try outbox.queueUnsyncedObjects()
+        }
+        if isQueued { session.connect() }
+    }
+
+    /// Sends the hello, and asks the server to open the session.
+    private func greet() {
+        guard session.phase == .connecting, let name = options.databaseName else { return }
+        let state = storage.syncState
+        let identity = state.map {
+            ClientIdentity(databaseID: $0.databaseID, epoch: $0.epoch, clientID: $0.clientID, nonce: $0.nonce)
+        }
+        session.greet(
+            opening: .init(
+                session: SyncSession.number, path: name, credentials: options.credentials, identity: identity,
+                version: state?.version ?? 0, acknowledged: outbox.retiredSequence,
+                options: options.isReadOnly ? .readOnly : options.isShortLived ? .shortLived : [],
+                schema: options.isReadOnly ? Schema() : schemas.standing))
+    }
+
+    func greeted(_ reply: ServerMessage.HelloReply) {
+        switch session.greeted(reply) {
+        case .accepted: break
+        case .repeated: abandonConnection("the server said hello twice")
+        case .refused(let error): fail(error)
+        }
+    }
+
+    func opened(_ opened: ServerMessage.Opened) throws {
+        guard session.phase == .opening, session.isGreeted else {
+            return abandonConnection("the server opened a session that was not asked for, or before its hello")
+        }
+        let beginsAnew = opened.outcome == .reset || opened.outcome == .forgotten
+        if opened.outcome == .forgotten { try outbox.rejectUncertainUploads() }
+        if beginsAnew { try forgetServer() }
+        try storeIdentity(opened, version: beginsAnew ? 0 : storage.syncState?.version ?? 0)
+        session.activate()
+        outbox.beginSession(acknowledged: opened.acknowledged, opened.rejections)
+        try requests.beginSession()
+        try outbox.retire()
+        if active.isEmpty, let version = storage.syncState?.version, version < opened.version {
+            try transactions.run(.local) { _ in try storage.advance(to: opened.version) }
+        }
+        outbox.pump()
+        log?(.info, "session opened", [("outcome", "\(opened.outcome)"), ("version", "\(opened.version)")])
+        onSession?(nil)
+        waiters.tell(.connected, .success(true))
+    }
+
+    private func storeIdentity(_ opened: ServerMessage.Opened, version: UInt64) throws {
+        let identity = opened.identity
+        try transactions.run(.local) { transaction in
+            try adopt(opened.schema, transaction)
+            try outbox.markOpen()
+            // A session that only reads leaves the stored identity of this file unchanged, for later sessions that
+            // write.
+            if options.isReadOnly, opened.outcome == .resumed { return }
+            try storage.setSyncState(
+                SyncState(
+                    databaseID: identity.databaseID, epoch: identity.epoch, clientID: identity.clientID,
+                    nonce: identity.nonce, version: version))
+        }
+    }
+
+    /// Discards everything that came from the server, because its history is not the one that this store knows. The
+    /// outbox stays.
+    private func forgetServer() throws {
+        log?(.warning, "what this store had from the server is void; its objects are fetched anew")
+        try transactions.run(.local) { transaction in
+            try subscriptions.forgetServer(transaction)
+            try images.forgetServer(transaction)
+        }
+    }
+
+    // MARK: Ending
+
+    private func stop() {
+        guard session.phase != .stopped else { return }
+        endSession()
+        session.stop()
+        failWaiters(SyncError(.stopped, "syncing was stopped"))
+    }
+
+    private func disconnected(_ reason: String, isTransient: Bool) {
+        switch session.phase {
+        case .stopped, .waiting, .failed: return
+        case .connecting, .opening, .active: break
+        }
+        log?(.info, "disconnected", [("reason", reason)])
+        if isTransient {
+            comeAgain(atLeast: .zero, because: reason)
+        } else if !suspectUploads(because: reason) {
+            fail(SyncError(.unreachable, reason))
+        }
+    }
+
+    /// Handles an error of the whole session, or a problem that the server reports and goes on with.
+    func failed(_ failure: ServerMessage.Failure) throws {
+        let error = SyncError(SyncError.Code(failure.code), failure.message)
+        switch failure.action {
+        case .report:
+            session.note(report: failure.message)
+            log?(
+                .warning, "the server reports a problem",
+                [("code", failure.code.rawValue), ("message", failure.message)])
+            if failure.code == .databaseDamaged { outbox.stopUploads(because: error) }
+        case .retry, .reset:
+            session.disconnect()
+            log?(.info, "the server asks to come again", [("message", failure.message)])
+            comeAgain(atLeast: .milliseconds(Int64(clamping: failure.retryAfter)), because: failure.message)
+            guard failure.action == .reset else { return }
+            // The next session begins without an identity, and uploads what is not acknowledged.
+            try forgetServer()
+            try transactions.run(.local) { _ in try storage.setSyncState(nil) }
+        case .stop:
+            let isOfFrame = failure.code == .protocolViolation || failure.code == .limitExceeded
+            guard isOfFrame, suspectUploads(because: failure.message) else { return fail(error) }
+        }
+    }
+
+    /// Comes again after the server ended the connection over what may have been an upload.
+    ///
+    /// - Returns: false if none travelled.
+    private func suspectUploads(because reason: String) -> Bool {
+        guard outbox.suspectUploads(because: reason) else { return false }
+        session.disconnect()
+        comeAgain(atLeast: .zero, because: reason)
+        return true
+    }
+
+    /// Leaves the connection after a violation of the protocol or an error of the store, and tries again later.
+    func abandonConnection(_ reason: String) {
+        log?(.warning, "leaving the connection", [("reason", reason)])
+        session.disconnect()
+        comeAgain(atLeast: .seconds(1), because: reason)
+    }
+
+    private func comeAgain(atLeast minimum: Duration, because reason: String) {
+        endSession()
+        // The store may have failed on the way.
+        guard session.failure == nil else { return }
+        session.retry(atLeast: minimum, because: reason)
+        onSession?(reason)
+    }
+
+    /// Ends syncing with an error that trying again would not mend.
+    func fail(_ error: SyncError) {
+        guard !isFailing else { return }
+        isFailing = true
+        defer { isFailing = false }
+        log?(.error, "syncing stopped", [("error", error.message)])
+        endSession(because: error)
+        session.fail(error)
+        for subscription in active.values { subscription.error = subscription.error ?? error }
+        failWaiters(error)
+        observations.publishStatus()
+    }
+
+    /// Has every part forget the connection.
+    private func endSession(because error: SyncError = SyncError(.unreachable, "the connection was lost")) {
+        outbox.endSession(wasOpen: session.isActive)
+        requests.endSession()
+        schemas.endSession()
+        inbox.removeAll()
+        serverRequests.failAll(error)
+    }
+
+    private func failWaiters(_ error: SyncError) {
+        waiters.tell(.connected, .failure(error))
+        waiters.tell(.uploaded, .failure(error))
+        for subscription in active.values { statusWaiters.fail(subscription, subscription.error ?? error) }
+    }
+
+    /// Checks that the store's file is still where it was opened, and ends syncing if it is not.
+    package func checkFile() {
+        do { try storage.checkFile() } catch let error as StorageError {
+            if session.failure == nil { fail(SyncError(.storage, error.message)) }
+        } catch {}
+    }
+
+    /// Ends syncing and every observation. The engine cannot be used after that.
+    package func close() {
+        outbox.settle()
+        sayGoodbye()
+        handle(.stop)
+        observations.endAll()
+    }
+
+    /// Tells the server that this store ends, if everything written here is acknowledged, so that the server removes
+    /// the record of a short-lived store.
+    private func sayGoodbye() {
+        guard options.isShortLived, session.isActive, outbox.isEmpty else { return }
+        session.send([.close(session: SyncSession.number)])
+    }
+}

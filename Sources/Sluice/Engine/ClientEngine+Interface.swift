@@ -1,0 +1,146 @@
+package import SluiceQuery
+
+/// What the shell asks for beside events and writes.
+extension ClientEngine {
+    // MARK: Observing
+
+    /// Starts to observe a query. This adds a holder to its subscription, and delivers events until
+    /// ``endObservation(_:keeping:purging:)``.
+    ///
+    /// - Parameters:
+    ///   - end: called when the store is closed.
+    ///   - deliver: called with each event. ``observerIsReady(_:)`` says that the consumer has handled it.
+    /// - Returns: the number of the observation.
+    package func observe(
+        _ query: Query, end: @escaping () -> Void = {}, deliver: @escaping (ResultEvent) -> Void
+    ) throws -> UInt64 {
+        let subscription = try subscriptions.hold(query)
+        subscription.isRemembered = true
+        do { return try observations.begin(subscription, end: end, deliver: deliver) } catch {
+            try? release(subscription)
+            throw error
+        }
+    }
+
+    /// Says that the consumer of an observation has handled its last event.
+    package func observerIsReady(_ id: UInt64) { observations.consumerIsReady(id) }
+
+    /// Ends an observation. Within a write its events end at once, and the rest happens after the write has ended.
+    ///
+    /// - Parameters:
+    ///   - keeping: whether the query stays in sync without observers.
+    ///   - purging: whether to remove the query's objects from this store, if syncing ends.
+    package func endObservation(_ id: UInt64, keeping: Bool, purging: Bool) throws {
+        guard let subscription = observations.end(id) else { return }
+        try transactions.afterwards { [unowned self] in
+            try release(subscription, keeping: keeping, purging: purging)
+        }
+    }
+
+    /// Ends the syncing of a query that is kept without holders. It does nothing while somebody observes the query.
+    ///
+    /// Within a write, it happens after the write has ended.
+    package func stopSyncing(_ query: Query, purging: Bool) throws {
+        try transactions.afterwards { [unowned self] in
+            try subscriptions.stopKeeping(query, purging: purging)
+            try outbox.retire()
+        }
+    }
+
+    private func release(_ subscription: Subscription, keeping: Bool? = nil, purging: Bool = false) throws {
+        try subscriptions.release(subscription, keeping: keeping, purging: purging)
+        try outbox.retire()
+    }
+
+    /// Removes every object that no subscription holds and that has no pending writes.
+    ///
+    /// - Returns: how many objects were removed.
+    @discardableResult
+    package func purgeUnsubscribed() throws -> Int { try subscriptions.purgeUnsubscribed() }
+
+    // MARK: Waiting
+
+    /// Holds a subscription without an observer, and calls `waiter` with its status, at once and whenever it changes,
+    /// until `waiter` returns true.
+    ///
+    /// - Returns: the number of the wait, for ``releaseStatus(_:waiter:)``.
+    package func awaitStatus(
+        _ query: Query, _ waiter: @escaping (SubscriptionStatus) -> Bool
+    ) throws -> UInt64 {
+        statusWaiters.add(waiter, to: try subscriptions.hold(query))
+    }
+
+    /// Releases a subscription that ``awaitStatus(_:_:)`` holds.
+    package func releaseStatus(_ query: Query, waiter: UInt64) throws {
+        guard let subscription = subscriptions[query] else { return }
+        subscription.waiters[waiter] = nil
+        try release(subscription)
+    }
+
+    /// How many rows of a query's results the server has sent since the last request for them.
+    package func arrivedCount(of query: Query) -> Int { active[query: query.hash]?.arrivedCount ?? 0 }
+
+    /// Calls `waiter` with whether everything written here is acknowledged, now and after each acknowledgement, or with
+    /// the error that ended syncing, until it returns true.
+    ///
+    /// - Returns: the number for ``cancelWaiter(_:)``; nil if `waiter` returned true at once.
+    package func whenUploaded(_ waiter: @escaping (Result<Bool, SyncError>) -> Bool) -> UInt64? {
+        if let error = session.failure, waiter(.failure(error)) { return nil }
+        outbox.settle()
+        if waiter(.success(outbox.isEmpty)) { return nil }
+        if let problem = outbox.problem, waiter(.failure(problem)) { return nil }
+        return waiters.add(.uploaded, waiter)
+    }
+
+    /// Calls `waiter` with whether the session is open, now and when it opens, or with the error that ended syncing,
+    /// until it returns true.
+    ///
+    /// - Returns: the number for ``cancelWaiter(_:)``; nil if `waiter` returned true at once.
+    package func whenConnected(_ waiter: @escaping (Result<Bool, SyncError>) -> Bool) -> UInt64? {
+        if let error = session.failure, waiter(.failure(error)) { return nil }
+        if waiter(.success(session.isActive)) { return nil }
+        return waiters.add(.connected, waiter)
+    }
+
+    package func cancelWaiter(_ number: UInt64) { waiters.cancel(number) }
+
+    // MARK: Asking the server
+
+    /// Asks the server for a report.
+    package func requestReport(_ topic: ReportTopic, reply: @escaping (Result<[UInt8], SyncError>) -> Void) {
+        serverRequests.report(topic, reply: reply)
+    }
+
+    /// Asks the server to remove a class, or a property, from its schema.
+    package func requestRemoval(
+        ofClass className: String, property: String?, reply: @escaping (Result<[UInt8], SyncError>) -> Void
+    ) {
+        serverRequests.removal(ofClass: className, property: property, reply: reply)
+    }
+
+    // MARK: The present state
+
+    /// Whether an attempt to connect is running.
+    package var isConnecting: Bool { session.phase == .connecting }
+
+    /// Whether the server knows every class and property that this store declares.
+    package var schemaIsAgreed: Bool { session.isActive && schemas.isReached }
+
+    /// Why the last session or attempt ended; nil once the server has sent content again.
+    package var lastProblem: String? { session.lastProblem }
+
+    /// The highest sequence that the server is known to have.
+    package var acknowledgedSequence: UInt64 { outbox.acknowledgedSequence }
+
+    /// How many times a subscription was compared with the server's digest.
+    package var checkCount: Int { checks.count }
+
+    /// How many times a subscription differed from the server's digest and was fetched anew.
+    package var mismatchCount: Int { checks.mismatchCount }
+
+    /// How many pending operations were read to compute visible rows. Tests use it to see how this work grows.
+    package var pendingReadCount: Int { images.readCount }
+
+    /// How much work observing has cost. Tests use it to see how this work grows.
+    package var observationWork: ObservationWork { observations.work }
+}

@@ -1,0 +1,126 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceViews
+
+/// The observations of a store. For each committed transaction, it computes the edits of every observer concerned.
+final class Observations {
+    private let storage: any ClientStorage
+    private let active: ActiveSubscriptions
+    private let askedObserverCountMax: Int
+    private let now: () -> Timestamp
+    private let log: LogSink?
+    private var index = ObserverIndex()
+    private var lastNumber: UInt64 = 0
+    private(set) var work = ObservationWork()
+
+    init(
+        _ storage: any ClientStorage, _ active: ActiveSubscriptions, options: ClientOptions,
+        now: @escaping () -> Timestamp, log: LogSink?
+    ) {
+        self.storage = storage
+        self.active = active
+        self.now = now
+        self.log = log
+        askedObserverCountMax = options.askedObserverCountMax
+    }
+
+    var isEmpty: Bool { index.isEmpty }
+
+    // MARK: Observers
+
+    /// Begins an observation with its first event.
+    ///
+    /// - Parameters:
+    ///   - end: called when the store is closed.
+    ///   - deliver: called with each event. ``consumerIsReady(_:)`` says that the consumer has handled it.
+    /// - Returns: the number of the observation.
+    func begin(
+        _ subscription: Subscription, end: @escaping () -> Void, deliver: @escaping (ResultEvent) -> Void
+    ) throws -> UInt64 {
+        let entries = try entries(of: subscription)
+        lastNumber += 1
+        let observer = Observer(id: lastNumber, subscription: subscription, end: end, deliver: deliver)
+        index.insert(observer, schema: storage.schema)
+        observer.start(with: entries)
+        return observer.id
+    }
+
+    /// Ends an observation; no event comes after this.
+    ///
+    /// - Returns: its subscription; nil if the observation has ended before.
+    func end(_ id: UInt64) -> Subscription? { index.remove(id)?.subscription }
+
+    /// Ends every observation, because the store is closed.
+    func endAll() {
+        let ended = index.all
+        index = ObserverIndex()
+        for observer in ended { observer.end() }
+    }
+
+    /// Says that the consumer of an observation has handled its last event.
+    func consumerIsReady(_ id: UInt64) { index[id]?.consumerIsReady(now: now()) }
+
+    /// Files all observers again, after the schema has changed.
+    func rebind() {
+        let observers = index.all
+        index = ObserverIndex()
+        for observer in observers { index.insert(observer, schema: storage.schema) }
+    }
+
+    private func entries(of subscription: Subscription) throws -> [ResultEntry] {
+        try ResultReader(subscription.judge, in: storage, subscription: subscription.record).entries()
+    }
+
+    // MARK: Publishing
+
+    /// Reports new states of subscriptions that did not come from a transaction.
+    func publishStatus() {
+        let concerned = active.takeChanged().flatMap { index.observers(of: $0.record.id) }
+        for id in concerned.sorted() { index[id]?.receive([], origin: .local, now: now()) }
+    }
+
+    /// Reports to the observers concerned what a committed transaction changed. An observer whose results cannot be
+    /// read gets an error as its last event; the transaction stays committed.
+    func publish(_ transaction: StoreTransaction, origin: ChangeOrigin) {
+        let changed = active.takeChanged()
+        guard !index.isEmpty else { return }
+        do { try publish(transaction, changed, origin: origin) } catch {
+            for observer in index.all { fail(observer, because: error) }
+        }
+    }
+
+    private func fail(_ observer: Observer, because error: any Error) {
+        let message = (error as? StorageError)?.message ?? "\(error)"
+        log?(.error, "results could not be read", [("error", message)])
+        observer.fail(SyncError(.storage, message))
+    }
+
+    private func publish(_ transaction: StoreTransaction, _ changed: [Subscription], origin: ChangeOrigin) throws {
+        let settlement = try ObserverSettlement(
+            transaction, changed, index, in: storage, askedObserverCountMax: askedObserverCountMax)
+        let now = now()
+        for (id, task) in settlement.tasks.sorted(by: { $0.key < $1.key }) {
+            guard let observer = index[id], !observer.isOver else { continue }
+            do {
+                if let failure = task.failure { throw failure }
+                let edits = task.isRebuilt ? try rebuilt(observer, settlement) : task.edits
+                observer.receive(edits + task.touched.sorted().map { .touch($0) }, origin: origin, now: now)
+            } catch {
+                fail(observer, because: error)
+            }
+        }
+        work.add(settlement.work)
+    }
+
+    /// The edits that lead to the results of a subscription that has become complete or ceased to be.
+    private func rebuilt(_ observer: Observer, _ settlement: ObserverSettlement) throws -> [ResultEdit] {
+        let entries = try entries(of: observer.subscription)
+        let kept = Set(entries.map(\.object))
+        let gone = try observer.objects.filter { !kept.contains($0) }.map { object in
+            let isHere = try storage.isPresent(object)
+            return ResultEdit.remove(object, settlement.reason(object, observer.subscription, isHere: isHere))
+        }
+        return gone + entries.map { .upsert($0) }
+    }
+}

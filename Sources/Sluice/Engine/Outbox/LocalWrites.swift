@@ -1,0 +1,103 @@
+internal import SluiceModel
+internal import SluiceStorage
+
+/// Runs local transactions, and appends their operations to the outbox.
+final class LocalWrites {
+    private let storage: any ClientStorage
+    private let transactions: StoreTransactions
+    private let session: SyncSession
+    private let images: ObjectImages
+    private let options: ClientOptions
+    private let now: () -> Timestamp
+    private var clock: HybridClock
+
+    init(
+        _ storage: any ClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
+        _ images: ObjectImages, options: ClientOptions, now: @escaping () -> Timestamp
+    ) {
+        self.storage = storage
+        self.transactions = transactions
+        self.session = session
+        self.images = images
+        self.options = options
+        self.now = now
+        clock = HybridClock(last: storage.clock)
+    }
+
+    /// Runs a local write transaction: either all of it is stored and queued for upload, or nothing.
+    ///
+    /// - Returns: the result of `body`, and what is to be uploaded; nil if nothing is.
+    func write<Result>(_ body: (LocalWriter) throws -> Result) throws -> (result: Result, changeset: Changeset?) {
+        guard !options.isReadOnly else {
+            throw StoreError(.readOnly, "the store was opened to read only; sync with access .readWrite to write")
+        }
+        return try transactions.run(.local) { transaction in
+            let writer = LocalWriter(
+                transaction, schema: storage.schema, limits: options.dataLimits, isRecording: records)
+            let result = try body(writer)
+            return (result, try enqueue(writer))
+        }
+    }
+
+    /// Whether writes are queued for upload: to the present server, or to an earlier one that the store may connect to
+    /// again.
+    private var records: Bool { options.syncs || storage.syncState != nil || storage.outboxCount > 0 }
+
+    /// Adds the writer's operations to the outbox, and keeps the server image of each object on which they are the
+    /// first.
+    ///
+    /// - Returns: the changeset; nil if there is none.
+    private func enqueue(_ writer: LocalWriter) throws -> Changeset? {
+        guard records, !writer.operations.isEmpty else { return nil }
+        if let excess = session.limits.transaction.excess(of: writer.operations) { throw StoreError(excess) }
+        // An object that was not here has no server image to keep.
+        let known = writer.firstImages.filter { $0.old != nil || images.unconfirmed.contains($0.object) }
+        let written = known.isEmpty ? [] : Set(writer.operations.map(\.object))
+        for (object, old) in known where try written.contains(object) && !storage.hasPending(object) {
+            // Nothing of the object is pending, so its present row is the server's image.
+            try images.keep(old, of: object)
+        }
+        return try enqueue(writer.operations)
+    }
+
+    @discardableResult
+    private func enqueue(_ operations: [ObjectOperation]) throws -> Changeset {
+        let timestamp = clock.tick(now: now())
+        try storage.setClock(timestamp)
+        let changeset = Changeset(
+            sequence: storage.lastSequence + 1, baseVersion: storage.syncState?.version ?? 0, timestamp: timestamp,
+            operations: operations)
+        try storage.appendToOutbox(changeset)
+        return changeset
+    }
+
+    /// Queues everything that was written while this store had no server, as creations at the present time.
+    func queueUnsyncedObjects() throws {
+        guard !options.isReadOnly, storage.syncState == nil, storage.lastSequence == 0 else { return }
+        let classes = storage.schema.classes
+        guard try classes.indices.contains(where: { try storage.count(ofClass: $0) > 0 }) else { return }
+        try transactions.run(.local) { _ in
+            var operations: [ObjectOperation] = []
+            var byteCount = 0
+            for (classIndex, declared) in classes.enumerated() {
+                try storage.forEachRow(ofClass: classIndex) { row in
+                    let fields = row.values.indices.filter { $0 != declared.primaryKeyIndex }
+                    let operation = ObjectOperation(
+                        ObjectRef(classIndex, row.key), .create(fields.map { FieldOperation($0, .set(row.values[$0])) })
+                    )
+                    let size = operation.dataSize.byteCount
+                    if operations.count >= options.uploadOperationCountMax
+                        || byteCount + size > options.uploadByteCountMax, !operations.isEmpty
+                    {
+                        try enqueue(operations)
+                        (operations, byteCount) = ([], 0)
+                    }
+                    operations.append(operation)
+                    byteCount += size
+                    return true
+                }
+            }
+            if !operations.isEmpty { try enqueue(operations) }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceWire
+
+/// What was written here and the server does not have yet: local transactions from their commit, through the upload, to
+/// the acknowledgement or rejection that retires them.
+///
+/// The changesets are on disk. An acknowledged one stays there until the server's state of its objects is here, too, so
+/// that what is shown never goes back.
+final class Outbox {
+    private let storage: any ClientStorage
+    private let transactions: StoreTransactions
+    private let active: ActiveSubscriptions
+    private let waiters: SyncWaiters
+    private let faults: FaultRecorder
+    private let now: () -> Timestamp
+    /// Whether a server may keep a lasting record of what was uploaded.
+    private let hasRecord: Bool
+    private let acknowledgements: Acknowledgements
+    private let writes: LocalWrites
+    private let uploads: Uploads
+    private let retirement: Retirement
+    private let postponed: PostponedAcknowledgements
+    /// Called for each write that the server rejected, once its reversal is stored.
+    var onRejection: ((WriteRejection) -> Void)?
+
+    init(
+        _ storage: any ClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
+        _ schema: SchemaAgreement, _ images: ObjectImages, _ active: ActiveSubscriptions,
+        _ acknowledgements: Acknowledgements, _ waiters: SyncWaiters, faults: FaultRecorder, options: ClientOptions,
+        now: @escaping () -> Timestamp, log: LogSink?
+    ) {
+        self.storage = storage
+        self.transactions = transactions
+        self.active = active
+        self.waiters = waiters
+        self.faults = faults
+        self.now = now
+        self.acknowledgements = acknowledgements
+        hasRecord = !options.isReadOnly && !options.isShortLived
+        writes = LocalWrites(storage, transactions, session, images, options: options, now: now)
+        uploads = Uploads(storage, session, schema, faults: faults, options: options, log: log)
+        retirement = Retirement(storage, schema, images, Holdings(storage, active), acknowledgements)
+        postponed = PostponedAcknowledgements(storage, session, active, acknowledgements)
+    }
+
+    var isEmpty: Bool { storage.outboxCount == 0 }
+
+    /// The highest sequence that has left the outbox; 0 if none has.
+    var retiredSequence: UInt64 { storage.lastSequence - UInt64(storage.outboxCount) }
+
+    /// The highest sequence that the server is known to have.
+    var acknowledgedSequence: UInt64 { max(acknowledgements.sequence, retiredSequence) }
+
+    /// Why the server accepts no uploads in this session; nil if it does.
+    var problem: SyncError? { uploads.problem }
+
+    // MARK: Writing and uploading
+
+    /// Runs a local write transaction, and uploads it.
+    func write<Result>(_ body: (LocalWriter) throws -> Result) throws -> Result {
+        let (result, changeset) = try writes.write(body)
+        uploads.pump(with: changeset)
+        return result
+    }
+
+    /// Queues everything that was written while this store had no server.
+    func queueUnsyncedObjects() throws { try writes.queueUnsyncedObjects() }
+
+    /// Uploads what was not sent yet, as far as the limits allow.
+    func pump() { uploads.pump() }
+
+    /// Suspects the uploads under way of having made the server end the connection.
+    ///
+    /// - Returns: false if none was under way.
+    func suspectUploads(because reason: String) -> Bool { uploads.suspect(because: reason) }
+
+    /// Sends no more uploads in this session, and fails those who wait for them.
+    func stopUploads(because error: SyncError) {
+        uploads.stop(because: error)
+        waiters.tell(.uploaded, .failure(error))
+    }
+
+    // MARK: The session
+
+    /// After the end of a process with an open session, everything in the outbox may have been sent.
+    func recover() throws {
+        guard try UploadMark.stored(in: storage) == .open else { return }
+        try transactions.run(.local) { _ in try mark(.through(storage.lastSequence)) }
+    }
+
+    /// Notes on disk, in the open transaction, that everything in the outbox may be sent from now on.
+    func markOpen() throws { try mark(.open) }
+
+    private func mark(_ mark: UploadMark) throws {
+        if hasRecord { try mark.store(in: storage) }
+    }
+
+    /// Takes in what the server has of the uploads of earlier sessions.
+    func beginSession(acknowledged: UInt64, _ rejections: [ServerMessage.Rejection]) {
+        acknowledgements.begin(at: acknowledged, rejections.map(uploads.explained))
+        uploads.beginSession(at: acknowledged)
+    }
+
+    /// - Parameter wasOpen: whether uploads could be sent.
+    func endSession(wasOpen: Bool) {
+        if wasOpen {
+            faults.recording("how far uploads have come could not be noted") {
+                try transactions.run(.local) { _ in try mark(.through(uploads.sentSequence)) }
+            }
+        }
+        uploads.endSession()
+        acknowledgements.begin()
+        postponed.forget()
+    }
+
+    /// Rejects the writes that may have been sent to a server that has forgotten this client.
+    func rejectUncertainUploads() throws {
+        guard case .through(let sequence) = try UploadMark.stored(in: storage), !isEmpty else { return }
+        try transactions.run(.local) { _ in try retirement.rejectUncertain(through: sequence) }
+        report()
+    }
+
+    // MARK: What the server says
+
+    /// Notes what messages acknowledge and reject, before the images that they bring are shown.
+    func note(_ messages: [ServerMessage]) {
+        for case .commit(let commit) in messages {
+            if let acknowledged = commit.header.acknowledged { note(acknowledged: acknowledged) }
+        }
+        for case .rejected(let rejected) in messages {
+            acknowledgements.note([uploads.explained(rejected.rejection)])
+        }
+    }
+
+    private func note(acknowledged sequence: UInt64) {
+        acknowledgements.note(sequence)
+        uploads.noteAcknowledged(sequence)
+    }
+
+    private var canRetire: Bool { !active.awaitsCatchUp && acknowledgements.sequence > 0 && !isEmpty }
+
+    /// Removes acknowledged changesets, in the open transaction.
+    func retire(_ transaction: StoreTransaction) throws {
+        if canRetire { try retirement.retire(transaction) }
+    }
+
+    /// Removes acknowledged changesets, unless the outbox still waits for the server to catch up.
+    func retire() throws {
+        // Without complete subscriptions there is no catch-up to wait for.
+        if active.completeCount == 0 { active.awaitsCatchUp = false }
+        guard canRetire else { return }
+        try transactions.run(.remote([.snapshot(acceptedAt: now())])) { try retirement.retire($0) }
+        finishRetiring()
+    }
+
+    /// Reports what a transaction has retired, after it is stored.
+    func finishRetiring() {
+        report()
+        if !waiters.isEmpty(.uploaded) { waiters.tell(.uploaded, .success(isEmpty)) }
+    }
+
+    private func report() {
+        if !active.awaitsCatchUp {
+            acknowledgements.forgetRejections()
+            uploads.forget(through: acknowledgements.sequence)
+        }
+        for report in retirement.takeReports() { onRejection?(report) }
+    }
+
+    // MARK: Postponing
+
+    /// Notes messages that only acknowledge, to be stored by a later transaction.
+    ///
+    /// - Returns: false, and nothing is noted, if they have to be applied now.
+    func postpones(_ messages: [ServerMessage]) -> Bool {
+        guard waiters.isEmpty(.uploaded), let acknowledged = postponed.note(messages, retired: retiredSequence) else {
+            return false
+        }
+        note(acknowledged: acknowledged)
+        return true
+    }
+
+    /// Stores what was postponed, in a transaction of its own.
+    func settle() {
+        guard !postponed.isEmpty, !storage.isInTransaction else { return }
+        faults.recording("acknowledgements could not be stored") { try transactions.run(.local) { _ in } }
+    }
+
+    func settlingTimerFired() {
+        postponed.timerFired()
+        settle()
+    }
+
+    // MARK: Transactions
+
+    /// Stores what was postponed, in the open transaction.
+    func transactionDidBegin() throws {
+        guard let version = postponed.versionToStore else { return }
+        try storage.advance(to: version)
+        try retirement.retireUnasked()
+    }
+
+    func transactionDidCommit() { postponed.forget() }
+
+    func transactionDidRollBack() { _ = retirement.takeReports() }
+}

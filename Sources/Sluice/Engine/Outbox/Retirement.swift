@@ -1,0 +1,168 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceWire
+
+/// Removes acknowledged changesets from the outbox, once the server's state of their objects is here, and reverts those
+/// that the server rejected.
+final class Retirement {
+    private let storage: any ClientStorage
+    private let schema: SchemaAgreement
+    private let images: ObjectImages
+    private let holdings: Holdings
+    private let acknowledgements: Acknowledgements
+    /// The rejected writes that the open transaction has reverted.
+    private var unreported: [WriteRejection] = []
+
+    init(
+        _ storage: any ClientStorage, _ schema: SchemaAgreement, _ images: ObjectImages, _ holdings: Holdings,
+        _ acknowledgements: Acknowledgements
+    ) {
+        self.storage = storage
+        self.schema = schema
+        self.images = images
+        self.holdings = holdings
+        self.acknowledgements = acknowledgements
+    }
+
+    /// The rejected writes that were reverted since the last call.
+    func takeReports() -> [WriteRejection] {
+        defer { unreported = [] }
+        return unreported
+    }
+
+    // MARK: Acknowledged
+
+    /// Removes acknowledged changesets from the outbox, in the open transaction.
+    func retire(_ transaction: StoreTransaction) throws {
+        let rejections = acknowledgements.rejections
+        guard storage.subscriptionCount > 0 || !rejections.isEmpty else { return try retireUnasked() }
+        var rejectedObjects: Set<ObjectRef> = []
+        let changesets = try storage.removeFromOutbox(through: acknowledgements.sequence)
+        for changeset in changesets {
+            guard let rejection = rejections[changeset.sequence] else { continue }
+            unreported += reports(of: rejection, changeset)
+            rejectedObjects.formUnion(changeset.operations.map(\.object))
+        }
+        let accepted = OperationsByObject(changesets.lazy.filter { rejections[$0.sequence] == nil })
+        for object in changesets.objects {
+            try reconcile(object, accepted: accepted, isRejected: rejectedObjects.contains(object), transaction)
+        }
+    }
+
+    /// Removes acknowledged changesets from the outbox of a store without subscriptions. What was written stays.
+    func retireUnasked() throws {
+        let changesets = try storage.removeFromOutbox(through: acknowledgements.sequence)
+        let hasImages = try storage.hasBaseImages
+        guard storage.outboxCount > 0 || hasImages else { return }
+        let accepted = OperationsByObject(changesets)
+        var seen: Set<ObjectRef> = []
+        for changeset in changesets {
+            for object in changeset.operations.lazy.map(\.object) {
+                let isPending = try storage.hasPending(object)
+                guard hasImages || isPending, seen.insert(object).inserted else { continue }
+                var base: BaseImage?
+                if isPending {
+                    // The image to show if the server rejects the pending rest.
+                    let image = images.image(try images.keptImage(of: object), after: accepted[object])
+                    base = image.map(BaseImage.row) ?? BaseImage.none
+                }
+                try storage.setBaseImage(base, of: object)
+            }
+        }
+    }
+
+    /// Shows the state of an object after the server has accepted operations on it.
+    ///
+    /// If the server's image arrived just now, or if a complete subscription has the object, the last image already
+    /// includes the result of the operations and is shown. Otherwise what was written stays. The last image is then
+    /// kept, if a subscription that resumes may turn out to have the object unchanged.
+    private func reconcile(
+        _ object: ObjectRef, accepted: OperationsByObject, isRejected: Bool, _ transaction: StoreTransaction
+    ) throws {
+        transaction.touch(object)
+        if try transaction.serverImages.contains(object) || holdings.isCompletelySynced(object) {
+            return try images.showServerImage(of: object, transaction)
+        }
+        var image = try images.keptImage(of: object)
+        let isPending = try storage.hasPending(object)
+        if try !isPending && holdings.isMissedByMembers(object) {
+            images.noteUnconfirmed(object)
+            return try images.evict(object, reason: .deleted, transaction)
+        }
+        let isMember = try holdings.isMemberOfAny(object)
+        if !isMember || isRejected {
+            image = images.image(image, after: accepted[object])
+            try transaction.show(images.replayed(image, of: object), of: object)
+        }
+        if !isMember {
+            try storage.setBaseImage(isPending ? image.map(BaseImage.row) ?? BaseImage.none : nil, of: object)
+        } else if !isPending {
+            images.noteUnconfirmed(object)
+        }
+    }
+
+    // MARK: Rejected
+
+    /// The reports of a transaction that the server rejected.
+    private func reports(of rejection: ServerMessage.Rejection, _ changeset: Changeset) -> [WriteRejection] {
+        rejection.reasons.map { reason in
+            let object = reason.object.flatMap { schema.map?.fromServer($0) }
+            return WriteRejection(
+                object: object.map { Identity(className: storage.schema[$0.classIndex].name, key: $0.key) },
+                reason: SyncError(SyncError.Code(reason.code), reason.message),
+                rejectedValues: values(of: changeset.operations.filter { $0.object == object }))
+        }
+    }
+
+    /// Rejects writes that may have been sent in an earlier session, because the server has forgotten this client and
+    /// cannot tell whether it accepted them; in the open transaction. Applying one twice would be a silent error, so
+    /// each is reported as rejected.
+    func rejectUncertain(through sequence: UInt64) throws {
+        for changeset in try storage.removeFromOutbox(through: sequence) {
+            for operation in changeset.operations {
+                unreported.append(
+                    WriteRejection(
+                        object: Identity(
+                            className: storage.schema[operation.object.classIndex].name, key: operation.object.key),
+                        reason: Self.forgotten, rejectedValues: values(of: [operation])))
+                if try !storage.hasPending(operation.object) { try storage.setBaseImage(nil, of: operation.object) }
+            }
+        }
+    }
+
+    private static let forgotten = SyncError(
+        .writeRejected,
+        "the server has forgotten this store, which was away too long, and so cannot tell whether it accepted this "
+            + "write before; look at what the object is now, and write again what is missing")
+
+    /// The values that operations set, by the names of their properties.
+    private func values(of operations: [ObjectOperation]) -> [String: Value] {
+        var values: [String: Value] = [:]
+        for operation in operations {
+            let declared = storage.schema[operation.object.classIndex]
+            for field in operation.fields {
+                if case .set(let value) = field.change { values[declared.properties[field.property].name] = value }
+            }
+        }
+        return values
+    }
+}
+
+extension [Changeset] {
+    /// The objects that the changesets change, each once, in the order of their first change.
+    fileprivate var objects: [ObjectRef] {
+        var seen: Set<ObjectRef> = []
+        return flatMap { $0.operations.map(\.object).filter { seen.insert($0).inserted } }
+    }
+}
+
+/// The operations of changesets by their objects. They are sorted when the first object is asked for, since most
+/// acknowledgements need none.
+private final class OperationsByObject {
+    private let changesets: [Changeset]
+    private lazy var operations = Dictionary(grouping: changesets.lazy.flatMap(\.operations), by: \.object)
+
+    init(_ changesets: some Sequence<Changeset>) { self.changesets = Array(changesets) }
+
+    subscript(object: ObjectRef) -> [ObjectOperation] { operations[object] ?? [] }
+}

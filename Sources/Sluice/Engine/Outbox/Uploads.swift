@@ -1,0 +1,156 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceWire
+
+/// Sends the changesets of the outbox to the server, and knows which are under way.
+final class Uploads {
+    private let storage: any ClientStorage
+    private let session: SyncSession
+    private let schema: SchemaAgreement
+    private let faults: FaultRecorder
+    private let options: ClientOptions
+    private let log: LogSink?
+    /// The transactions over which the server may have ended the connection.
+    private var quarantine = UploadQuarantine()
+    /// The highest sequence that was sent in this session.
+    private(set) var sentSequence: UInt64 = 0
+    private var underWay = UploadsUnderWay()
+    /// Why the server accepts no uploads in this session, which the outbox keeps; nil if it does.
+    private(set) var problem: SyncError?
+
+    init(
+        _ storage: any ClientStorage, _ session: SyncSession, _ schema: SchemaAgreement, faults: FaultRecorder,
+        options: ClientOptions, log: LogSink?
+    ) {
+        self.storage = storage
+        self.session = session
+        self.schema = schema
+        self.faults = faults
+        self.options = options
+        self.log = log
+    }
+
+    // MARK: The session
+
+    /// - Parameter acknowledged: the last changeset that the server has.
+    func beginSession(at acknowledged: UInt64) { sentSequence = acknowledged }
+
+    func endSession() {
+        sentSequence = 0
+        underWay = UploadsUnderWay()
+        problem = nil
+    }
+
+    /// Sends nothing more in this session.
+    func stop(because error: SyncError) { problem = error }
+
+    /// Suspects the uploads under way of having made the server end the connection. They are sent again one at a time.
+    ///
+    /// - Returns: false if none was under way.
+    func suspect(because reason: String) -> Bool {
+        guard session.isActive, let travelling = underWay.range else { return false }
+        quarantine.noteBreak(over: travelling, because: reason)
+        log?(
+            .warning, "the server ended the connection while uploads travelled; they are sent again one at a time",
+            [("reason", reason), ("sequence", "\(travelling.lowerBound)")])
+        return true
+    }
+
+    func noteAcknowledged(_ sequence: UInt64) {
+        underWay.remove(through: sequence)
+        quarantine.noteAcknowledged(sequence)
+    }
+
+    /// A rejection with the reason why a placeholder was sent, if one was.
+    func explained(_ rejection: ServerMessage.Rejection) -> ServerMessage.Rejection { quarantine.explained(rejection) }
+
+    /// Forgets transactions that have left the outbox.
+    func forget(through sequence: UInt64) { quarantine.forget(through: sequence) }
+
+    // MARK: Sending
+
+    /// Uploads the changesets in the outbox that were not sent yet, as far as the limits for unacknowledged uploads
+    /// allow.
+    ///
+    /// - Parameter written: the changeset that was just added to the outbox. If it is next, the outbox need not be
+    ///   read.
+    func pump(with written: Changeset? = nil) {
+        guard session.isActive, !options.isReadOnly, !schema.awaitsAnswer, problem == nil, let map = schema.map,
+            schema.isReached
+        else { return }
+        var batch = UploadBatch()
+        if let written, written.sequence == sentSequence + 1 {
+            _ = add(written, to: &batch, map)
+        } else {
+            faults.recording("the outbox could not be read") {
+                try storage.forEachOutboxChangeset(after: sentSequence) { add($0, to: &batch, map) }
+            }
+        }
+        send(&batch)
+    }
+
+    /// - Returns: false if the changeset has to wait.
+    private func add(_ changeset: Changeset, to batch: inout UploadBatch, _ map: SchemaMap) -> Bool {
+        let travelling = underWay.size
+        guard session.isActive, travelling.operationCount < options.inFlightOperationCountMax,
+            travelling.data.byteCount < options.inFlightByteCountMax,
+            underWay.range == nil || !quarantine.mustTravelAlone(changeset.sequence)
+        else { return false }
+        var translated = changeset
+        if quarantine.isSetAside(changeset.sequence) {
+            translated.operations = [UploadQuarantine.placeholder]
+        } else {
+            translated.operations = changeset.operations.compactMap(map.toServer)
+            let isComplete = translated.operations.count == changeset.operations.count
+            guard !declareNeeded(for: changeset, areComplete: isComplete) else { return false }
+        }
+        let size = UploadSize(translated.operations)
+        // No frame may outgrow what servers accept.
+        if batch.size.data.byteCount + size.data.byteCount > session.limits.uploadByteCountMax
+            || batch.size.data.elementCount + size.data.elementCount > options.dataLimits.transactionElementCount
+        {
+            send(&batch)
+        }
+        batch.changesets.append(translated)
+        batch.size = batch.size + size
+        sentSequence = changeset.sequence
+        underWay.append(changeset.sequence, size)
+        if batch.size.operationCount >= options.uploadOperationCountMax { send(&batch) }
+        return true
+    }
+
+    /// Declares to the server the classes and properties that it lacks and that a changeset needs.
+    ///
+    /// - Returns: whether there are any, so that the changeset has to wait for the server's answer.
+    private func declareNeeded(for changeset: Changeset, areComplete: Bool) -> Bool {
+        var needed: Schema?
+        faults.recording("what an upload needs could not be declared") {
+            needed = try schema.needed(for: changeset, areComplete: areComplete)
+        }
+        guard let needed else { return false }
+        session.send([.declare(session: SyncSession.number, schema: needed)])
+        return true
+    }
+
+    private func send(_ batch: inout UploadBatch) {
+        guard !batch.changesets.isEmpty, session.isActive else { return }
+        let changesets = batch.changesets
+        batch = UploadBatch()
+        switch session.limits.frame(of: [.upload(session: SyncSession.number, changesets: changesets)]) {
+        case .success(let frame): session.send(frame: frame)
+        case .failure(let error):
+            guard changesets.count == 1 else { return session.refuse(error) }
+            // It was made by an older version of this library, or for a server that accepts more.
+            quarantine.setAside(changesets[0].sequence, .limitExceeded, error.message)
+            var placeholder = changesets[0]
+            placeholder.operations = [UploadQuarantine.placeholder]
+            session.send([.upload(session: SyncSession.number, changesets: [placeholder])])
+        }
+    }
+}
+
+/// Transactions on their way into one frame.
+private struct UploadBatch {
+    var changesets: [Changeset] = []
+    var size = UploadSize()
+}

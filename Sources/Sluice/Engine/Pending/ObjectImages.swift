@@ -1,0 +1,130 @@
+internal import SluiceModel
+internal import SluiceStorage
+
+/// What the server says of objects that show something else here: pending writes, or acknowledged ones that no image
+/// from the server includes yet.
+///
+/// The store keeps the server's last image of each such object, and its visible row is that image with the pending
+/// operations applied again.
+final class ObjectImages {
+    private let storage: any ClientStorage
+    private let acknowledgements: Acknowledgements
+    private let effects: PendingEffects
+    /// Objects that show acknowledged writes although no image that includes them has arrived, since no complete
+    /// subscription has the objects. The store keeps the server's last image of each, for a subscription that resumes
+    /// from it.
+    private(set) var unconfirmed: Set<ObjectRef> = []
+
+    init(_ storage: any ClientStorage, _ acknowledgements: Acknowledgements, options: ClientOptions) throws {
+        self.storage = storage
+        self.acknowledgements = acknowledgements
+        effects = PendingEffects(storage, changesetCountMin: options.backlogChangesetCountMin)
+        try findUnconfirmed()
+    }
+
+    private func findUnconfirmed() throws {
+        unconfirmed = Set(try storage.objectsWithBaseImage.filter { try !storage.hasPending($0) })
+    }
+
+    /// How many pending operations were read to compute visible rows. Tests use it to see how this work grows.
+    var readCount: Int { effects.readCount }
+
+    /// Returns to what is stored, after a transaction that failed.
+    func rollBack() throws {
+        effects.removeAll()
+        try findUnconfirmed()
+    }
+
+    /// Forgets what was computed for the types that properties had before.
+    func forgetEffects() { effects.removeAll() }
+
+    // MARK: Images
+
+    /// Whether an object shows something else than the server's last image of it.
+    func differs(_ object: ObjectRef) throws -> Bool {
+        try unconfirmed.contains(object) || storage.hasPending(object)
+    }
+
+    /// The last image of an object that the server sent; nil if the object does not exist there.
+    func serverImage(of object: ObjectRef) throws -> Row? {
+        try differs(object) ? keptImage(of: object) : storage.row(object)
+    }
+
+    /// The image that is kept of an object that shows something else.
+    func keptImage(of object: ObjectRef) throws -> Row? {
+        if case .row(let row)? = try storage.baseImage(of: object) { row } else { nil }
+    }
+
+    /// Applies the unacknowledged operations on an object to its server image again; nil if they delete the object.
+    ///
+    /// The image already includes the acknowledged operations.
+    func replayed(_ image: Row?, of object: ObjectRef) throws -> Row? {
+        try effects.applied(to: image, of: object, after: acknowledgements.sequence)
+    }
+
+    /// The server's image of an object after it has accepted operations; nil if the object then does not exist.
+    func image(_ image: Row?, after operations: [ObjectOperation]) -> Row? {
+        var image = image
+        for operation in operations {
+            let effect = OperationEffect(operation, of: storage.schema[operation.object.classIndex])
+            image = effect.applied(to: image, of: operation.object, schema: storage.schema)
+        }
+        // Below the version of any image from the server.
+        if image?.version == 0 { image?.version = 1 }
+        return image
+    }
+
+    // MARK: Changing
+
+    /// Keeps the server's image of an object before the first operation on it.
+    ///
+    /// - Parameter shown: what the object shows; nil if it is not here.
+    func keep(_ shown: Row?, of object: ObjectRef) throws {
+        // An unconfirmed object has a kept image already.
+        guard unconfirmed.remove(object) == nil, let shown else { return }
+        try storage.setBaseImage(.row(shown), of: object)
+    }
+
+    /// Notes that an object shows acknowledged writes that no image includes.
+    func noteUnconfirmed(_ object: ObjectRef) { unconfirmed.insert(object) }
+
+    /// Notes that the image of an object that the server has sent includes everything that is acknowledged.
+    func confirm(_ object: ObjectRef) throws {
+        if unconfirmed.remove(object) != nil { try storage.setBaseImage(nil, of: object) }
+    }
+
+    /// Shows the server's last image with the pending operations applied, and keeps the image only if there are any.
+    func showServerImage(of object: ObjectRef, _ transaction: StoreTransaction) throws {
+        try transaction.show(replayed(keptImage(of: object), of: object), of: object)
+        unconfirmed.remove(object)
+        if try !storage.hasPending(object) { try storage.setBaseImage(nil, of: object) }
+    }
+
+    /// Removes an object and its server image from this store.
+    func evict(_ object: ObjectRef, reason: RemovalReason, _ transaction: StoreTransaction) throws {
+        if try storage.isPresent(object) { try transaction.evict(object, reason: reason) }
+        try confirm(object)
+    }
+
+    /// Removes everything that came from the server, because its history is another one. Objects with pending writes
+    /// stay as they are shown.
+    func forgetServer(_ transaction: StoreTransaction) throws {
+        for classIndex in storage.schema.classes.indices {
+            var objects: [ObjectRef] = []
+            try storage.forEachRow(ofClass: classIndex) { row in
+                objects.append(ObjectRef(classIndex, row.key))
+                return true
+            }
+            for object in objects {
+                if try storage.hasPending(object) {
+                    guard var row = try storage.row(object) else { continue }
+                    row.version = 0
+                    try transaction.show(row, of: object)
+                    try storage.setBaseImage(BaseImage.none, of: object)
+                } else {
+                    try evict(object, reason: .unknown, transaction)
+                }
+            }
+        }
+    }
+}

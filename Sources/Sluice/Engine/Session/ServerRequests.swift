@@ -1,0 +1,49 @@
+internal import SluiceModel
+internal import SluiceWire
+
+/// Requests to the server that it answers once, with text: for reports, and to remove from its schema.
+final class ServerRequests {
+    typealias Reply = (Result<[UInt8], SyncError>) -> Void
+
+    private let session: SyncSession
+    private var replies: [UInt64: Reply] = [:]
+    private var lastNumber: UInt64 = 0
+
+    init(_ session: SyncSession) { self.session = session }
+
+    /// Asks the server for a report.
+    func report(_ topic: ReportTopic, reply: @escaping Reply) {
+        request(.reports, orElse: "the server gives no reports", reply) { number in
+            .reportRequest(
+                .init(session: SyncSession.number, request: number, topic: topic.wire, argument: topic.argument))
+        }
+    }
+
+    /// Asks the server to remove a class, or a property, from its schema.
+    func removal(ofClass className: String, property: String?, reply: @escaping Reply) {
+        request(.removal, orElse: "the server removes nothing from its schema", reply) { number in
+            .remove(.init(session: SyncSession.number, request: number, className: className, property: property))
+        }
+    }
+
+    private func request(
+        _ feature: Features, orElse refusal: String, _ reply: @escaping Reply, _ message: (UInt64) -> ClientMessage
+    ) {
+        guard session.isActive else { return reply(.failure(SyncError(.unreachable, "there is no open session"))) }
+        guard session.features.contains(feature) else { return reply(.failure(SyncError(.server, refusal))) }
+        lastNumber += 1
+        replies[lastNumber] = reply
+        session.send([message(lastNumber)])
+    }
+
+    /// Passes on the server's answer.
+    func answer(_ request: UInt64, _ result: Result<[UInt8], SyncError>) {
+        replies.removeValue(forKey: request)?(result)
+    }
+
+    /// Fails all requests, because no answer will come.
+    func failAll(_ error: SyncError) {
+        for reply in replies.values { reply(.failure(error)) }
+        replies = [:]
+    }
+}

@@ -1,0 +1,210 @@
+internal import SluiceModel
+internal import SluiceTransport
+internal import SluiceWire
+
+/// The session with the server: whether it is open, what both sides agreed on, and the way for messages to the server.
+///
+/// A session begins with ``connect()``, is greeted and opened, and ends by one of `stop`, `retry` and `fail`, which
+/// forget everything that belonged to the connection. The engine tells the other parts of the beginning and the end.
+final class SyncSession {
+    enum Phase: Sendable, Equatable {
+        /// Syncing is not wanted.
+        case stopped
+        /// The store waits before the next attempt.
+        case waiting
+        /// The store is connecting.
+        case connecting
+        /// Hello and open were sent.
+        case opening
+        /// The session is open: subscriptions and uploads flow.
+        case active
+        /// Syncing ended with an error, and trying again would not help.
+        case failed(SyncError)
+    }
+
+    /// What the server's hello comes to.
+    enum Greeting {
+        case accepted
+        /// The server has said hello before.
+        case repeated
+        case refused(SyncError)
+    }
+
+    /// The number of the only session of the connection.
+    static let number: UInt64 = 1
+    private static let features: Features = [.resume, .reports, .removal]
+
+    private let options: ClientOptions
+    private let log: LogSink?
+    private let random: () -> UInt64
+    private var backoff: ReconnectBackoff
+    private var actions: [ClientAction] = []
+    private(set) var phase = Phase.stopped
+    /// Whether the server has sent its hello.
+    private(set) var isGreeted = false
+    /// The features that both sides have.
+    private(set) var features: Features = []
+    private(set) var limits: FrameLimits
+    /// Why the last session or attempt ended; nil once the server has sent content again.
+    private(set) var lastProblem: String?
+    /// What the server reported, and goes on with.
+    private var reportedProblem: String?
+    /// Called when a message cannot be sent, since the server would not accept it. Sending it again would not help.
+    var onUnsendable: ((SyncError) -> Void)?
+
+    init(_ options: ClientOptions, random: @escaping () -> UInt64, log: LogSink?) {
+        self.options = options
+        self.random = random
+        self.log = log
+        limits = FrameLimits(options)
+        backoff = ReconnectBackoff(initial: options.reconnectDelay, maximum: options.reconnectDelayMax)
+    }
+
+    var isActive: Bool { phase == .active }
+
+    /// Whether messages from the server count.
+    var isListening: Bool { phase == .opening || phase == .active }
+
+    /// Why syncing ended for good; nil if it did not.
+    var failure: SyncError? { if case .failed(let error) = phase { error } else { nil } }
+
+    // MARK: Beginning
+
+    func connect() {
+        begin(.connecting)
+        actions.append(.connect)
+    }
+
+    /// Says hello, and asks the server to open the session.
+    func greet(opening message: ClientMessage.Open) {
+        phase = .opening
+        send([.hello(.init(features: Self.features, agent: options.agent)), .open(message)])
+    }
+
+    /// Records the server's protocol version, features and limits.
+    func greeted(_ reply: ServerMessage.HelloReply) -> Greeting {
+        guard !isGreeted else { return .repeated }
+        let versions = ProtocolVersion.minimum...ProtocolVersion.maximum
+        guard versions.contains(reply.version) else {
+            let known =
+                versions.count == 1 ? "\(versions.lowerBound)" : "\(versions.lowerBound) to \(versions.upperBound)"
+            return .refused(
+                SyncError(
+                    .protocolViolation,
+                    "the server speaks version \(reply.version) of the protocol, and this library \(known)"))
+        }
+        isGreeted = true
+        features = reply.features.intersection(Self.features)
+        limits.server = reply.limits
+        let idle = Duration.milliseconds(Int64(clamping: reply.limits.idleTimeoutMilliseconds))
+        if options.heartbeat * 2 > idle {
+            log?(
+                .warning,
+                "the server drops connections that are idle for \(idle); set heartbeat to at most half of that",
+                [("heartbeat", "\(options.heartbeat)")])
+        }
+        return .accepted
+    }
+
+    /// Notes that the server has opened the session.
+    func activate() {
+        phase = .active
+        lastProblem = nil
+        backoff.reset()
+    }
+
+    // MARK: Problems
+
+    /// Notes what the server reports and goes on with.
+    func note(report: String) {
+        lastProblem = report
+        reportedProblem = report
+    }
+
+    /// Notes that the server has sent content.
+    func noteContent() { lastProblem = reportedProblem }
+
+    // MARK: Ending
+
+    /// Forgets the connection. The engine connects again only when it is told to.
+    func stop() {
+        begin(.stopped)
+        backoff.reset()
+        disconnect()
+    }
+
+    /// Forgets the connection, and asks for another after a delay.
+    func retry(atLeast minimum: Duration, because reason: String) {
+        var generator = RandomSource(random)
+        let delay = backoff.delay(using: &generator)
+        begin(.waiting)
+        lastProblem = reason
+        actions.append(.reconnect(after: max(delay, minimum)))
+    }
+
+    /// Forgets the connection, and does not come again.
+    func fail(_ error: SyncError) {
+        begin(.failed(error))
+        disconnect()
+    }
+
+    func disconnect() { actions.append(.disconnect) }
+
+    /// Drops everything that belonged to the last connection.
+    private func begin(_ phase: Phase) {
+        self.phase = phase
+        isGreeted = false
+        features = []
+        limits = FrameLimits(options)
+        reportedProblem = nil
+    }
+
+    // MARK: Sending
+
+    /// Asks the shell to store what was postponed, after a delay.
+    func settle(after delay: Duration) { actions.append(.settle(after: delay)) }
+
+    /// The actions since the last call, for the shell to carry out.
+    func takeActions() -> [ClientAction] {
+        defer { actions = [] }
+        return actions
+    }
+
+    /// Says that a message cannot be sent.
+    func refuse(_ error: SyncError) { onUnsendable?(error) }
+
+    /// Sends messages in one frame.
+    func send(_ messages: [ClientMessage]) {
+        switch limits.frame(of: messages) {
+        case .success(let bytes): actions.append(.send(bytes))
+        case .failure(let error): refuse(error)
+        }
+    }
+
+    /// Sends a frame that ``FrameLimits/frame(of:)`` made.
+    func send(frame: [UInt8]) { actions.append(.send(frame)) }
+
+    /// Sends messages in one frame, so that the server answers all of them at one version; in more only where they do
+    /// not fit one.
+    func sendTogether(_ messages: ArraySlice<ClientMessage>) {
+        let frame = limits.frame(of: Array(messages))
+        if case .success(let bytes) = frame, messages.count <= options.dataLimits.messageCount {
+            actions.append(.send(bytes))
+        } else if messages.count > 1 {
+            let middle = messages.startIndex + messages.count / 2
+            sendTogether(messages[..<middle])
+            sendTogether(messages[middle...])
+        } else if case .failure(let error) = frame {
+            refuse(error)
+        }
+    }
+}
+
+/// A generator that uses the injected source of random numbers.
+private struct RandomSource: RandomNumberGenerator {
+    private let random: () -> UInt64
+
+    init(_ random: @escaping () -> UInt64) { self.random = random }
+
+    func next() -> UInt64 { random() }
+}

@@ -1,0 +1,246 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+
+/// Begins a subscription with its first holder, and ends it with its last. The membership of a subscription that has
+/// ended stays in the store, dormant, so that observing the query again resumes.
+final class SubscriptionHolders {
+    private let storage: any ClientStorage
+    private let transactions: StoreTransactions
+    private let session: SyncSession
+    private let active: ActiveSubscriptions
+    private let requests: SubscriptionRequests
+    private let images: ObjectImages
+    private let options: ClientOptions
+    private let now: () -> Timestamp
+    /// Whether properties had other names before, by which queries may still be known.
+    private var hasRenamedProperties = false
+
+    init(
+        _ storage: any ClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
+        _ active: ActiveSubscriptions, _ requests: SubscriptionRequests, _ images: ObjectImages,
+        options: ClientOptions, now: @escaping () -> Timestamp
+    ) {
+        self.storage = storage
+        self.transactions = transactions
+        self.session = session
+        self.active = active
+        self.requests = requests
+        self.images = images
+        self.options = options
+        self.now = now
+    }
+
+    // MARK: Finding
+
+    /// The subscription to a query that somebody holds; nil if there is none.
+    subscript(query: Query) -> Subscription? { active[query: current(query).hash] }
+
+    /// A query in the names of now; its caller may have made it before a property got another name.
+    private func current(_ query: Query) -> Query {
+        hasRenamedProperties && active[query: query.hash] == nil
+            ? (try? query.rebound(to: storage.schema)) ?? query : query
+    }
+
+    // MARK: Beginning and ending
+
+    /// Adds a holder to the subscription to a query. The first holder creates the subscription and requests it from the
+    /// server.
+    func hold(_ query: Query) throws -> Subscription {
+        try transactions.checkNoneIsOpen()
+        let query = current(query)
+        if let subscription = active[query: query.hash] {
+            subscription.holderCount += 1
+            return subscription
+        }
+        let known = storage.subscription(toQuery: query.hash)
+        let subscription = Subscription(
+            query: query, schema: storage.schema, record: try awaken(known, query), isAlone: !options.syncs)
+        subscription.holderCount = 1
+        subscription.isRemembered = known != nil || !query.isOfOneObject(in: storage.schema)
+        if let error = session.failure { subscription.error = error }
+        active.add(subscription)
+        try requests.request(subscription)
+        return subscription
+    }
+
+    /// Stores that somebody holds the subscription to a query.
+    ///
+    /// - Parameter known: the dormant record of the query, if there is one.
+    private func awaken(_ known: SubscriptionRecord?, _ query: Query) throws -> SubscriptionRecord {
+        try transactions.run(.local) { _ in
+            guard var dormant = known else {
+                return try storage.addSubscription(
+                    SubscriptionRecord(
+                        id: 0, canonicalText: query.canonicalText, hash: query.hash, className: query.className,
+                        createdAt: now(), updatedAt: now()))
+            }
+            dormant.isDormant = false
+            // The server must confirm the members before the subscription counts as complete again.
+            dormant.state = .pending
+            try storage.updateSubscription(dormant)
+            return dormant
+        }
+    }
+
+    /// Removes one holder of a subscription. A subscription without holders ends, unless it is kept.
+    ///
+    /// - Parameters:
+    ///   - keeping: whether the query stays in sync without holders; nil leaves that as it is.
+    ///   - purging: whether the query's objects are removed from this store when syncing ends.
+    func release(_ subscription: Subscription, keeping: Bool? = nil, purging: Bool = false) throws {
+        subscription.holderCount -= 1
+        if keeping ?? subscription.isKept {
+            subscription.isKept = true
+        } else if subscription.holderCount == 0 {
+            subscription.isKept = false
+        }
+        try endUnlessHeld(subscription, purging: purging)
+    }
+
+    /// Ends the syncing of a query that is kept without holders. It does nothing while somebody observes the query.
+    func stopKeeping(_ query: Query, purging: Bool) throws {
+        guard let subscription = self[query] else { return }
+        subscription.isKept = false
+        try endUnlessHeld(subscription, purging: purging)
+    }
+
+    private func endUnlessHeld(_ subscription: Subscription, purging: Bool) throws {
+        guard subscription.holderCount == 0, !subscription.isKept else { return }
+        active.remove(subscription)
+        requests.end(subscription)
+        try transactions.run(.local) { transaction in
+            let id = subscription.record.id
+            if purging {
+                for object in try storage.exclusiveMembers(of: id) where try !storage.hasPending(object) {
+                    try images.evict(object, reason: .purged, transaction)
+                }
+                try storage.removeSubscription(id)
+                return
+            }
+            guard subscription.isRemembered else { return try storage.removeSubscription(id) }
+            try putToSleep(&subscription.record)
+            try forgetOldestDormant()
+        }
+    }
+
+    // MARK: Dormant memberships
+
+    private func putToSleep(_ record: inout SubscriptionRecord) throws {
+        if record.state == .bootstrapping { try storage.discardStaging(record.id) }
+        record.isDormant = true
+        // The members stay right at the store's present version.
+        if record.state == .complete {
+            record.version = storage.syncState?.version ?? record.version
+        } else {
+            record.state = .pending
+        }
+        record.updatedAt = now()
+        try storage.updateSubscription(record)
+    }
+
+    /// Marks every stored subscription as dormant, because an earlier process's holders ended with it.
+    func putAllToSleep() throws {
+        let awake = storage.subscriptions.filter { !$0.isDormant }
+        guard !awake.isEmpty else { return }
+        try transactions.run(.local) { _ in
+            for var record in awake {
+                record.isDormant = true
+                if record.state == .complete { record.version = storage.syncState?.version ?? record.version }
+                if record.state == .bootstrapping {
+                    record.state = .pending
+                    try storage.discardStaging(record.id)
+                }
+                try storage.updateSubscription(record)
+            }
+        }
+    }
+
+    /// Removes the records that have been dormant longest, beyond the number that is kept. Objects stay.
+    private func forgetOldestDormant() throws {
+        // A subscription that is not active is dormant.
+        let excess = storage.subscriptionCount - active.count - options.dormantSubscriptionCountMax
+        guard excess > 0 else { return }
+        let dormant = storage.dormantSubscriptions
+        for record in dormant.sorted(by: { ($0.updatedAt, $0.id) < ($1.updatedAt, $1.id) }).prefix(excess) {
+            try storage.removeSubscription(record.id)
+        }
+    }
+
+    /// Removes every object that no subscription holds and that has no pending writes.
+    ///
+    /// - Returns: how many objects were removed.
+    func purgeUnsubscribed() throws -> Int {
+        try transactions.run(.local) { transaction in
+            var count = 0
+            let classes = storage.schema.classes.indices
+            if storage.subscriptionCount == 0, storage.outboxCount == 0 {
+                for classIndex in classes { count += try storage.count(ofClass: classIndex) }
+                try storage.evictAll()
+                return count
+            }
+            for classIndex in classes {
+                for object in try storage.unheldObjects(ofClass: classIndex) {
+                    try images.evict(object, reason: .purged, transaction)
+                    count += 1
+                }
+            }
+            return count
+        }
+    }
+
+    // MARK: The schema
+
+    /// Checks the queries against the schema of now.
+    func rebind() {
+        let schema = storage.schema
+        for subscription in active.values {
+            guard let query = try? subscription.query.rebound(to: schema) else { continue }
+            subscription.rebind(query, schema: schema)
+        }
+    }
+
+    /// Brings the subscriptions up to a schema that has changed, inside the transaction that changes it.
+    func adapt(to changes: SchemaChanges, _ transaction: StoreTransaction) throws {
+        hasRenamedProperties = hasRenamedProperties || !changes.renames.isEmpty
+        rebind()
+        for subscription in Array(active.values) { try refile(subscription) }
+        guard changes.reshapes else { return }
+        // Rows that are shown have other names or types now.
+        for subscription in active.values { transaction.noteRebuild(subscription.record.id) }
+    }
+
+    /// Files a subscription under its query of now: a property may have another name, and so the query another text.
+    private func refile(_ subscription: Subscription) throws {
+        let query = subscription.query
+        // Two queries, one by each name, may have become the same; the second stays filed as it was.
+        guard query.hash != subscription.record.hash, active[query: query.hash] == nil,
+            storage.subscription(toQuery: query.hash) == nil
+        else { return }
+        active.refile(subscription)
+        try storage.updateSubscription(subscription.record)
+    }
+
+    // MARK: The server's history
+
+    /// Makes every subscription begin from nothing, because the server's history is another one; inside a transaction.
+    func forgetServer(_ transaction: StoreTransaction) throws {
+        for subscription in active.values {
+            subscription.record.state = .pending
+            subscription.record.version = 0
+            try storage.updateSubscription(subscription.record)
+            transaction.noteRebuild(subscription.record.id)
+        }
+        for record in storage.dormantSubscriptions { try storage.removeSubscription(record.id) }
+    }
+}
+
+extension Query {
+    /// Whether the query has at most one result, which it names by object id or by primary key.
+    fileprivate func isOfOneObject(in schema: Schema) -> Bool {
+        guard object == nil else { return true }
+        // A condition on the primary key comes before all others.
+        guard let first = rootConditions(schema: schema).first, case .equal = first.test else { return false }
+        return first.property == schema[classIndex].primaryKeyIndex
+    }
+}

@@ -1,0 +1,210 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceWire
+
+/// The subscriptions as the open session knows them: their numbers in it, and how each begins, resumes and ends there.
+final class SubscriptionRequests {
+    private let storage: any ClientStorage
+    private let transactions: StoreTransactions
+    private let session: SyncSession
+    private let schema: SchemaAgreement
+    private let active: ActiveSubscriptions
+    private let digests: SubscriptionDigests
+    private let waiters: StatusWaiters
+    private let faults: FaultRecorder
+    private let digestObjectCountMax: Int
+    private var lastNumber: UInt64 = 0
+    /// The subscriptions that were requested in this session, by their numbers in it.
+    private var requested: [UInt64: Subscription] = [:]
+    /// For how many more members digests may be made, so that opening a session costs little.
+    private var digestObjectCountLeft = 0
+
+    init(
+        _ storage: any ClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
+        _ schema: SchemaAgreement, _ active: ActiveSubscriptions, _ digests: SubscriptionDigests,
+        _ waiters: StatusWaiters, faults: FaultRecorder, options: ClientOptions
+    ) {
+        self.storage = storage
+        self.transactions = transactions
+        self.session = session
+        self.schema = schema
+        self.active = active
+        self.digests = digests
+        self.waiters = waiters
+        self.faults = faults
+        digestObjectCountMax = options.digestObjectCountMax
+    }
+
+    /// The subscription with a number in this session.
+    func subscription(_ number: UInt64) -> Subscription? { requested[number] }
+
+    // MARK: The session
+
+    /// Requests all subscriptions in a session that has just opened.
+    func beginSession() throws {
+        digestObjectCountLeft = digestObjectCountMax
+        let messages = try active.values.sorted { $0.record.id < $1.record.id }.map(message)
+        active.awaitsCatchUp = active.completeCount > 0
+        if !messages.isEmpty { session.sendTogether(messages[...]) }
+    }
+
+    /// Forgets the numbers, because the connection has ended. Bootstraps that were interrupted start anew in the next
+    /// session.
+    func endSession() {
+        for subscription in active.values {
+            subscription.arrivedCount = 0
+            subscription.wireID = nil
+            if subscription.record.state == .bootstrapping { pause(subscription) }
+        }
+        active.awaitsCatchUp = false
+        requested = [:]
+        lastNumber = 0
+    }
+
+    private func pause(_ subscription: Subscription) {
+        subscription.record.state = .pending
+        subscription.progress = 0
+        subscription.endStaging()
+        faults.recording("a bootstrap could not be put off") {
+            try transactions.run(.local) { _ in
+                try storage.discardStaging(subscription.record.id)
+                try storage.updateSubscription(subscription.record)
+            }
+        }
+        waiters.notify(of: subscription)
+    }
+
+    // MARK: One subscription
+
+    /// Requests a subscription, if a session is open.
+    func request(_ subscription: Subscription) throws {
+        if session.isActive { session.send([try message(for: subscription)]) }
+    }
+
+    /// Requests everything of a subscription again that was requested before.
+    func requestAnew(_ subscription: Subscription, _ number: UInt64) throws {
+        try demote(subscription, to: .pending)
+        subscription.record.version = 0
+        let message = try message(for: subscription)
+        session.send([.unsubscribe(session: SyncSession.number, subscription: number), message])
+        waiters.notify(of: subscription)
+    }
+
+    /// Ends a subscription in the session.
+    func end(_ subscription: Subscription) {
+        guard let number = subscription.wireID else { return }
+        requested[number] = nil
+        if session.isActive { session.send([.unsubscribe(session: SyncSession.number, subscription: number)]) }
+    }
+
+    /// Notes that the server cannot serve a subscription.
+    func fail(_ error: ServerMessage.SubscriptionError) throws {
+        guard let subscription = requested[error.subscription] else { return }
+        subscription.error = SyncError(SyncError.Code(error.code), error.message)
+        subscription.record.state = .failed
+        try transactions.run(.local) { transaction in
+            try storage.updateSubscription(subscription.record)
+            transaction.noteRebuild(subscription.record.id)
+        }
+        waiters.notify(of: subscription)
+    }
+
+    /// Makes the message that starts or resumes a subscription. For a start it also begins the staging of the
+    /// bootstrap.
+    private func message(for subscription: Subscription) throws -> ClientMessage {
+        lastNumber += 1
+        let number = lastNumber
+        if let former = subscription.wireID { requested[former] = nil }
+        subscription.wireID = number
+        subscription.arrivedCount = 0
+        requested[number] = subscription
+        subscription.error = nil
+        // A complete subscription is at the store's version.
+        let version = subscription.isComplete ? storage.syncState?.version ?? 0 : subscription.record.version
+        let canResume = version > 0 && session.features.contains(.resume)
+        if canResume, subscription.isComplete, subscription.record.hasHoles { try demote(subscription, to: .pending) }
+        if !canResume, !storage.isStaging(subscription.record.id) {
+            try transactions.run(.local) { transaction in
+                subscription.record.state = .pending
+                subscription.record.version = 0
+                try storage.updateSubscription(subscription.record)
+                transaction.noteRebuild(subscription.record.id)
+                try storage.beginStaging(subscription.record.id)
+            }
+        }
+        return .subscribe(
+            .init(
+                session: SyncSession.number, subscription: number, query: subscription.query.canonicalText,
+                resume: canResume ? resume(subscription, at: version) : nil))
+    }
+
+    // MARK: Resuming
+
+    /// The state of a subscription, from which the server may resume it.
+    private func resume(_ subscription: Subscription, at version: UInt64) -> ClientMessage.Resume {
+        let counts = MemberRole.allCases.map { storage.memberCount(of: subscription.record.id, role: $0) }
+        let count = counts.reduce(0, +)
+        var resume = ClientMessage.Resume(
+            version: version, queryHash: subscription.query.hash, memberCount: UInt64(count),
+            isWhole: !subscription.record.hasHoles)
+        // For a query without a limit, the server makes no digest when a subscription resumes.
+        if subscription.query.isPartial || subscription.query.object != nil, count <= digestObjectCountLeft {
+            digestObjectCountLeft -= count
+            faults.recording("a digest could not be made") { resume.digest = try digests.digest(of: subscription) }
+        }
+        return resume
+    }
+
+    /// Makes a complete subscription incomplete. Its members stay right at the store's present version.
+    private func demote(_ subscription: Subscription, to state: SubscriptionRecord.State) throws {
+        try transactions.run(.local) { transaction in
+            if subscription.isComplete { subscription.record.version = storage.syncState?.version ?? 0 }
+            subscription.record.state = state
+            try storage.updateSubscription(subscription.record)
+            transaction.noteRebuild(subscription.record.id)
+        }
+    }
+
+    /// Lists a subscription's members to the server, which then sends the differences. They are staged on a copy of the
+    /// membership.
+    func listMembers(of number: UInt64) throws {
+        // The subscription may have ended while the request was in transit.
+        guard let subscription = requested[number] else { return }
+        let id = subscription.record.id
+        try demote(subscription, to: .bootstrapping)
+        try transactions.run(.local) { _ in try storage.beginStagingCopy(id) }
+        subscription.endStaging()
+        subscription.isCompared = true
+        subscription.progress = 0
+        try sendMembers(of: subscription, number)
+        waiters.notify(of: subscription)
+    }
+
+    private func sendMembers(of subscription: Subscription, _ number: UInt64) throws {
+        let countMax = session.limits.listedMemberCountMax
+        var content = ObjectBlock()
+        var count = 0
+        func sendPart(isContinued: Bool) {
+            session.send([
+                .members(
+                    .init(
+                        session: SyncSession.number, subscription: number, isContinued: isContinued,
+                        content: content))
+            ])
+            content = ObjectBlock()
+            count = 0
+        }
+        for role in MemberRole.allCases {
+            try storage.forEachMember(of: subscription.record.id, role: role) { object in
+                guard let object = schema.map?.toServer(object) else { return true }
+                if count == countMax { sendPart(isContinued: true) }
+                // The subscription's version is sent, since a row may have a later version without all properties of
+                // this subscription.
+                content.append(object, version: subscription.record.version, role: role == .root ? .root : .linked)
+                count += 1
+                return true
+            }
+        }
+        sendPart(isContinued: false)
+    }
+}
