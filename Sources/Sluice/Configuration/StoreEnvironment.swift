@@ -12,15 +12,19 @@ package struct StoreEnvironment: Sendable {
     package var random: @Sendable () -> UInt64
     /// Calls the function after a delay.
     package var schedule: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
+    /// Calls the function after a delay, for upkeep that nobody waits for.
+    package var scheduleUpkeep: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
     /// Begins a connection to an endpoint; nil connects through sockets.
     package var connect: (@Sendable (Endpoint, any MessageConnectionDelegate) throws -> any MessageConnection)?
 
     /// The services of the system.
     package static let system = StoreEnvironment(
         now: { Timestamp(Date()) }, random: { .random(in: .min ... .max) },
-        schedule: { delay, body in
-            let nanoseconds = delay / .nanoseconds(1)
-            DispatchQueue.global().asyncAfter(
-                deadline: .now() + .nanoseconds(Int(min(nanoseconds, 9e18))), execute: body)
-        }, connect: nil)
+        schedule: delayed, scheduleUpkeep: delayed, connect: nil)
+
+    private static let delayed: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void = { delay, body in
+        let nanoseconds = delay / .nanoseconds(1)
+        DispatchQueue.global().asyncAfter(
+            deadline: .now() + .nanoseconds(Int(min(nanoseconds, 9e18))), execute: body)
+    }
 }

@@ -187,10 +187,8 @@ package final class StoreCore: Sendable {
                 configuration.environment.schedule(delay) { [weak self] in self?.performLater { $0.handle(.reconnect) }
                 }
             case .settle(let delay):
-                // Not a timer of the environment: nobody can tell when this happens, and tests count those.
-                queue.asyncAfter(deadline: .now() + .microseconds(Int(delay / .microseconds(1)))) { [weak self] in
-                    guard let self, !isClosed else { return }
-                    run { $0.handle(.settle) }
+                configuration.environment.scheduleUpkeep(delay) { [weak self] in
+                    self?.performLater { $0.handle(.settle) }
                 }
             }
         }

@@ -6,7 +6,7 @@ internal import SluiceWire
 extension ClientEngine: StoreTransactionsDelegate {
     var needsChanges: Bool { !observations.isEmpty }
 
-    func transactionDidBegin(_ transaction: StoreTransaction) throws { try outbox.transactionDidBegin() }
+    func transactionDidBegin(_ transaction: StoreTransaction) throws { try outbox.transactionDidBegin(transaction) }
 
     func transactionDidRollBack() throws {
         outbox.transactionDidRollBack()
@@ -63,7 +63,7 @@ extension ClientEngine: StoreTransactionsDelegate {
     }
 
     private func rebind() {
-        subscriptions.rebind()
+        active.rebind(to: storage.schema)
         observations.rebind()
     }
 }

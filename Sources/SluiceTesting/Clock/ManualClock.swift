@@ -9,6 +9,7 @@ public final class ManualClock: Sendable {
     private struct Timer {
         let due: Duration
         let number: UInt64
+        let isUpkeep: Bool
         let body: @Sendable () -> Void
     }
 
@@ -29,8 +30,8 @@ public final class ManualClock: Sendable {
 
     package var timestamp: Timestamp { Timestamp(now) }
 
-    /// How many timers are waiting.
-    public var timerCount: Int { state.withLock { $0.timers.count } }
+    /// How many timers are waiting, except those of a store's upkeep, which nothing depends on.
+    public var timerCount: Int { state.withLock { $0.timers.count { !$0.isUpkeep } } }
 
     /// Moves the clock forward. Timers that become due run on the calling thread, in order, each at its own time.
     public func advance(by duration: Duration) {
@@ -54,10 +55,13 @@ public final class ManualClock: Sendable {
     }
 
     /// Calls `body` once the clock has moved forward by `delay`.
-    package func schedule(after delay: Duration, _ body: @escaping @Sendable () -> Void) {
+    ///
+    /// - Parameter isUpkeep: whether nobody waits for it, so that ``timerCount`` does not count it.
+    package func schedule(after delay: Duration, isUpkeep: Bool = false, _ body: @escaping @Sendable () -> Void) {
         state.withLock { state in
             state.lastNumber += 1
-            state.timers.append(Timer(due: state.elapsed + max(delay, .zero), number: state.lastNumber, body: body))
+            state.timers.append(
+                Timer(due: state.elapsed + max(delay, .zero), number: state.lastNumber, isUpkeep: isUpkeep, body: body))
         }
     }
 }

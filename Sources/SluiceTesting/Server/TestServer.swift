@@ -115,6 +115,9 @@ public final class TestServer: Sendable {
             path: path, models: models, schema: schema, sync: SyncConfiguration(url: "ws://server/\(database)"))
         configuration.environment.now = { [clock] in clock.timestamp }
         configuration.environment.schedule = { [clock] delay, body in clock.schedule(after: delay, body) }
+        configuration.environment.scheduleUpkeep = { [clock] delay, body in
+            clock.schedule(after: delay, isUpkeep: true, body)
+        }
         configuration.environment.connect = { endpoint, delegate in try link.connect(to: endpoint, delegate) }
         configure(&configuration)
         let store = try await Store.open(configuration)

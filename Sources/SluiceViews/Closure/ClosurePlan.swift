@@ -39,6 +39,9 @@ package struct ClosurePlan: Sendable, Equatable {
     /// The states of linked objects of each class.
     private(set) var linkedStates: [Int: [Int]] = [:]
 
+    /// Whether links that the query follows lead to objects of a class.
+    package func reaches(_ classIndex: Int) -> Bool { linkedStates[classIndex] != nil }
+
     /// The classes of which the view includes different properties depending on the path that leads to an object.
     private(set) var mixedClasses: Set<Int> = []
     /// The classes of objects that linked objects link to.

@@ -1,11 +1,24 @@
 import Sluice
 import SluiceModel
 import SluiceStorage
+import SluiceTesting
 import SluiceWire
 import Testing
 
-/// Acknowledgements that bring nothing else, in a store without subscriptions.
+/// Acknowledgements that bring nothing else, of writes that concern no subscription.
 struct PostponedAcknowledgementTests {
+    /// A server of users and of notes, which link to their authors. The client has all results of a query.
+    private func observing(_ text: String) throws -> ScriptedSession {
+        let note = try ClassSchema(
+            "Note", primaryKey: "id", properties: [Property("id", .scalar(.int)), Property("author", .link("User"))])
+        let server = try ScriptedSession(classes: [note])
+        server.open()
+        _ = try server.engine.observe(try server.query(text)) { _ in }
+        server.receive([server.complete(1, .bootstrap)])
+        _ = server.actions()
+        return server
+    }
+
     private func acknowledge(_ sequence: UInt64, _ server: ScriptedSession) {
         server.receive([
             .commit(
@@ -50,6 +63,64 @@ struct PostponedAcknowledgementTests {
         #expect(server.storage.outboxCount == 0 && server.storage.syncState?.version == 5)
         acknowledge(2, server)
         #expect(isAskedToSettle(server))
+    }
+
+    @Test func whatNoSubscriptionReadsIsAcknowledgedWithTheNextFrame() throws {
+        let server = try observing("Note EXCLUDE(author)")
+        try write(1, server)
+        #expect(try commitCount(server) { acknowledge(1, server) } == 0)
+        #expect(server.storage.outboxCount == 1 && isAskedToSettle(server))
+        let count = try commitCount(server) { server.commit(7, to: 1, []) }
+        #expect(count == 1 && server.storage.outboxCount == 0 && server.storage.syncState?.version == 7)
+        #expect(try server.age(of: 1) == .int(0))
+    }
+
+    @Test(arguments: ["Note", "Note WHERE author.age > 5 EXCLUDE(author)", "Note WHERE author == NULL EXCLUDE(author)"])
+    func whatASubscriptionMayReadIsAcknowledgedAtOnce(text: String) throws {
+        let server = try observing(text)
+        try write(1, server)
+        #expect(try commitCount(server) { acknowledge(1, server) } == 1)
+        #expect(server.storage.outboxCount == 0)
+    }
+
+    @Test func theClassesThatAreReadFollowTheSubscriptions() throws {
+        let server = try observing("Note EXCLUDE(author)")
+        let users = try server.engine.observe(try server.query("User")) { _ in }
+        server.receive([server.complete(2, .bootstrap)])
+        try write(1, server)
+        acknowledge(1, server)
+        #expect(server.storage.outboxCount == 0)
+        try server.engine.endObservation(users, keeping: false, purging: false)
+        try write(2, server)
+        acknowledge(2, server)
+        #expect(server.storage.outboxCount == 1)
+    }
+
+    @Test func aSubscriptionThatBeginsStoresIt() throws {
+        let server = try observing("Note EXCLUDE(author)")
+        try write(1, server)
+        acknowledge(1, server)
+        let log = EventLog()
+        _ = try server.engine.observe(try server.query("User")) { log.events.append($0) }
+        #expect(server.storage.outboxCount == 0)
+        server.receive([server.complete(2, .bootstrap)])
+        #expect(log.ages == [[.int(0)]])
+    }
+
+    @Test func theTimerFollowsTheClockOfTheStore() async throws {
+        let server = try TestServer()
+        let schema = try Schema([ClassSchema("Car", properties: [Property("name", .scalar(.string))])])
+        let store = try await server.open(schema: schema)
+        try await store.connected()
+        let car = try Record(schema[0], ["name": .string("Beetle")])
+        try await store.write { try $0.insert(car) }
+        while try store.core.performAndWait(\.acknowledgedSequence) < 1 { await Task.yield() }
+        #expect(store.core.storage.outboxCount == 1)
+        server.clock.advance(by: .milliseconds(49))
+        #expect(try store.core.performAndWait { _ in store.core.storage.outboxCount } == 1)
+        server.clock.advance(by: .milliseconds(1))
+        #expect(try store.core.performAndWait { _ in store.core.storage.outboxCount } == 0)
+        await store.close()
     }
 
     @Test func aWriteThatFailsLeavesTheAcknowledgementToTheNext() throws {

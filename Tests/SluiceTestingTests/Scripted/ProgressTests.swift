@@ -20,6 +20,9 @@ import Testing
         var configuration = StoreConfiguration(schema: schema, sync: SyncConfiguration(url: "ws://server/test"))
         configuration.environment.now = { [clock] in clock.timestamp }
         configuration.environment.schedule = { [clock] delay, body in clock.schedule(after: delay, body) }
+        configuration.environment.scheduleUpkeep = { [clock] delay, body in
+            clock.schedule(after: delay, isUpkeep: true, body)
+        }
         configuration.environment.connect = { _, delegate in server.connect(delegate) }
         return try await Store.open(configuration)
     }

@@ -15,14 +15,14 @@ final class ScriptedSession {
     let storage: SQLiteClientStorage
     let engine: ClientEngine
 
+    /// - Parameter classes: classes beside the users.
     init(
-        at location: StorageLocation = .memory, log: LogSink? = nil,
+        at location: StorageLocation = .memory, classes: [ClassSchema] = [], log: LogSink? = nil,
         _ configure: (inout ClientOptions) -> Void = { _ in }
     ) throws {
-        schema = try Schema([
-            ClassSchema(
-                "User", primaryKey: "id", properties: [Property("id", .scalar(.int)), Property("age", .scalar(.int))])
-        ])
+        let user = try ClassSchema(
+            "User", primaryKey: "id", properties: [Property("id", .scalar(.int)), Property("age", .scalar(.int))])
+        schema = try Schema([user] + classes)
         storage = try SQLiteClientStorage.open(location)
         try storage.begin()
         _ = try storage.merge(schema, sides: ("the store", "the models"))

@@ -41,7 +41,7 @@ final class Outbox {
         writes = LocalWrites(storage, transactions, session, images, options: options, now: now)
         uploads = Uploads(storage, session, schema, faults: faults, options: options, log: log)
         retirement = Retirement(storage, schema, images, Holdings(storage, active), acknowledgements)
-        postponed = PostponedAcknowledgements(storage, session, active, acknowledgements)
+        postponed = PostponedAcknowledgements(session, active, acknowledgements, uploads)
     }
 
     var isEmpty: Bool { storage.outboxCount == 0 }
@@ -195,10 +195,10 @@ final class Outbox {
     // MARK: Transactions
 
     /// Stores what was postponed, in the open transaction.
-    func transactionDidBegin() throws {
+    func transactionDidBegin(_ transaction: StoreTransaction) throws {
         guard let version = postponed.versionToStore else { return }
         try storage.advance(to: version)
-        try retirement.retireUnasked()
+        try retire(transaction)
     }
 
     func transactionDidCommit() { postponed.forget() }

@@ -1,36 +1,34 @@
-internal import SluiceModel
-internal import SluiceStorage
 internal import SluiceWire
 
 /// Acknowledgements that need no transaction of their own.
 ///
-/// In a store without subscriptions a commit message often says nothing but that uploads were accepted. It is noted in
-/// memory and stored by the next transaction, whatever that is for: a write, a frame with content, the end of the
-/// session, or a timer if nothing else comes. Until then the outbox keeps the changesets, so a crash loses nothing: the
-/// next session begins with the server saying what it has.
+/// A commit message often says nothing but that uploads were accepted. If the uploads concern no subscription, it is
+/// noted in memory and stored by the next transaction, whatever that is for: a write, a frame with content, the end of
+/// the session, or a timer if nothing else comes. Until then the outbox keeps the changesets, so a crash loses nothing:
+/// the next session begins with the server saying what it has.
 final class PostponedAcknowledgements {
     /// How long acknowledgements wait for another transaction.
     private static let settlingDelay = Duration.milliseconds(50)
     /// The maximum number of acknowledged changesets that wait in the outbox.
     private static let countMax: UInt64 = 256
 
-    private let storage: any ClientStorage
     private let session: SyncSession
     private let active: ActiveSubscriptions
     private let acknowledgements: Acknowledgements
+    private let uploads: Uploads
     /// The version of messages that no transaction has stored yet; nil if there are none.
     private var version: UInt64?
     /// Whether ``ClientEvent/settle`` will come.
     private var isTimerSet = false
 
     init(
-        _ storage: any ClientStorage, _ session: SyncSession, _ active: ActiveSubscriptions,
-        _ acknowledgements: Acknowledgements
+        _ session: SyncSession, _ active: ActiveSubscriptions, _ acknowledgements: Acknowledgements,
+        _ uploads: Uploads
     ) {
-        self.storage = storage
         self.session = session
         self.active = active
         self.acknowledgements = acknowledgements
+        self.uploads = uploads
     }
 
     var isEmpty: Bool { version == nil }
@@ -40,9 +38,7 @@ final class PostponedAcknowledgements {
     /// - Parameter retired: the highest sequence that has left the outbox.
     /// - Returns: the highest sequence that they acknowledge; nil, and nothing is noted, if they have to be applied now.
     func note(_ messages: [ServerMessage], retired: UInt64) -> UInt64? {
-        guard storage.subscriptionCount == 0, active.isEmpty, !active.awaitsCatchUp,
-            acknowledgements.rejections.isEmpty
-        else { return nil }
+        guard !active.awaitsCatchUp, acknowledgements.rejections.isEmpty else { return nil }
         var version = self.version ?? 0
         var acknowledged = acknowledgements.sequence
         for message in messages {
@@ -52,7 +48,9 @@ final class PostponedAcknowledgements {
             version = max(version, commit.header.version)
             acknowledged = max(acknowledged, commit.header.acknowledged ?? 0)
         }
-        guard acknowledged - min(retired, acknowledged) <= Self.countMax else { return nil }
+        guard acknowledged - min(retired, acknowledged) <= Self.countMax,
+            !uploads.change(through: acknowledged, where: active.read)
+        else { return nil }
         self.version = version
         if !isTimerSet {
             isTimerSet = true

@@ -50,7 +50,7 @@ final class Retirement {
     }
 
     /// Removes acknowledged changesets from the outbox of a store without subscriptions. What was written stays.
-    func retireUnasked() throws {
+    private func retireUnasked() throws {
         let changesets = try storage.removeFromOutbox(through: acknowledgements.sequence)
         let hasImages = try storage.hasBaseImages
         guard storage.outboxCount > 0 || hasImages else { return }

@@ -61,6 +61,11 @@ final class Uploads {
         quarantine.noteAcknowledged(sequence)
     }
 
+    /// Whether the uploads under way up to `sequence` change objects of classes that meet a condition.
+    func change(through sequence: UInt64, where meets: (_ classIndex: Int) -> Bool) -> Bool {
+        underWay.changes(through: sequence, where: meets)
+    }
+
     /// A rejection with the reason why a placeholder was sent, if one was.
     func explained(_ rejection: ServerMessage.Rejection) -> ServerMessage.Rejection { quarantine.explained(rejection) }
 
@@ -114,7 +119,7 @@ final class Uploads {
         batch.changesets.append(translated)
         batch.size = batch.size + size
         sentSequence = changeset.sequence
-        underWay.append(changeset.sequence, size)
+        underWay.append(changeset.sequence, size, classes: changeset.classes)
         if batch.size.operationCount >= options.uploadOperationCountMax { send(&batch) }
         return true
     }
@@ -146,6 +151,17 @@ final class Uploads {
             placeholder.operations = [UploadQuarantine.placeholder]
             session.send([.upload(session: SyncSession.number, changesets: [placeholder])])
         }
+    }
+}
+
+extension Changeset {
+    /// The classes of the objects that the changeset changes, each once.
+    fileprivate var classes: [Int] {
+        var classes: [Int] = []
+        for operation in operations where operation.object.classIndex != classes.last {
+            if !classes.contains(operation.object.classIndex) { classes.append(operation.object.classIndex) }
+        }
+        return classes
     }
 }
 

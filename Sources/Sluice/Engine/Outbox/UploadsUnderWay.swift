@@ -29,7 +29,7 @@ struct UploadSize {
 
 /// The uploads that are sent and not acknowledged, with their total size.
 struct UploadsUnderWay {
-    private var uploads: [(sequence: UInt64, size: UploadSize)] = []
+    private var uploads: [(sequence: UInt64, size: UploadSize, classes: [Int])] = []
     /// The uploads before this position are acknowledged.
     private var head = 0
     private(set) var size = UploadSize()
@@ -41,9 +41,20 @@ struct UploadsUnderWay {
     }
 
     /// Adds the next upload.
-    mutating func append(_ sequence: UInt64, _ added: UploadSize) {
-        uploads.append((sequence, added))
+    ///
+    /// - Parameter classes: the classes of the objects that it changes, by position in the store's schema.
+    mutating func append(_ sequence: UInt64, _ added: UploadSize, classes: [Int]) {
+        uploads.append((sequence, added, classes))
         size = size + added
+    }
+
+    /// Whether the uploads up to `sequence` change objects of classes that meet a condition.
+    func changes(through sequence: UInt64, where meets: (_ classIndex: Int) -> Bool) -> Bool {
+        for upload in uploads[head...].prefix(while: { $0.sequence <= sequence })
+        where upload.classes.contains(where: meets) {
+            return true
+        }
+        return false
     }
 
     /// Removes the acknowledged uploads. Amortised O(1) for each upload.

@@ -12,6 +12,8 @@ final class ActiveSubscriptions {
     /// what changed meanwhile.
     var awaitsCatchUp = false
     private var changed: [UInt64: Subscription] = [:]
+    /// Whether some subscription reads a class, as far as it was asked since the subscriptions last changed.
+    private var readClasses: [Int: Bool] = [:]
 
     var isEmpty: Bool { byQuery.isEmpty }
     var count: Int { byQuery.count }
@@ -23,7 +25,16 @@ final class ActiveSubscriptions {
     /// The subscription whose record has this id.
     subscript(id id: UInt64) -> Subscription? { byID[id] }
 
+    /// Whether objects of a class may concern any subscription. O(subscriptions) when they have changed, else O(1).
+    func read(class classIndex: Int) -> Bool {
+        if let known = readClasses[classIndex] { return known }
+        let isRead = byQuery.values.contains { $0.reads(class: classIndex) }
+        readClasses[classIndex] = isRead
+        return isRead
+    }
+
     func add(_ subscription: Subscription) {
+        readClasses = [:]
         byQuery[subscription.record.hash] = subscription
         byID[subscription.record.id] = subscription
         if subscription.isComplete { completeCount += 1 }
@@ -34,11 +45,21 @@ final class ActiveSubscriptions {
     }
 
     func remove(_ subscription: Subscription) {
+        readClasses = [:]
         byQuery[subscription.record.hash] = nil
         byID[subscription.record.id] = nil
         changed[subscription.record.id] = nil
         if subscription.isComplete { completeCount -= 1 }
         subscription.onStatusChange = nil
+    }
+
+    /// Checks the queries against the schema of now.
+    func rebind(to schema: Schema) {
+        readClasses = [:]
+        for subscription in byQuery.values {
+            guard let query = try? subscription.query.rebound(to: schema) else { continue }
+            subscription.rebind(query, schema: schema)
+        }
     }
 
     /// Puts a record back as it was before a transaction that failed.

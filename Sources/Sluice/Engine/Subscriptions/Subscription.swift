@@ -57,6 +57,12 @@ final class Subscription {
 
     var query: Query { judge.query }
 
+    /// Whether objects of a class may be among the results, be linked from them, or decide which they are.
+    func reads(class classIndex: Int) -> Bool {
+        query.object != nil || query.classIndex == classIndex || plan.reaches(classIndex)
+            || query.dependencies.linkPaths.contains { $0.targetClass == classIndex }
+    }
+
     var isComplete: Bool { record.state == .complete }
 
     var status: SubscriptionStatus {

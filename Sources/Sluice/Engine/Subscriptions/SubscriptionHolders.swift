@@ -191,19 +191,10 @@ final class SubscriptionHolders {
 
     // MARK: The schema
 
-    /// Checks the queries against the schema of now.
-    func rebind() {
-        let schema = storage.schema
-        for subscription in active.values {
-            guard let query = try? subscription.query.rebound(to: schema) else { continue }
-            subscription.rebind(query, schema: schema)
-        }
-    }
-
     /// Brings the subscriptions up to a schema that has changed, inside the transaction that changes it.
     func adapt(to changes: SchemaChanges, _ transaction: StoreTransaction) throws {
         hasRenamedProperties = hasRenamedProperties || !changes.renames.isEmpty
-        rebind()
+        active.rebind(to: storage.schema)
         for subscription in Array(active.values) { try refile(subscription) }
         guard changes.reshapes else { return }
         // Rows that are shown have other names or types now.
