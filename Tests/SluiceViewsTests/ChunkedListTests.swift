@@ -4,13 +4,14 @@ import Testing
 @testable import SluiceViews
 
 @Suite struct ChunkedListTests {
-    @Test(arguments: [UInt64(1), 2, 3])
-    func randomEditsEqualAnArray(seed: UInt64) {
+    /// Lists that grow from nothing until branches split, that shrink to nothing, and that stay large.
+    @Test(arguments: [(UInt64(1), 0, 90), (2, 2_000, 20), (3, 1_000, 70), (4, 20_000, 50), (5, 0, 100)])
+    func randomEditsEqualAnArray(seed: UInt64, count: Int, insertions: Int) {
         var generator = SeededGenerator(seed: seed)
-        var array = Array(0..<(seed == 1 ? 0 : 1_000))
+        var array = Array(0..<count)
         var list = ChunkedList(array)
-        for step in 0..<3_000 {
-            if array.isEmpty || generator.chance(seed == 2 ? 30 : 70) {
+        for step in 0..<6_000 {
+            if array.isEmpty || generator.chance(insertions) {
                 let index = Int.random(in: 0...array.count, using: &generator)
                 array.insert(step, at: index)
                 list.insert(step, at: index)
@@ -19,7 +20,7 @@ import Testing
                 array.remove(at: index)
                 list.remove(at: index)
             }
-            if step % 100 == 0 { #expect(Array(list) == array, "seed \(seed), step \(step)") }
+            if step % 500 == 0 { #expect(Array(list) == array, "seed \(seed), step \(step)") }
         }
         #expect(list.count == array.count)
         #expect(Array(list) == array, "seed \(seed)")

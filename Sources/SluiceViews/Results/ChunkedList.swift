@@ -1,98 +1,160 @@
-/// An array in chunks: copies share chunks, and an edit copies at most one chunk.
+/// An array as a tree of three levels: copies share nodes, and an edit copies at most one or two nodes of each level.
 ///
-/// Events share results. With a plain array, each edit after an event would copy all of it.
+/// Events share results. With a plain array, each edit after an event would copy all of it. Copying a node takes time
+/// for the reference counts of its elements, which are rarely in the processor's cache, so nodes are small.
 package struct ChunkedList<Element> {
-    private static var chunkCountMax: Int { 512 }
+    /// The maximum number of elements in a leaf, and of leaves in a branch.
+    fileprivate static var nodeCountMax: Int { 64 }
 
-    private var chunks: [[Element]] = []
-    /// The index of the first element of each chunk.
+    fileprivate struct Branch {
+        var leaves: [[Element]]
+        /// The index in the branch of the first element of each leaf.
+        var starts: [Int]
+        var count: Int
+
+        init(_ leaves: some Collection<[Element]>) {
+            self.leaves = Array(leaves)
+            starts = []
+            starts.reserveCapacity(leaves.count)
+            count = 0
+            for leaf in leaves {
+                starts.append(count)
+                count += leaf.count
+            }
+        }
+
+        mutating func insert(_ element: Element, at index: Int) {
+            let leaf = starts.place(of: index)
+            leaves[leaf].insert(element, at: index - starts[leaf])
+            count += 1
+            if leaves[leaf].count > ChunkedList.nodeCountMax {
+                let middle = leaves[leaf].count / 2
+                let tail = Array(leaves[leaf][middle...])
+                leaves[leaf].removeSubrange(middle...)
+                leaves.insert(tail, at: leaf + 1)
+                starts.insert(starts[leaf] + middle, at: leaf + 1)
+                starts.shift(after: leaf + 1, by: 1)
+            } else {
+                starts.shift(after: leaf, by: 1)
+            }
+        }
+
+        mutating func remove(at index: Int) {
+            let leaf = starts.place(of: index)
+            leaves[leaf].remove(at: index - starts[leaf])
+            count -= 1
+            starts.shift(after: leaf, by: -1)
+            if leaves[leaf].isEmpty {
+                leaves.remove(at: leaf)
+                starts.remove(at: leaf)
+            }
+        }
+
+        subscript(index: Int) -> Element {
+            get {
+                let leaf = starts.place(of: index)
+                return leaves[leaf][index - starts[leaf]]
+            }
+            set {
+                let leaf = starts.place(of: index)
+                leaves[leaf][index - starts[leaf]] = newValue
+            }
+        }
+    }
+
+    private var branches: [Branch] = []
+    /// The index of the first element of each branch.
     private var starts: [Int] = []
     package private(set) var count = 0
 
     package init() {}
 
     package init(_ elements: [Element]) {
-        let size = Self.chunkCountMax / 2
-        for start in stride(from: 0, to: elements.count, by: size) {
+        let size = Self.nodeCountMax * 3 / 4
+        for start in stride(from: 0, to: elements.count, by: size * size) {
+            let end = Swift.min(start + size * size, elements.count)
             starts.append(start)
-            chunks.append(Array(elements[start..<Swift.min(start + size, elements.count)]))
+            branches.append(
+                Branch(
+                    stride(from: start, to: end, by: size).map { Array(elements[$0..<Swift.min($0 + size, end)]) }))
         }
         count = elements.count
     }
 
-    /// Inserts an element before the one at `index`. O(chunks + chunk size).
+    /// Inserts an element before the one at `index`. Takes O(n / 1,000) for the references to branches, and O(1) for the
+    /// rest.
     package mutating func insert(_ element: Element, at index: Int) {
         precondition(index >= 0 && index <= count, "index out of range")
-        if chunks.isEmpty {
-            chunks = [[element]]
+        if branches.isEmpty {
+            branches = [Branch([[element]])]
             starts = [0]
             count = 1
             return
         }
-        let chunk = index == count ? chunks.count - 1 : chunkIndex(of: index)
-        chunks[chunk].insert(element, at: index - starts[chunk])
+        let branch = starts.place(of: index)
+        branches[branch].insert(element, at: index - starts[branch])
         count += 1
-        if chunks[chunk].count > Self.chunkCountMax {
-            let middle = chunks[chunk].count / 2
-            let tail = Array(chunks[chunk][middle...])
-            chunks[chunk].removeSubrange(middle...)
-            chunks.insert(tail, at: chunk + 1)
-            starts.insert(starts[chunk] + middle, at: chunk + 1)
-            shiftStarts(after: chunk + 1, by: 1)
-        } else {
-            shiftStarts(after: chunk, by: 1)
-        }
+        starts.shift(after: branch, by: 1)
+        guard branches[branch].leaves.count > Self.nodeCountMax else { return }
+        let leaves = branches[branch].leaves
+        branches[branch] = Branch(leaves[..<(leaves.count / 2)])
+        branches.insert(Branch(leaves[(leaves.count / 2)...]), at: branch + 1)
+        starts.insert(starts[branch] + branches[branch].count, at: branch + 1)
     }
 
-    /// Removes the element at `index`. O(chunks + chunk size).
+    /// Removes the element at `index`. Costs as much as to insert one.
     package mutating func remove(at index: Int) {
         precondition(index >= 0 && index < count, "index out of range")
-        let chunk = chunkIndex(of: index)
-        chunks[chunk].remove(at: index - starts[chunk])
+        let branch = starts.place(of: index)
+        branches[branch].remove(at: index - starts[branch])
         count -= 1
-        shiftStarts(after: chunk, by: -1)
-        if chunks[chunk].isEmpty {
-            chunks.remove(at: chunk)
-            starts.remove(at: chunk)
+        starts.shift(after: branch, by: -1)
+        if branches[branch].count == 0 {
+            branches.remove(at: branch)
+            starts.remove(at: branch)
         }
     }
+}
 
-    private mutating func shiftStarts(after chunk: Int, by amount: Int) {
-        var index = chunk + 1
-        while index < starts.count {
-            starts[index] += amount
-            index += 1
-        }
-    }
-
-    private func chunkIndex(of index: Int) -> Int {
+extension [Int] {
+    /// The last node that starts at or before an index, of nodes that start at these indices; the first if none does.
+    fileprivate func place(of index: Int) -> Int {
         var low = 0
-        var high = starts.count - 1
+        var high = count - 1
         while low < high {
             let middle = (low + high + 1) / 2
-            if starts[middle] <= index { low = middle } else { high = middle - 1 }
+            if self[middle] <= index { low = middle } else { high = middle - 1 }
         }
         return low
+    }
+
+    fileprivate mutating func shift(after node: Int, by amount: Int) {
+        var next = node + 1
+        while next < count {
+            self[next] += amount
+            next += 1
+        }
     }
 }
 
 extension ChunkedList: Sendable where Element: Sendable {}
+extension ChunkedList.Branch: Sendable where Element: Sendable {}
 
 extension ChunkedList: RandomAccessCollection {
     package var startIndex: Int { 0 }
     package var endIndex: Int { count }
 
-    /// Reading is O(log chunks).
+    /// Reading is O(log n).
     package subscript(index: Int) -> Element {
         get {
             precondition(index >= 0 && index < count, "index out of range")
-            let chunk = chunkIndex(of: index)
-            return chunks[chunk][index - starts[chunk]]
+            let branch = starts.place(of: index)
+            return branches[branch][index - starts[branch]]
         }
         set {
             precondition(index >= 0 && index < count, "index out of range")
-            let chunk = chunkIndex(of: index)
-            chunks[chunk][index - starts[chunk]] = newValue
+            let branch = starts.place(of: index)
+            branches[branch][index - starts[branch]] = newValue
         }
     }
 }
