@@ -24,10 +24,10 @@ struct LocalStoreRow {
             Measurement(
                 .localStore, "local insert of \(count) objects", ours: runs.map(\.insert),
                 floor: runs.map(\.insertFloor),
-                unit: "rows/s", goal: .ratioAtLeast(0.6)),
+                unit: "rows/s", goal: .ratioAtLeast(0.75)),
             Measurement(
                 .localStore, "fetch of \(count) objects", ours: runs.map(\.fetch), floor: runs.map(\.fetchFloor),
-                unit: "rows/s", goal: .ratioAtLeast(0.7)),
+                unit: "rows/s", goal: .ratioAtLeast(0.75)),
         ]
     }
 

@@ -41,7 +41,7 @@ struct ObservedQueriesRow {
                     .observedQueries,
                     "a write unrelated to \(Double(many).shown) observed \(shape.rawValue), beside \(Double(few).shown)",
                     ours: runs.map(\.many), floor: runs.map(\.few), unit: "µs",
-                    goal: shape == .text ? .none : .ratioAtMost(1.5)))
+                    goal: .ratioAtMost(1.5)))
         }
         let queryCount = workbench.options.size(300, quick: 20)
         for condition in ["name == $0", "name CONTAINS $0"] {

@@ -16,7 +16,9 @@ public struct StoreConfiguration: Sendable {
     public enum Durability: Sendable, Hashable {
         /// Survives a killed process; a power cut may take the last commits.
         case process
-        /// Survives a power cut: every commit is fsynced.
+        /// Survives a power cut: every write is fsynced before it returns. What the server has sent is fsynced with
+        /// the next write or checkpoint; a power cut before that takes the store back to an earlier state of the
+        /// server, and the rest comes again.
         case full
     }
 

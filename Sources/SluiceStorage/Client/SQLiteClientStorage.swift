@@ -24,6 +24,10 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
     private var commits: UInt64
     /// ``commits`` without the open transaction.
     private var committedCount: UInt64
+    /// Whether commits are synced, except those of what a server has sent.
+    private let isDurable: Bool
+    /// Whether the open transaction is synced when it commits; else the last one was.
+    private var isSyncing: Bool
     private let pool: ReaderPool
     private let gate: AccessGate?
 
@@ -42,7 +46,8 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
         case .file(let path):
             let (connection, file) = try connect(
                 location, kind: .client, durability: durability, prepare: makeTables)
-            let storage = try SQLiteClientStorage(connection, file: file, location: path, gate: nil, resident: resident)
+            let storage = try SQLiteClientStorage(
+                connection, file: file, location: path, gate: nil, resident: resident, isDurable: durability == .full)
             try storage.admit(databaseID: nil, isSynced: durability == .full)
             return storage
         case .memory:
@@ -59,13 +64,16 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
                 try makeTables(on: connection)
             }
             return try SQLiteClientStorage(
-                connection, file: nil, location: shared, gate: AccessGate(), resident: resident)
+                connection, file: nil, location: shared, gate: AccessGate(), resident: resident, isDurable: false)
         }
     }
 
     private init(
-        _ connection: SQLiteConnection, file: OpenFile?, location: String, gate: AccessGate?, resident: ResidentOutbox
+        _ connection: SQLiteConnection, file: OpenFile?, location: String, gate: AccessGate?, resident: ResidentOutbox,
+        isDurable: Bool
     ) throws {
+        self.isDurable = isDurable
+        isSyncing = isDurable
         state = try ClientState(stored: connection)
         self.resident = resident
         self.gate = gate
@@ -116,6 +124,18 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
 
     override var commitCount: UInt64 { commits }
 
+    package override func begin() throws { try begin(isSynced: isDurable) }
+
+    package func beginReceiving() throws { try begin(isSynced: false) }
+
+    private func begin(isSynced: Bool) throws {
+        if isSynced != isSyncing, !isInTransaction {
+            try connection.configure(durability: isSynced ? .full : .process)
+            isSyncing = isSynced
+        }
+        try super.begin()
+    }
+
     /// Whether this transaction holds the gate, and must leave it when it ends.
     private var isGateHeld = false
 
@@ -142,7 +162,8 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
     /// Stores the state that is kept in memory, and announces it to readers of the commit.
     private func storeState() throws {
         try storeMembers()
-        if file != nil {
+        // The marker must not count a commit that a power cut may take from a file whose commits are synced.
+        if file != nil, isSyncing || !isDurable {
             commits += 1
             try meta.set("commits", Int64(commits))
         }

@@ -70,7 +70,7 @@ final class SQLiteConnection {
     ///
     /// - Parameter cacheSize: the page cache, in bytes.
     func configure(durability: StorageDurability, cacheSize: Int) throws(StorageError) {
-        try execute("PRAGMA synchronous = \(durability == .full ? "FULL" : "NORMAL")")
+        try configure(durability: durability)
         try execute("PRAGMA secure_delete = OFF")
         // Damage is noticed as a page is read, and not by what is made of it.
         try execute("PRAGMA cell_size_check = ON")
@@ -78,6 +78,11 @@ final class SQLiteConnection {
         try execute("PRAGMA temp_store = MEMORY")
         try execute("PRAGMA cache_size = -\(cacheSize / 1024)")
         try execute("PRAGMA wal_autocheckpoint = 4000")
+    }
+
+    /// Sets whether commits are synced; between transactions.
+    func configure(durability: StorageDurability) throws(StorageError) {
+        try execute("PRAGMA synchronous = \(durability == .full ? "FULL" : "NORMAL")")
     }
 
     // MARK: Statements

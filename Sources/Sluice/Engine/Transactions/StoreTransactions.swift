@@ -54,7 +54,8 @@ final class StoreTransactions {
         try checkNoneIsOpen()
         defer { if !waiting.isEmpty { runWaiting() } }
         let transaction = StoreTransaction(storage, isObserved: delegate?.needsChanges ?? false)
-        try storage.begin()
+        // What the server has sent need not be synced, since the server would send it again.
+        if origin.isRemote { try storage.beginReceiving() } else { try storage.begin() }
         let result: Result
         do {
             try delegate?.transactionDidBegin(transaction)
