@@ -47,6 +47,15 @@ extension ClientEngine {
         }
     }
 
+    /// The queries that are in sync, by their text.
+    package var storeSubscriptions: [StoreSubscription] {
+        active.values.map { subscription in
+            StoreSubscription(
+                query: subscription.query.canonicalText, status: subscription.status,
+                holderCount: subscription.holderCount)
+        }.sorted { $0.query < $1.query }
+    }
+
     private func release(_ subscription: Subscription, keeping: Bool? = nil, purging: Bool = false) throws {
         try subscriptions.release(subscription, keeping: keeping, purging: purging)
         try outbox.retire()

@@ -171,6 +171,12 @@ public final class Store: Sendable {
         try await core.uploaded(timeout: timeout)
     }
 
+    /// The queries that this store keeps in sync, ordered by their text: those that somebody observes or waits for, and
+    /// those that `stop(stopSyncing: false)` left in sync. It waits for an open write; O(n log n) for n queries.
+    ///
+    /// - Throws: ``StoreError`` when the store is closed.
+    public func subscriptions() throws -> [StoreSubscription] { try core.performAndWait(\.storeSubscriptions) }
+
     /// Ends the syncing of a query whose token was stopped with `stopSyncing: false`.
     ///
     /// - Parameters:

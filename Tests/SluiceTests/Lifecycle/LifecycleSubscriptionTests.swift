@@ -213,5 +213,26 @@ import Testing
             #expect(try await bob.serverSubscriptions().isEmpty)
             #expect(try query.count() == 0)
         }
+
+        @Test func aStoreListsWhatItKeepsInSync() async throws {
+            try await alice.upload(vins: "a")
+            #expect(try bob.subscriptions().isEmpty)
+            let first = try EventRecorder(bob.objects(Vehicle.self).filter("price < 10"))
+            let second = try EventRecorder(bob.objects(Vehicle.self).filter("price < 10.0"))
+            try await first.complete()
+            try await second.complete()
+            let listed = try bob.subscriptions()
+            #expect(listed.map(\.holderCount) == [2] && listed.map(\.status.state) == [.complete])
+            first.token.stop()
+            second.token.stop(stopSyncing: false)
+            let kept = try #require(try bob.subscriptions().first)
+            #expect(kept.holderCount == 0)
+            // What the list says is enough to end it.
+            try bob.stopSyncing(try bob.records(kept.query), purgeLocal: true)
+            #expect(try bob.subscriptions().isEmpty)
+            #expect(try bob.objects(Vehicle.self).count() == 0)
+            await bob.close()
+            #expect(throws: StoreError.self) { try bob.subscriptions() }
+        }
     }
 #endif
