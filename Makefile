@@ -5,7 +5,7 @@ PACKAGES := libsqlite3-dev libssl-dev liblz4-dev pkg-config
 STRICT := -Xswiftc -warnings-as-errors
 SOURCES := Package.swift Sources Tests Playground Benchmarks
 
-.PHONY: all deps build release demo test soak fuzz bench lint fmt docs surface clean
+.PHONY: all deps build release demo test check soak fuzz bench lint fmt docs surface clean
 
 all: build
 
@@ -39,6 +39,13 @@ demo: deps
 test: deps
 	$(SWIFT) build --build-tests $(STRICT)
 	@SWIFT_DETERMINISTIC_HASHING=1 Tools/run-tests $(SWIFT) test --skip-build $(STRICT)
+
+# The tests of views, server and simulator with every view, its changes and its places in the index compared with the
+# oracle after each commit. Slow, and built apart.
+check: deps
+	@SWIFT_DETERMINISTIC_HASHING=1 SLUICE_SOAK_SEEDS=$(CHECKED_SEEDS) $(SWIFT) test $(STRICT) -Xswiftc -DSLUICE_CHECK \
+	  --scratch-path .build/checked --filter 'SluiceViewsTests|SluiceServerTests|SluiceTestingTests'
+CHECKED_SEEDS ?= 0
 
 # The simulator over many more seeds: make soak SEEDS=5000
 SEEDS ?= 1000

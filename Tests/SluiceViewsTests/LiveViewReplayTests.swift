@@ -83,7 +83,7 @@ import Testing
                 let readable = try source.readable(in: view.query.context)
                 let query = view.query.read(in: .everything)
                 let roots = try ViewSnapshot(of: query, schema: source.schema, in: readable).roots
-                view.closure?.checkInvariants(roots: roots, in: readable, context: context)
+                #expect(try view.closure?.problems(roots: roots, in: readable).isEmpty ?? true, "\(context)")
             }
         }
     }

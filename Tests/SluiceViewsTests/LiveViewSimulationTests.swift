@@ -38,7 +38,7 @@ import Testing
             source.set(object, world.row(for: object))
         }
         var followers: [(view: LiveView, mirror: ViewMirror)] = []
-        var index = ViewIndex(schema: TestSchema.schema)
+        let index = ViewIndex(schema: TestSchema.schema)
         let contexts = try (0..<readers).map { _ in try world.context() } + [.everything]
         func add(_ plain: Query, step: Int) throws {
             let query = plain.read(in: world.generator.pick(contexts))
@@ -67,18 +67,18 @@ import Testing
                 try index.candidates(for: commit, in: source, before: before).map(ObjectIdentifier.init))
             for position in followers.indices {
                 let view = followers[position].view
-                if candidates.contains(ObjectIdentifier(view)),
-                    let delta = try view.apply(commit, in: source, before: before)
-                {
-                    try followers[position].mirror.apply(delta, view, source, commit)
+                var delta: ViewDelta?
+                if candidates.contains(ObjectIdentifier(view)) {
+                    delta = try view.apply(commit, in: source, before: before)
+                    if let delta { try followers[position].mirror.apply(delta, view, source, commit) }
                 }
                 index.update(view)
                 try followers[position].mirror.check(view, source)
-                let roots = followers[position].mirror.objects.filter { $0.value.role == .root }.map(\.key)
-                view.closure?.checkInvariants(
-                    roots: roots, in: try source.readable(in: view.query.context),
-                    context: "seed \(seed), step \(step): \(view.query)")
+                let problems = try ViewCheck(commit, in: source, schema: source.schema)
+                    .problems(of: view, reporting: delta)
+                #expect(problems.isEmpty, "seed \(seed), step \(step)")
             }
+            #expect(index.problems().isEmpty, "seed \(seed), step \(step)")
             if world.generator.chance(10) {
                 index.remove(followers.removeFirst().view)
                 #expect(index.count == followers.count)

@@ -12,7 +12,7 @@ import Testing
 
     /// An index of `count` views. `text` makes the query of a view from the view's number.
     private func index(_ count: Int, _ text: (Int) -> String) throws -> ViewIndex {
-        var index = ViewIndex(schema: TestSchema.schema)
+        let index = ViewIndex(schema: TestSchema.schema)
         for number in 0..<count {
             let view = LiveView(try TestSchema.query(text(number)), schema: TestSchema.schema)
             try view.activate(in: source)
@@ -62,6 +62,30 @@ import Testing
         #expect(try found(index, flight, ["carrier": .string("a<8>b<9>")]).count == 3)
         let long = String(repeating: "a", count: PartTable.valueByteCountMax + 1)
         #expect(try found(index, flight, ["carrier": .string(long)]).count == count)
+    }
+
+    @Test(arguments: [
+        "==[c] 'ÉA%'", "BEGINSWITH[c] 'ÉA%.'", "ENDSWITH[c] '.ÉA%'", "CONTAINS[c] '<ÉA%>'", "LIKE[c] '*<ÉA%?'",
+    ])
+    func textsWhoseCaseDoesNotCountTellViewsApart(comparison: String) throws {
+        let index = try index(200) { number in
+            "Flight WHERE carrier \(comparison.replacing("%", with: "\(number)")) EXCLUDE(plane, origin)"
+        }
+        for text in ["éa7", "Éa7.x", "x.éA7", "a<éa7>"] {
+            let found = try found(index, flight, ["carrier": .string(text)])
+            #expect(found.count <= 2)
+            let matching = try TestSchema.query("Flight WHERE carrier \(comparison.replacing("%", with: "7"))")
+            let row = TestSchema.row(flight, ["carrier": .string(text)])
+            if try Evaluator(matching, schema: source.schema).matches(row, in: source) { #expect(!found.isEmpty) }
+        }
+    }
+
+    @Test func aTextBehindALinkWhoseCaseDoesNotCountIsFoundFromBothEnds() throws {
+        let origin = TestSchema.object(1, ofClass: TestSchema.airport)
+        source.set(origin, TestSchema.row(origin, ["name": .string("a7")]))
+        let index = try index(200) { "Flight WHERE origin.name ==[c] 'A\($0)' EXCLUDE(plane, origin)" }
+        #expect(try found(index, flight, ["origin": .link(origin.key)]).count == 1)
+        #expect(try found(index, origin, ["name": .string("A8")]).count == 2)
     }
 
     @Test(arguments: [100, 400])
@@ -153,7 +177,7 @@ import Testing
         let source = MemorySource(schema: schema)
         let host = ObjectRef(0, .int(1))
         source.set(host, Row(key: .int(1), values: [.int(1), .list([])]))
-        var index = ViewIndex(schema: schema)
+        let index = ViewIndex(schema: schema)
         for declared in others {
             let query = try Query.parse("\(declared.name) WHERE host.members.@count == 0 EXCLUDE(host)", schema: schema)
             let view = LiveView(query, schema: schema)

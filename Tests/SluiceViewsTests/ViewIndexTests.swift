@@ -39,14 +39,14 @@ import Testing
         let path = try view("Flight WHERE plane.seats > 3 EXCLUDE(plane, origin)")
         let linked = try view("Flight WHERE delay > 3")
         let other = try view("Flight EXCLUDE(plane)")
-        var index = ViewIndex(schema: TestSchema.schema)
+        let index = ViewIndex(schema: TestSchema.schema)
         for view in [own, path, linked, other] { index.insert(view) }
         let found = candidates(index, plane, ["seats": .int(1)], ["seats": .int(5)])
         #expect(found == [own, path, linked].map(\.query.canonicalText).sorted())
     }
 
     @Test func changesOfPropertiesThatNobodyReadsFindNothing() throws {
-        var index = ViewIndex(schema: TestSchema.schema)
+        let index = ViewIndex(schema: TestSchema.schema)
         index.insert(try view("Flight EXCLUDE(carrier)"))
         let flight = TestSchema.object(1, ofClass: TestSchema.flight)
         #expect(candidates(index, flight, ["carrier": .string("a")], ["carrier": .string("b")]).isEmpty)
@@ -55,7 +55,7 @@ import Testing
 
     @Test func aRemovedViewIsFoundNoMore() throws {
         let (first, second) = (try view("Flight"), try view("Flight WHERE delay > 1"))
-        var index = ViewIndex(schema: TestSchema.schema)
+        let index = ViewIndex(schema: TestSchema.schema)
         index.insert(first)
         index.insert(second)
         index.remove(first)
@@ -102,7 +102,7 @@ import Testing
     func changesFindAViewByTheConditionItIsFiledUnder(text: String, values: [String: Value], isFound: Bool) throws {
         let view = try view(text)
         let object = TestSchema.object(1, ofClass: view.query.classIndex)
-        var index = ViewIndex(schema: TestSchema.schema)
+        let index = ViewIndex(schema: TestSchema.schema)
         index.insert(view)
         func finds(_ old: Row?, _ new: Row?) -> Bool { !found(index, object, old, new).isEmpty }
         let row = TestSchema.row(object, values)
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test func aChangeFindsWhatItLeavesAndWhatItEnters() throws {
-        var index = ViewIndex(schema: TestSchema.schema)
+        let index = ViewIndex(schema: TestSchema.schema)
         for carrier in ["a", "b", "c"] {
             index.insert(try view("Flight WHERE carrier == '\(carrier)' EXCLUDE(plane, origin)"))
         }
@@ -122,13 +122,21 @@ import Testing
         #expect(found.count == 2 && found[0].contains("\"a\"") && found[1].contains("\"c\""), "\(found)")
     }
 
-    @Test(arguments: UInt64(1)...5) func theIntervalTableFindsWhatAScanFinds(seed: UInt64) {
+    @Test(arguments: UInt64(1)...8) func theIntervalTableFindsWhatAScanFinds(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var table = IntervalTable()
         var all: [UInt64: ValueRange] = [:]
+        // Numbers have exact order keys. Texts that begin alike have the same one.
+        func value(_ number: Int64) -> Value {
+            switch seed % 4 {
+            case 0: .string("a common beginning \(number)")
+            case 1: .double(Double(number) / 2)
+            default: .int(number)
+            }
+        }
         func bound() -> ValueRange.Bound? {
             generator.chance(10)
-                ? nil : .init(.int(Int64.random(in: 0..<300, using: &generator)), isIncluded: generator.chance(50))
+                ? nil : .init(value(Int64.random(in: 0..<300, using: &generator)), isIncluded: generator.chance(50))
         }
         for number in UInt64(0)..<3_000 {
             if generator.chance(25), let (old, range) = all.min(by: { $0.key < $1.key }) {
@@ -139,13 +147,62 @@ import Testing
             table.insert(range, number)
             all[number] = range
         }
-        for value in Int64(-1)...301 {
+        for number in Int64(-1)...301 {
             var found: [UInt64] = []
-            table.forEach(holding: .int(value)) { found.append($0) }
-            let expected = all.filter { $0.value.contains(.int(value)) }.map(\.key)
-            #expect(found.sorted() == expected.sorted(), "seed \(seed), value \(value)")
+            table.forEach(holding: value(number)) { found.append($0) }
+            let expected = all.filter { $0.value.contains(value(number)) }.map(\.key)
+            #expect(found.sorted() == expected.sorted(), "seed \(seed), value \(number)")
+        }
+        for range in all.values.prefix(100) {
+            let (count, same) = (table.count(of: range), all.values.count { $0 == range })
+            // Ranges of numbers that have the same values count as the same: above 3, and from 4 on.
+            #expect(seed % 4 == 0 ? count == same : count >= same, "seed \(seed), \(range)")
         }
         for (number, range) in all { table.remove(range, number) }
+        #expect(table.isEmpty)
+    }
+
+    /// Ranges at the ends of a type, and null, which only a range without a lower end has.
+    @Test func theIntervalTableMissesNothingAtTheEndsOfAType() {
+        let values: [Value] = [.null, .int(.min), .int(.min + 1), .int(0), .int(.max - 1), .int(.max)]
+        let bounds: [ValueRange.Bound?] =
+            [nil] + values.dropFirst().flatMap { [.init($0, isIncluded: true), .init($0, isIncluded: false)] }
+        for lower in bounds {
+            for upper in bounds {
+                let range = ValueRange(from: lower, to: upper)
+                var table = IntervalTable()
+                table.insert(range, 7)
+                for value in values where range.contains(value) {
+                    var found: [UInt64] = []
+                    table.forEach(holding: value) { found.append($0) }
+                    #expect(found == [7], "\(range) \(value)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: UInt64(1)...5) func hashedNumbersAreThoseOfADictionary(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        var table = HashedNumbers<Int>()
+        var all: [Int: Set<UInt64>] = [:]
+        let keyCount = generator.pick([3, 40, 2_000])
+        for _ in 0..<6_000 {
+            let key = Int.random(in: 0..<keyCount, using: &generator)
+            let number = UInt64(Int.random(in: 0..<20, using: &generator))
+            if generator.chance(45) {
+                table.remove(number, for: key)
+                all[key]?.remove(number)
+            } else {
+                table.insert(number, for: key)
+                all[key, default: []].insert(number)
+            }
+        }
+        for key in 0..<keyCount {
+            var found: Set<UInt64> = []
+            table.forEach(of: key) { found.insert($0) }
+            #expect(found.isSuperset(of: all[key] ?? []) && table.count(of: key) == found.count, "seed \(seed)")
+        }
+        for (key, numbers) in all { for number in numbers { table.remove(number, for: key) } }
         #expect(table.isEmpty)
     }
 

@@ -193,13 +193,15 @@ extension RootCondition.Test {
     /// The condition in the query language.
     ///
     /// - Parameter name: what has the value.
-    func text(of name: String) -> String {
+    func text(of name: String, ignoringCase: Bool = false) -> String {
+        let mark = ignoringCase ? "[c]" : ""
         switch self {
-        case .equal(let value): return "\(name) == \(CanonicalText.literal(value))"
-        case .isIn(let values): return "\(name) IN {\(values.map(CanonicalText.literal).joined(separator: ", "))}"
-        case .prefix(let value): return "\(name) BEGINSWITH \(CanonicalText.literal(value))"
-        case .suffix(let value): return "\(name) ENDSWITH \(CanonicalText.literal(value))"
-        case .part(let value): return "\(name) CONTAINS \(CanonicalText.literal(value))"
+        case .equal(let value): return "\(name) ==\(mark) \(CanonicalText.literal(value))"
+        case .isIn(let values):
+            return "\(name) IN\(mark) {\(values.map(CanonicalText.literal).joined(separator: ", "))}"
+        case .prefix(let value): return "\(name) BEGINSWITH\(mark) \(CanonicalText.literal(value))"
+        case .suffix(let value): return "\(name) ENDSWITH\(mark) \(CanonicalText.literal(value))"
+        case .part(let value): return "\(name) CONTAINS\(mark) \(CanonicalText.literal(value))"
         case .range(let range):
             let ends = [
                 range.lower.map { "\(name) \($0.isIncluded ? ">=" : ">") \(CanonicalText.literal($0.value))" },

@@ -26,6 +26,17 @@ package struct Evaluator: Sendable {
         try EvaluationContext.with(row) { context in try positions.map { try $0.value(in: context, source) } }
     }
 
+    /// The values that place a result of a query without stages. Allocates nothing where the sort has one key, which is
+    /// a property of the row.
+    package func sortPlace(of row: Row, in source: any ObjectSource) throws -> SortValues {
+        guard let first = positions.first else { return SortValues(first: .null) }
+        return try EvaluationContext.with(row) { context in
+            SortValues(
+                first: try first.value(in: context, source),
+                rest: positions.count == 1 ? [] : try positions.dropFirst().map { try $0.value(in: context, source) })
+        }
+    }
+
     /// Whether everything that predicate and sort read is here: false if a property that they read is absent, on the
     /// row or on an object that their paths lead to. A ghost does not count as missing; it reads as null.
     ///

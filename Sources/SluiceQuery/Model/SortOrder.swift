@@ -13,14 +13,47 @@ package struct SortOrder: Hashable, Sendable {
     ///   - left: the object's id.
     package func compare(_ leftValues: [Value], _ left: ObjectID, _ rightValues: [Value], _ right: ObjectID) -> Int {
         for index in isAscending.indices {
-            let order = Value.compare(leftValues[index], rightValues[index])
-            if order != 0 { return isAscending[index] ? order : -order }
+            let order = compare(leftValues[index], rightValues[index], by: index)
+            if order != 0 { return order }
         }
         return left < right ? -1 : left == right ? 0 : 1
+    }
+
+    /// Compares rows by the values of the sort alone: zero if only their ids place them.
+    package func compare(_ left: SortValues, _ right: SortValues) -> Int {
+        if isAscending.isEmpty { return 0 }
+        let order = compare(left.first, right.first, by: 0)
+        if order != 0 || isAscending.count == 1 { return order }
+        for index in isAscending.indices.dropFirst() {
+            let order = compare(left.rest[index - 1], right.rest[index - 1], by: index)
+            if order != 0 { return order }
+        }
+        return 0
+    }
+
+    /// The values as an array: one for each key of the sort.
+    package func all(_ values: SortValues) -> [Value] { isAscending.isEmpty ? [] : [values.first] + values.rest }
+
+    private func compare(_ left: Value, _ right: Value, by key: Int) -> Int {
+        let order = Value.compare(left, right)
+        return isAscending[key] ? order : -order
     }
 
     /// Whether the left object comes before the right one.
     package func precedes(_ leftValues: [Value], _ left: ObjectID, _ rightValues: [Value], _ right: ObjectID) -> Bool {
         compare(leftValues, left, rightValues, right) < 0
+    }
+}
+
+/// The values that place a row in a ``SortOrder``, in little memory: most sorts have one key.
+package struct SortValues: Sendable {
+    /// The value of the first key; null if the sort has no key.
+    package let first: Value
+    /// The values of the other keys.
+    package let rest: [Value]
+
+    package init(first: Value, rest: [Value] = []) {
+        self.first = first
+        self.rest = rest
     }
 }

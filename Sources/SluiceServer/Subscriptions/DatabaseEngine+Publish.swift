@@ -12,7 +12,11 @@ extension DatabaseEngine {
         let before = OldStateSource(group.delta, over: storage, schema: storage.schema)
         let candidates = viewsConcerned(by: group.delta, before: before)
         var spent: [SessionID: Int] = [:]
-        var encoded: [ViewBlock: EncodedParts]? = candidates.count > 1 ? [:] : nil
+        var encoded = candidates.count > 1 ? KnownChanges() : nil
+        #if SLUICE_CHECK
+            var deltas: [ObjectIdentifier: ViewDelta] = [:]
+            defer { checkViews(after: group.delta, reporting: deltas) }
+        #endif
         for live in candidates {
             guard let view = views[live.query.hash] else { continue }
             do {
@@ -21,6 +25,9 @@ extension DatabaseEngine {
                     return try live.apply(group.delta, in: storage, before: before)
                 }
                 guard let delta else { continue }
+                #if SLUICE_CHECK
+                    deltas[ObjectIdentifier(live)] = delta
+                #endif
                 view.noteChange()
                 try distribute(delta, of: view, group: group, to: &concerned, sharing: &encoded)
             } catch {
@@ -84,9 +91,16 @@ extension DatabaseEngine {
         init(_ blocks: [(block: SharedBlock, size: Int)]) { self.blocks = blocks }
     }
 
+    /// The small changes of views that a group's publication has encoded. Most views that change alike have equal
+    /// deltas, and then the rows need not be read again; the others may still have equal blocks.
+    private struct KnownChanges {
+        var byDelta: [ViewDelta: EncodedParts] = [:]
+        var byBlock: [ViewBlock: EncodedParts] = [:]
+    }
+
     private func distribute(
         _ delta: ViewDelta, of view: SharedView, group: CommittedGroup,
-        to concerned: inout [SessionID: [SessionBlock]], sharing known: inout [ViewBlock: EncodedParts]?
+        to concerned: inout [SessionID: [SessionBlock]], sharing known: inout KnownChanges?
     ) throws {
         var parts: EncodedParts?
         let isBootstrapping = view.subscriptions.contains { !$0.isComplete }
@@ -109,7 +123,18 @@ extension DatabaseEngine {
     }
 
     private func encode(
-        _ delta: ViewDelta, group: CommittedGroup, sharing known: inout [ViewBlock: EncodedParts]?
+        _ delta: ViewDelta, group: CommittedGroup, sharing known: inout KnownChanges?
+    ) throws -> EncodedParts {
+        // A large change is less likely to equal another, and costs more to look up.
+        let isShareable = delta.memberCount <= 64
+        if isShareable, let same = known?.byDelta[delta] { return same }
+        let parts = try encode(delta, group: group, isShareable: isShareable, sharing: &known)
+        if isShareable { known?.byDelta[delta] = parts }
+        return parts
+    }
+
+    private func encode(
+        _ delta: ViewDelta, group: CommittedGroup, isShareable: Bool, sharing known: inout KnownChanges?
     ) throws -> EncodedParts {
         var builder = ViewBlockBuilder(
             rowCountMax: limits.pageRowCount, byteCountMax: limits.pageByteCount,
@@ -120,12 +145,11 @@ extension DatabaseEngine {
         for departure in delta.left { builder.add(departure, role: .root) }
         for departure in delta.linkedLeft { builder.add(departure, role: .linked) }
         let block = builder.blocks[0]
-        // A large block is less likely to equal another, and costs more to look up.
-        let isShareable = builder.blocks.count == 1 && block.objects.count + block.departures.count <= 64
-        if isShareable, let same = known?[block] { return same }
+        let isShareable = isShareable && builder.blocks.count == 1
+        if isShareable, let same = known?.byBlock[block] { return same }
         statistics.sentBlockCount += 1
         let parts = EncodedParts(builder.blocks.map { (SharedBlock($0), $0.estimatedSize) })
-        if isShareable { known?[block] = parts }
+        if isShareable { known?.byBlock[block] = parts }
         return parts
     }
 

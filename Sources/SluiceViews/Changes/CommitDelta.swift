@@ -7,16 +7,24 @@ package struct CommitDelta: Sendable {
     package let version: UInt64
     /// The classes of the changed objects.
     package let classes: Set<Int>
+    /// The position of each object in `changes`; empty where there are so few that looking through them is faster.
     private let positions: [ObjectRef: Int]
+
+    private static let fewCount = 8
 
     /// - Precondition: no object occurs twice in `changes`.
     package init(changes: [ObjectDelta], version: UInt64) {
         self.changes = changes
         self.version = version
         classes = Set(changes.lazy.map(\.object.classIndex))
-        positions = Dictionary(uniqueKeysWithValues: changes.enumerated().lazy.map { ($1.object, $0) })
+        positions =
+            changes.count <= Self.fewCount
+            ? [:] : Dictionary(uniqueKeysWithValues: changes.enumerated().lazy.map { ($1.object, $0) })
     }
 
     /// The change of an object; nil if the group did not change it.
-    package func change(of object: ObjectRef) -> ObjectDelta? { positions[object].map { changes[$0] } }
+    package func change(of object: ObjectRef) -> ObjectDelta? {
+        guard !positions.isEmpty else { return changes.first { $0.object == object } }
+        return positions[object].map { changes[$0] }
+    }
 }

@@ -1,7 +1,8 @@
 package import SluiceModel
 
-/// What one commit group did to one object: its image before the first commit of the group and after the last.
-package struct ObjectDelta: Sendable {
+/// What one commit group did to one object: its image before the first commit of the group and after the last. An
+/// object, since every view that a commit concerns looks at its changes.
+package final class ObjectDelta: Sendable {
     package let object: ObjectRef
     /// The object before the group; nil if it was absent (a ghost, or unknown).
     package let old: Row?

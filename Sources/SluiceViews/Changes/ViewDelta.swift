@@ -39,7 +39,7 @@ package struct ViewDeparture: Sendable, Hashable {
 ///
 /// Every object has one role: root if the query itself returns it, else linked. A linked object that becomes a root is
 /// only in `entered`. A root that stops being a root but is still linked is in `left` and in `linkedEntered`.
-package struct ViewDelta: Sendable {
+package struct ViewDelta: Sendable, Hashable {
     /// Objects that became roots.
     package var entered: [ViewObject] = []
     /// Objects that stopped being roots.
@@ -56,6 +56,11 @@ package struct ViewDelta: Sendable {
     package var authors: [Int] = []
 
     package init() {}
+
+    /// How many objects enter, change or leave.
+    package var memberCount: Int {
+        entered.count + left.count + updated.count + linkedEntered.count + linkedLeft.count + linkedUpdated.count
+    }
 
     package var isEmpty: Bool {
         entered.isEmpty && left.isEmpty && updated.isEmpty && linkedEntered.isEmpty && linkedLeft.isEmpty

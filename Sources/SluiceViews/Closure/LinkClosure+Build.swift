@@ -3,13 +3,13 @@ import SluiceQuery
 
 extension LinkClosure {
     /// Counts the links of one root. Call it for all roots, and then ``finishBuilding(in:)``.
-    mutating func addRoot(_ row: Row, ofClass classIndex: Int) {
+    func addRoot(_ row: Row, ofClass classIndex: Int) {
         guard let state = plan.rootStates[classIndex] else { return }
         plan.forEachTarget(of: row, in: state) { countRootLink(to: $0, 1) }
     }
 
     /// Counts the links of all roots of a class. Call it instead of ``addRoot(_:ofClass:)``.
-    mutating func addRoots(matching query: Query, in source: any ViewSource) throws {
+    func addRoots(matching query: Query, in source: any ViewSource) throws {
         guard let state = plan.rootStates[query.classIndex] else { return }
         let steps = plan.states[state].steps
         try source.links(fromMatchesOf: query, through: plan.states[state].followed) { property, key, count in
@@ -20,7 +20,7 @@ extension LinkClosure {
     }
 
     /// Adds everything that the links of the roots lead to, directly or indirectly.
-    mutating func finishBuilding(in source: any ObjectSource) throws {
+    func finishBuilding(in source: any ObjectSource) throws {
         var queue: [ClosureNode] = []
         for node in entries.keys where try source.isPresent(node.object) { queue.append(node) }
         for node in queue { add(node, level: 1, support: nil) }
@@ -29,7 +29,7 @@ extension LinkClosure {
     }
 
     /// Adds all present objects that are reachable from the given nodes and are not nodes yet, breadth first.
-    mutating func expand(_ nodes: [ClosureNode], in source: any ObjectSource) throws {
+    func expand(_ nodes: [ClosureNode], in source: any ObjectSource) throws {
         var queue = nodes
         var next = 0
         while next < queue.count {

@@ -9,7 +9,7 @@ extension LinkClosure {
     ///   - roots: every object whose role as a root changed, and every changed object that was or is a root.
     ///   - source: the state after the group.
     ///   - before: the state before it.
-    mutating func apply(
+    func apply(
         _ commit: CommitDelta, roots: [RootChange], in source: any ObjectSource, before: OldStateSource
     ) throws {
         beginStep()
@@ -22,7 +22,7 @@ extension LinkClosure {
         try expand(step.frontier, in: source)
     }
 
-    private mutating func countRootLinks(
+    private func countRootLinks(
         _ commit: CommitDelta, _ roots: [RootChange], in source: any ObjectSource, before: OldStateSource,
         step: inout ClosureStep
     ) throws {
@@ -43,7 +43,7 @@ extension LinkClosure {
         }
     }
 
-    private mutating func countRootLinks(of row: Row, in state: Int, _ amount: Int32, step: inout ClosureStep) {
+    private func countRootLinks(of row: Row, in state: Int, _ amount: Int32, step: inout ClosureStep) {
         var targets: [ClosureNode] = []
         plan.forEachTarget(of: row, in: state) { targets.append($0) }
         for target in targets {
@@ -53,7 +53,7 @@ extension LinkClosure {
     }
 
     /// Updates the nodes of changed objects: a node that they supported and no longer link to loses its support.
-    private mutating func unlinkChanged(
+    private func unlinkChanged(
         _ commit: CommitDelta, before: OldStateSource, step: inout ClosureStep
     ) throws {
         for change in commit.changes {
@@ -78,7 +78,7 @@ extension LinkClosure {
     }
 
     /// Decides what the changed counts of links from roots mean for their nodes.
-    private mutating func sortOut(_ step: inout ClosureStep) {
+    private func sortOut(_ step: inout ClosureStep) {
         for node in step.countedOrder {
             guard let entry = entries[node] else { continue }
             switch (entry.level, entry.rootLinks) {
@@ -93,7 +93,7 @@ extension LinkClosure {
     }
 
     /// Removes a node for now; the nodes that it supports must find another support.
-    private mutating func suspend(_ node: ClosureNode, oldRow: Row?, step: inout ClosureStep) {
+    private func suspend(_ node: ClosureNode, oldRow: Row?, step: inout ClosureStep) {
         if let oldRow {
             plan.forEachTarget(of: oldRow, in: node.state) { target in
                 if let entry = entries[target], entry.support == node { step.pend(target, level: entry.level) }
@@ -107,7 +107,7 @@ extension LinkClosure {
     ///
     /// When a node is examined, all pending nodes of lower levels have been decided, so every predecessor of lower
     /// level is reachable.
-    private mutating func findSupports(
+    private func findSupports(
         _ step: inout ClosureStep, in source: any ObjectSource, before: OldStateSource
     ) throws {
         var level = 0
@@ -131,7 +131,7 @@ extension LinkClosure {
     }
 
     /// Adds the suspended nodes and the created objects that a remaining node still leads to.
-    private mutating func rederive(
+    private func rederive(
         _ step: inout ClosureStep, _ commit: CommitDelta, in source: any ObjectSource
     ) throws {
         for change in commit.changes where change.old == nil && change.new != nil {

@@ -10,7 +10,9 @@ import SluiceQuery
 /// turn the nodes that it supports and that find no other; suspended nodes that are still reachable are then added
 /// again, with new levels ("delete and rederive", Gupta, Mumick and Subrahmanian, 1993). The closure does not store
 /// roots. It counts their links, also those to objects that are absent.
-struct LinkClosure {
+///
+/// An object, so that it is changed in place; a copy of a view copies it, and shares its tables until they differ.
+final class LinkClosure {
     struct Entry {
         /// Links from roots to this node; several links from one root count separately.
         var rootLinks: Int32 = 0
@@ -35,6 +37,16 @@ struct LinkClosure {
         self.plan = plan
     }
 
+    /// A closure in the same state, which can then change independently.
+    func copy() -> LinkClosure {
+        let copy = LinkClosure(plan: plan)
+        copy.entries = entries
+        copy.touched = touched
+        copy.touchedOrder = touchedOrder
+        copy.refiled = refiled
+        return copy
+    }
+
     /// Every object that has an entry: the linked objects, and the missing objects that roots link to.
     var objects: Set<ObjectRef> { Set(entries.keys.lazy.map(\.object)) }
 
@@ -44,7 +56,7 @@ struct LinkClosure {
     }
 
     /// Returns and forgets the objects that may have gained or lost their entries since the last call.
-    mutating func takeRefiled() -> Set<ObjectRef> {
+    func takeRefiled() -> Set<ObjectRef> {
         defer { refiled = [] }
         return refiled
     }
@@ -61,20 +73,20 @@ struct LinkClosure {
     /// The level of a node; 0 if it is not a node of the closure.
     func level(_ node: ClosureNode) -> Int32 { entries[node]?.level ?? 0 }
 
-    mutating func beginStep() {
+    func beginStep() {
         touched.removeAll(keepingCapacity: true)
         touchedOrder.removeAll(keepingCapacity: true)
     }
 
     /// Records what was included of an object before its first change in this step.
-    private mutating func touch(_ object: ObjectRef) {
+    private func touch(_ object: ObjectRef) {
         guard touched[object] == nil else { return }
         touched.updateValue(included(object), forKey: object)
         touchedOrder.append(object)
     }
 
     /// Adds a node for an object that is present.
-    mutating func add(_ node: ClosureNode, level: Int32, support: ClosureNode?) {
+    func add(_ node: ClosureNode, level: Int32, support: ClosureNode?) {
         touch(node.object)
         refiled.insert(node.object)
         entries[node, default: Entry()].level = level
@@ -82,7 +94,7 @@ struct LinkClosure {
     }
 
     /// Removes a node; its count of links from roots stays.
-    mutating func remove(_ node: ClosureNode) {
+    func remove(_ node: ClosureNode) {
         touch(node.object)
         guard var entry = entries[node] else { return }
         entry.level = 0
@@ -92,21 +104,21 @@ struct LinkClosure {
     }
 
     /// Adds `amount`, which may be negative, to the number of links from roots to a node.
-    mutating func countRootLink(to node: ClosureNode, _ amount: Int32) {
+    func countRootLink(to node: ClosureNode, _ amount: Int32) {
         if entries[node] == nil { refiled.insert(node.object) }
         entries[node, default: Entry()].rootLinks += amount
     }
 
     /// Drops the supporting predecessor of a node, because roots link to it now.
-    mutating func supportByRoots(_ node: ClosureNode) {
+    func supportByRoots(_ node: ClosureNode) {
         entries[node]?.level = 1
         entries[node]?.support = nil
     }
 
-    mutating func setSupport(of node: ClosureNode, to support: ClosureNode) { entries[node]?.support = support }
+    func setSupport(of node: ClosureNode, to support: ClosureNode) { entries[node]?.support = support }
 
     /// Deletes an entry that is not a node and that no root links to.
-    mutating func forgetIfIdle(_ node: ClosureNode) {
+    func forgetIfIdle(_ node: ClosureNode) {
         if let entry = entries[node], entry.level == 0, entry.rootLinks == 0 {
             refiled.insert(node.object)
             entries[node] = nil

@@ -34,7 +34,7 @@ extension QueryExplanation {
 extension QueryExplanation.View {
     fileprivate init(_ live: LiveView) {
         let schema = live.schema
-        let filing = Filing(live, window: live.windowCover)
+        let filing = Filing(live, upTo: live.windowEnd)
         let anchors = filing.covers.first ?? []
         method = Self.method(of: anchors)
         property =
@@ -46,7 +46,7 @@ extension QueryExplanation.View {
         condition = anchors.isEmpty ? nil : anchors.map { $0.text(of: live) }.joined(separator: " OR ")
         otherClasses = filing.classes.filter { $0.classIndex != filing.rootClass }.map { schema[$0.classIndex].name }
         holdsMembers = live.holdsMembers
-        windowCapacity = live.query.limit.map { Window(limit: $0, order: SortOrder([]), overscan: nil).capacity }
+        windowCapacity = live.query.limit.map { Window.capacity(limit: $0, surplus: Window.usualSurplus(limit: $0)) }
         linkedClasses = live.plan.linkedClasses.sorted().map { schema[$0].name }
     }
 }

@@ -2,9 +2,10 @@ import SluiceModel
 import SluiceQuery
 
 /// Stores numbers under conditions on one property (a value, a part of it or a range), and finds those whose condition a
-/// value could meet.
-struct ConditionTable {
-    private var byValue: [Value: NumberSet] = [:]
+/// value could meet. An object, since tables of tables are walked for each change, and copying one takes longer than
+/// asking it.
+final class ConditionTable {
+    private var byValue = HashedNumbers<Value>()
     private var prefixes = PrefixTable()
     private var suffixes = PrefixTable(isReversed: true)
     private var parts = PartTable()
@@ -15,8 +16,8 @@ struct ConditionTable {
     /// How many numbers are filed under this condition; for a list of values, the sum over the values.
     func count(of test: RootCondition.Test) -> Int {
         switch test {
-        case .equal(let value): byValue[value]?.count ?? 0
-        case .isIn(let values): values.reduce(0) { $0 + (byValue[$1]?.count ?? 0) }
+        case .equal(let value): byValue.count(of: value)
+        case .isIn(let values): values.reduce(0) { $0 + byValue.count(of: $1) }
         case .prefix(let value): prefixes.count(of: value)
         case .suffix(let value): suffixes.count(of: value)
         case .part(let value): parts.count(of: value)
@@ -24,7 +25,7 @@ struct ConditionTable {
         }
     }
 
-    mutating func insert(_ test: RootCondition.Test, _ number: UInt64) {
+    func insert(_ test: RootCondition.Test, _ number: UInt64) {
         switch test {
         case .equal(let value): byValue.insert(number, for: value)
         case .isIn(let values): for value in values { byValue.insert(number, for: value) }
@@ -35,7 +36,7 @@ struct ConditionTable {
         }
     }
 
-    mutating func remove(_ test: RootCondition.Test, _ number: UInt64) {
+    func remove(_ test: RootCondition.Test, _ number: UInt64) {
         switch test {
         case .equal(let value): byValue.remove(number, for: value)
         case .isIn(let values): for value in values { byValue.remove(number, for: value) }
@@ -48,7 +49,7 @@ struct ConditionTable {
 
     /// Calls `body` with every number whose condition a value could meet, with some of them more than once.
     func forEach(metBy value: Value, _ body: (UInt64) -> Void) {
-        byValue[value]?.forEach(body)
+        byValue.forEach(of: value, body)
         if !ranges.isEmpty { ranges.forEach(holding: value, body) }
         if !prefixes.isEmpty { prefixes.forEach(beginning: value, body) }
         if !suffixes.isEmpty { suffixes.forEach(beginning: value, body) }
@@ -56,7 +57,7 @@ struct ConditionTable {
     }
 
     func forEach(_ body: (UInt64) -> Void) {
-        for numbers in byValue.values { numbers.forEach(body) }
+        byValue.forEach(body)
         prefixes.forEach(body)
         suffixes.forEach(body)
         parts.forEach(body)
@@ -74,7 +75,9 @@ struct PropertyConditions {
     func count(of condition: RootCondition) -> Int { tables[condition.property]?.count(of: condition.test) ?? 0 }
 
     mutating func insert(_ condition: RootCondition, _ number: UInt64) {
-        tables[condition.property, default: ConditionTable()].insert(condition.test, number)
+        let table = tables[condition.property] ?? ConditionTable()
+        tables[condition.property] = table
+        table.insert(condition.test, number)
     }
 
     mutating func remove(_ condition: RootCondition, _ number: UInt64) {

@@ -8,18 +8,18 @@ struct DerivedTable {
     private let dependents: PathDependents
     private let rootClass: Int
     /// The numbers that a change of an object of the queried class finds: the value of each result meets the condition.
-    var anchors = ConditionTable()
+    let anchors = ConditionTable()
     /// The numbers that changes of linked objects find.
-    var linked = ConditionTable()
+    let linked = ConditionTable()
 
     /// The most objects whose values a commit computes. A commit that concerns more of them finds all numbers.
     static let objectCountMax = 256
 
     /// - Parameters:
-    ///   - path: what computes the value.
-    ///   - filing: a filing whose query has the path.
-    init(_ path: Query.Path, _ filing: Filing) {
-        value = DerivedValue(path, schema: filing.schema)
+    ///   - condition: a condition on the value.
+    ///   - filing: a filing whose query has the condition.
+    init(_ condition: DerivedCondition, _ filing: Filing) {
+        value = DerivedValue(condition, schema: filing.schema)
         dependents = PathDependents(value.dependencies)
         rootClass = filing.rootClass ?? -1
     }
@@ -30,28 +30,52 @@ struct DerivedTable {
         of commit: CommitDelta, in source: any ObjectSource, before: any ObjectSource, _ body: (UInt64) -> Void
     ) throws {
         if !anchors.isEmpty, commit.classes.contains(rootClass) {
-            var left = Self.objectCountMax
+            // Nothing is read for what the object itself has.
+            var left = value.dependencies.linkPaths.isEmpty ? Int.max : Self.objectCountMax
             for change in commit.changes where change.object.classIndex == rootClass {
                 left -= 1
                 guard left >= 0 else { return anchors.forEach(body) }
-                try find(anchors, change.old, change.new, in: source, before: before, body)
+                try find(anchors, change.old, change.new, of: commit, in: source, before: before, body)
             }
         }
         guard !linked.isEmpty else { return }
         let affected = try dependents.roots(affectedBy: commit, in: source)
         guard affected.count <= Self.objectCountMax else { return linked.forEach(body) }
         for (object, _) in affected {
-            try find(linked, before.row(object), source.row(object), in: source, before: before, body)
+            let change = commit.change(of: object)
+            let new = try change.map { $0.new } ?? source.row(object)
+            try find(linked, change.map { $0.old } ?? new, new, of: commit, in: source, before: before, body)
         }
     }
 
     private func find(
-        _ conditions: ConditionTable, _ old: Row?, _ new: Row?, in source: any ObjectSource,
+        _ conditions: ConditionTable, _ old: Row?, _ new: Row?, of commit: CommitDelta, in source: any ObjectSource,
         before: any ObjectSource, _ body: (UInt64) -> Void
     ) throws {
-        let oldValue = try old.map { try value.value(of: $0, in: before) }
         let newValue = try new.map { try value.value(of: $0, in: source) }
+        let oldValue = try old.map { old in
+            try earlierCount(of: old.key, newValue, commit) ?? value.value(of: old, in: before)
+        }
         if let oldValue { conditions.forEach(metBy: oldValue, body) }
         if let newValue, newValue != oldValue { conditions.forEach(metBy: newValue, body) }
+    }
+
+    /// The count of backlinks before a commit, from the count after it and the links that the commit changed. Nil if the
+    /// value is no such count, or is not known after the commit.
+    private func earlierCount(of key: ObjectKey, _ newValue: Value?, _ commit: CommitDelta) -> Value? {
+        guard let backlinks = value.countedBacklinks, case .int(var count)? = newValue else { return nil }
+        for change in commit.changes {
+            for backlink in backlinks where backlink.classIndex == change.object.classIndex {
+                if Self.links(change.new, to: key, by: backlink.property) { count -= 1 }
+                if Self.links(change.old, to: key, by: backlink.property) { count += 1 }
+            }
+        }
+        return .int(count)
+    }
+
+    private static func links(_ row: Row?, to key: ObjectKey, by property: Int) -> Bool {
+        var links = false
+        row?.forEachLink(in: property) { links = links || $0 == key }
+        return links
     }
 }

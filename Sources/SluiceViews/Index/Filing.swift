@@ -30,14 +30,16 @@ package struct Filing: Sendable {
 
     /// The filing of a view. Changes of the linked objects that the view holds find it through ``MemberTable``.
     ///
-    /// - Parameter window: the conditions that everything within the view's window meets; nil if there are none.
-    init(_ view: LiveView, window: [QueryCover.Anchor]?) {
+    init(_ view: LiveView) { self.init(view, upTo: view.filedWindowEnd) }
+
+    /// - Parameter windowEnd: see ``LiveView/windowEnd``.
+    init(_ view: LiveView, upTo windowEnd: Value?) {
         let query = view.query
         let cover = QueryCover(query, schema: view.schema, readsSort: query.isPartial)
         rootClass = query.object == nil ? query.classIndex : nil
         schema = view.schema
         rootProperties = view.shape.rootProperties
-        covers = cover.alternatives + (window.map { [$0] } ?? [])
+        covers = cover.alternatives + (view.windowCover(upTo: windowEnd).map { [$0] } ?? [])
         linked = cover.linked
         derived = cover.derived
         let others = cover.others.merging(view.shape.permissionProperties) { $0.union($1) }
@@ -74,12 +76,31 @@ package struct Filing: Sendable {
 }
 
 extension LiveView {
-    /// Conditions of which every object that the window holds meets one, as does every object that would come before
-    /// its last row: a range of the first sort key. Nil if the view has no window, or the window holds all matches.
-    var windowCover: [QueryCover.Anchor]? {
-        guard case .window(let window) = roots, let boundary = window.boundary?.values.first,
-            let key = query.sort.first, key.path.steps.isEmpty, case .value(let property) = key.path.leaf
+    /// The value of the first sort key up to which the view's window holds all matches. Nil if the view has no window,
+    /// the window holds all matches, or the key is no property of the object itself.
+    var windowEnd: Value? {
+        guard case .window(let box) = roots, let end = box.window.boundary?.values.first, let key = query.sort.first,
+            key.path.steps.isEmpty, case .value = key.path.leaf
         else { return nil }
+        return end
+    }
+
+    /// The ``windowEnd`` under which an index has filed the view.
+    var filedWindowEnd: Value? {
+        get { if case .window(let box) = roots { box.window.filedEnd } else { nil } }
+        set {
+            if case .window(let box) = roots { box.window.filedEnd = newValue }
+        }
+    }
+
+    /// Conditions of which every object that the window holds meets one, as does every object that would come before
+    /// its last row: a range of the first sort key.
+    ///
+    /// - Parameter windowEnd: see ``windowEnd``; with nil there are none.
+    fileprivate func windowCover(upTo windowEnd: Value?) -> [QueryCover.Anchor]? {
+        guard let boundary = windowEnd, let key = query.sort.first, case .value(let property) = key.path.leaf else {
+            return nil
+        }
         let end = ValueRange.Bound(boundary, isIncluded: true)
         // Null precedes every value, and only a range without a lower end has it.
         if key.isAscending { return [.own(RootCondition(property: property, .range(ValueRange(to: end))))] }

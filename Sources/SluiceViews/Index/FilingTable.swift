@@ -15,28 +15,30 @@ package struct FilingTable {
             self.cover = cover
         }
 
-        fileprivate var anchors: [QueryCover.Anchor] { cover.map { filing.covers[$0] } ?? [] }
+        var anchors: [QueryCover.Anchor] { cover.map { filing.covers[$0] } ?? [] }
     }
 
     /// The numbers that changes of a class find, by the properties whose changes count; nil for all properties.
-    private var byClass: [Int: [PropertySet?: NumberSet]] = [:]
+    private(set) var byClass: [Int: [PropertySet?: NumberSet]] = [:]
     /// The numbers that changes of a class find by a property's value.
-    private var byCondition: [Int: PropertyConditions] = [:]
+    private(set) var byCondition: [Int: PropertyConditions] = [:]
     /// The numbers that changes find by the values of linked objects, by the links that lead there.
-    private var byPath: [[QueryDependencies.Link]: PathTable] = [:]
+    private(set) var byPath: [[QueryDependencies.Link]: PathTable] = [:]
     /// The numbers that changes find by computed values, by what computes them.
-    private var byDerived: [DerivedKey: DerivedTable] = [:]
+    private(set) var byDerived: [DerivedKey: DerivedTable] = [:]
     /// The numbers that changes of one object find.
-    private var byObject: [ObjectID: NumberSet] = [:]
+    private(set) var byObject = HashedNumbers<ObjectID>()
 
     /// What computes a value, from which class: paths of one text may begin at several classes.
-    private struct DerivedKey: Hashable {
+    struct DerivedKey: Hashable {
         let rootClass: Int?
         let path: Query.Path
+        let ignoresCase: Bool
 
         init(_ filing: Filing, _ condition: DerivedCondition) {
             rootClass = filing.rootClass
             path = condition.path
+            ignoresCase = condition.ignoresCase
         }
     }
 
@@ -48,6 +50,13 @@ package struct FilingTable {
     /// Files a number. Costs O(conditions and classes of the filing · log n).
     package mutating func insert(_ filing: Filing, _ number: UInt64) -> Placement {
         let placement = Placement(filing: filing, cover: chooseCover(of: filing))
+        file(placement, number)
+        return placement
+    }
+
+    /// Files a number under a cover that was chosen.
+    mutating func file(_ placement: Placement, _ number: UInt64) {
+        let filing = placement.filing
         for entry in placement.classEntries {
             byClass[entry.classIndex, default: [:]].insert(number, for: entry.properties)
         }
@@ -56,14 +65,12 @@ package struct FilingTable {
             byPath[condition.links, default: PathTable(condition.links)].linked.insert(condition.condition, number)
         }
         for condition in filing.derived {
-            byDerived[DerivedKey(filing, condition), default: DerivedTable(condition.path, filing)].linked
-                .insert(condition.test, number)
+            derivedTable(of: condition, filing).linked.insert(condition.test, number)
         }
         for anchor in placement.anchors {
             switch anchor {
             case .derived(let condition):
-                byDerived[DerivedKey(filing, condition), default: DerivedTable(condition.path, filing)].anchors
-                    .insert(condition.test, number)
+                derivedTable(of: condition, filing).anchors.insert(condition.test, number)
             case .own(let condition):
                 guard let rootClass = filing.rootClass else { continue }
                 byCondition[rootClass, default: PropertyConditions()].insert(condition, number)
@@ -71,7 +78,14 @@ package struct FilingTable {
                 byPath[condition.links, default: PathTable(condition.links)].anchors.insert(condition.condition, number)
             }
         }
-        return placement
+    }
+
+    private mutating func derivedTable(of condition: DerivedCondition, _ filing: Filing) -> DerivedTable {
+        let key = DerivedKey(filing, condition)
+        if let known = byDerived[key] { return known }
+        let made = DerivedTable(condition, filing)
+        byDerived[key] = made
+        return made
     }
 
     /// Removes a number from where ``insert(_:_:)`` filed it.
@@ -135,7 +149,7 @@ package struct FilingTable {
         for (properties, numbers) in byClass[classIndex] ?? [:] where properties.map(change.concerns) ?? true {
             numbers.forEach(body)
         }
-        if !byObject.isEmpty, let numbers = byObject[change.object.objectID(in: schema)] { numbers.forEach(body) }
+        if !byObject.isEmpty { byObject.forEach(of: change.object.objectID(in: schema), body) }
         for (property, table) in byCondition[classIndex]?.tables ?? [:] {
             guard let old = (change.old ?? change.new)?.value(of: property),
                 let new = (change.new ?? change.old)?.value(of: property)
@@ -176,7 +190,7 @@ extension FilingTable {
 
 extension FilingTable.Placement {
     /// The filing's classes, and the queried class if there is no cover.
-    fileprivate var classEntries: [Filing.ClassEntry] {
+    var classEntries: [Filing.ClassEntry] {
         guard cover == nil, let rootClass = filing.rootClass else { return filing.classes }
         return filing.classes + [.init(classIndex: rootClass, properties: filing.rootProperties)]
     }

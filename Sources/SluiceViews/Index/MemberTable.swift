@@ -4,9 +4,9 @@ import SluiceQuery
 /// Finds the views that a change concerns because they hold the changed object as a linked object, or would hold it if
 /// it existed.
 struct MemberTable {
-    private var byObject: [ObjectRef: NumberSet] = [:]
+    private(set) var byObject = HashedNumbers<ObjectRef>()
     /// By class: how many views follow links from linked objects to objects of the class.
-    private var deepCounts: [Int: Int] = [:]
+    private(set) var deepCounts: [Int: Int] = [:]
 
     mutating func insert(_ view: LiveView, _ number: UInt64) {
         for classIndex in view.plan.deepClasses { deepCounts[classIndex, default: 0] += 1 }
@@ -44,11 +44,11 @@ struct MemberTable {
     func forEachCandidate(
         of change: ObjectDelta, schema: Schema, in source: any ObjectSource, _ body: (UInt64) -> Void
     ) throws {
-        byObject[change.object]?.forEach(body)
+        byObject.forEach(of: change.object, body)
         guard change.old == nil, deepCounts[change.object.classIndex] != nil else { return }
         for (classIndex, property) in schema.backlinks(to: change.object.classIndex) {
             try source.backlinks(to: change.object, fromClass: classIndex, property: property) { key in
-                byObject[ObjectRef(classIndex, key)]?.forEach(body)
+                byObject.forEach(of: ObjectRef(classIndex, key), body)
                 return true
             }
         }

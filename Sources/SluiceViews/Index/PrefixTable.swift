@@ -4,7 +4,7 @@ import SluiceModel
 /// occurs. A reversed table does so with suffixes.
 struct PrefixTable {
     private let isReversed: Bool
-    private var numbers: [Int: [[UInt8]: NumberSet]] = [:]
+    private var numbers: [Int: HashedNumbers<[UInt8]>] = [:]
 
     init(isReversed: Bool = false) { self.isReversed = isReversed }
 
@@ -13,12 +13,12 @@ struct PrefixTable {
     /// How many numbers are filed under a prefix.
     func count(of prefix: Value) -> Int {
         let bytes = bytes(of: prefix)
-        return numbers[bytes.count]?[bytes]?.count ?? 0
+        return numbers[bytes.count]?.count(of: bytes) ?? 0
     }
 
     mutating func insert(_ prefix: Value, _ number: UInt64) {
         let bytes = bytes(of: prefix)
-        numbers[bytes.count, default: [:]].insert(number, for: bytes)
+        numbers[bytes.count, default: HashedNumbers()].insert(number, for: bytes)
     }
 
     mutating func remove(_ prefix: Value, _ number: UInt64) {
@@ -31,12 +31,12 @@ struct PrefixTable {
     func forEach(beginning value: Value, _ body: (UInt64) -> Void) {
         let bytes = bytes(of: value)
         for (length, table) in numbers where length <= bytes.count {
-            table[Array(bytes.prefix(length))]?.forEach(body)
+            table.forEach(of: Array(bytes.prefix(length)), body)
         }
     }
 
     func forEach(_ body: (UInt64) -> Void) {
-        for table in numbers.values { for set in table.values { set.forEach(body) } }
+        for table in numbers.values { table.forEach(body) }
     }
 
     private func bytes(of value: Value) -> [UInt8] {

@@ -18,6 +18,15 @@ extension Value {
         }
     }
 
+    /// Whether no other value of the type has the same order key. Null counts as no value here: the least value of a
+    /// type may have its key.
+    var hasExactOrderKey: Bool {
+        switch self {
+        case .null, .bool, .int, .float, .double, .date: true
+        default: false
+        }
+    }
+
     private static func orderKey(_ number: Int64) -> UInt64 { UInt64(bitPattern: number) ^ (1 << 63) }
 
     /// After NaN comes nothing; 0 and -0 are equal.

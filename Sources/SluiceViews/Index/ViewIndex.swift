@@ -5,12 +5,12 @@ package import SluiceQuery
 ///
 /// The index stores little for a view, because there may be a million of them: what a view was filed under follows from
 /// the view itself.
-package struct ViewIndex {
+package final class ViewIndex {
     /// The views by number; nil for a free number.
-    private var slots: [LiveView?] = []
+    private(set) var slots: [LiveView?] = []
     private var free: [UInt64] = []
-    private var table = FilingTable()
-    private var members = MemberTable()
+    private(set) var table = FilingTable()
+    private(set) var members = MemberTable()
     private var recent = RecentViews()
     /// The schema of the changes; when it grows, positions stay the same.
     package var schema: Schema
@@ -21,7 +21,7 @@ package struct ViewIndex {
     package var count: Int { slots.count - free.count }
 
     /// Files an active view. The cost grows with the view's conditions and linked objects.
-    package mutating func insert(_ view: LiveView) {
+    package func insert(_ view: LiveView) {
         let slot: UInt64
         if let known = free.popLast() {
             slot = known
@@ -35,15 +35,14 @@ package struct ViewIndex {
         view.forgetEvaluator()
     }
 
-    private mutating func file(_ view: LiveView, _ slot: UInt64) {
-        let window = view.windowCover
-        let placement = table.insert(Filing(view, window: window), slot)
-        view.filed = FiledPlace(
-            slot: UInt32(slot), cover: placement.cover.map { Int16($0) } ?? -1, window: window)
+    private func file(_ view: LiveView, _ slot: UInt64) {
+        view.filedWindowEnd = view.windowEnd
+        let placement = table.insert(Filing(view), slot)
+        view.filed = FiledPlace(slot: UInt32(slot), cover: placement.cover.map { Int16($0) } ?? -1)
     }
 
-    private mutating func unfile(_ view: LiveView, _ place: FiledPlace) {
-        let filing = Filing(view, window: place.window)
+    private func unfile(_ view: LiveView, _ place: FiledPlace) {
+        let filing = Filing(view)
         table.remove(.init(filing: filing, cover: place.cover < 0 ? nil : Int(place.cover)), UInt64(place.slot))
         view.filed = nil
     }
@@ -55,7 +54,7 @@ package struct ViewIndex {
     }
 
     /// Removes a view; nothing happens if it is not filed.
-    package mutating func remove(_ view: LiveView) {
+    package func remove(_ view: LiveView) {
         guard let place = place(of: view) else { return }
         unfile(view, place)
         members.remove(view, UInt64(place.slot))
@@ -66,10 +65,10 @@ package struct ViewIndex {
 
     /// Files a view anew after a commit changed what it holds. The cost grows with the linked objects that it has come
     /// to hold or ceased to hold.
-    package mutating func update(_ view: LiveView) {
+    package func update(_ view: LiveView) {
         guard let place = place(of: view) else { return }
         members.update(view, UInt64(place.slot))
-        if view.windowCover != place.window {
+        if view.windowEnd != view.filedWindowEnd {
             unfile(view, place)
             file(view, UInt64(place.slot))
         }
@@ -86,21 +85,25 @@ package struct ViewIndex {
         for commit: CommitDelta, in source: any ObjectSource, before: any ObjectSource
     ) throws -> [LiveView] {
         guard count > 0 else { return [] }
-        var found: Set<UInt64> = []
-        try table.forEachCandidate(of: commit, in: source, before: before) { found.insert($0) }
+        var found: [UInt64] = []
+        try table.forEachCandidate(of: commit, in: source, before: before) { found.append($0) }
         for change in commit.changes {
             func find(_ number: UInt64) {
-                guard !found.contains(number), let view = slots[Int(number)],
-                    let properties = view.shape.watchedProperties[change.object.classIndex],
-                    change.concerns(properties)
-                else { return }
-                found.insert(number)
+                if let view = slots[Int(number)], view.shape.isWatching(change) { found.append(number) }
             }
             table.forEachCandidate(of: change, schema: schema, find)
             table.forEachCandidate(of: change, in: source, before: before, find)
             try members.forEachCandidate(of: change, schema: schema, in: source, find)
         }
-        return found.sorted().compactMap { slots[Int($0)] }
+        if found.isEmpty { return [] }
+        found.sort()
+        var views: [LiveView] = []
+        var last: UInt64?
+        for number in found where number != last {
+            last = number
+            if let view = slots[Int(number)] { views.append(view) }
+        }
+        return views
     }
 }
 

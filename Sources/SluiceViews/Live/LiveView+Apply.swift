@@ -27,21 +27,25 @@ extension LiveView {
         let roots = try self.roots.apply(commit, judge, in: source, before: before)
         try closure?.apply(commit, roots: roots, in: source, before: before)
         var builder = DeltaBuilder(view: self, commit: commit)
+        for root in roots { builder.add(root) }
+        if let closure { try addLinked(of: closure, roots, commit, to: &builder, in: source) }
+        return builder.finish()
+    }
+
+    /// Adds the linked objects that a commit has changed, or has brought into the view or out of it.
+    private func addLinked(
+        of closure: LinkClosure, _ roots: [RootChange], _ commit: CommitDelta, to builder: inout DeltaBuilder,
+        in source: any ViewSource
+    ) throws {
         var judged: Set<ObjectRef> = []
-        for root in roots {
-            judged.insert(root.object)
-            builder.add(root)
-        }
-        func addLinked(_ object: ObjectRef) throws {
+        func add(_ object: ObjectRef) throws {
+            if judged.isEmpty { judged = Set(roots.lazy.map(\.object)) }
             guard judged.insert(object).inserted else { return }
             let isRoot = try isRoot(object, in: source)
             builder.add(RootChange(object: object, wasRoot: isRoot, isRoot: isRoot, reason: .unknown))
         }
-        if let closure {
-            for object in closure.touchedOrder { try addLinked(object) }
-            for change in commit.changes where closure.included(change.object) != nil { try addLinked(change.object) }
-        }
-        return builder.finish()
+        for object in closure.touchedOrder { try add(object) }
+        for change in commit.changes where closure.included(change.object) != nil { try add(change.object) }
     }
 }
 
@@ -50,7 +54,7 @@ private struct DeltaBuilder {
     private let view: LiveView
     private let commit: CommitDelta
     private var delta = ViewDelta()
-    private var authors: Set<Int> = []
+    private var authors: [Int] = []
 
     init(view: LiveView, commit: CommitDelta) {
         self.view = view
@@ -98,10 +102,10 @@ private struct DeltaBuilder {
     /// Adds the authors whose changes are visible in the change that was just added.
     private mutating func credit(_ root: RootChange, _ change: ObjectDelta?, shown: PropertySet) {
         let changesRole = root.wasRoot != root.isRoot
-        if changesRole { for cause in root.causes { authors.formUnion(commit.changes[cause].authors) } }
+        if changesRole { for cause in root.causes { authors += commit.changes[cause].authors } }
         guard let change else { return }
         let read = changesRole ? view.query.dependencies.rootProperties : []
-        if change.concerns(shown.union(read)) { authors.formUnion(change.authors) }
+        if change.concerns(shown.union(read)) { authors += change.authors }
     }
 
     func finish() -> ViewDelta? {
@@ -113,7 +117,7 @@ private struct DeltaBuilder {
         delta.linkedEntered.sort { $0.object < $1.object }
         delta.linkedLeft.sort { $0.object < $1.object }
         delta.linkedUpdated.sort { $0.object < $1.object }
-        delta.authors = authors.sorted()
+        delta.authors = authors.count < 2 ? authors : Set(authors).sorted()
         return delta
     }
 }

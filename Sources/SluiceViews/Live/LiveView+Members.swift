@@ -15,7 +15,7 @@ package struct ViewMember: Sendable, Hashable {
 extension LiveView {
     /// The roots in order, if the view holds them: for a query with a limit, or for one object. Nil otherwise; then the
     /// roots are all objects that match the query.
-    package var currentRoots: [ObjectRef]? { roots.held }
+    package var currentRoots: [ObjectRef]? { roots.held(ofClass: query.classIndex) }
 
     /// The role of an object in the current view; nil if the view does not contain it.
     package func member(_ object: ObjectRef, in source: any ObjectSource) throws -> ViewMember? {

@@ -16,16 +16,11 @@ package final class LiveView {
     /// How many rows beyond the limit a window holds; -1 for the usual number.
     private let overscan: Int32
     var roots = RootState.matches
-    private var links = Links.none
+    /// The objects that links lead to; nil if the query follows no links.
+    var closure: LinkClosure?
     private var knownEvaluator: EvaluatorBox?
     /// Where an index has filed the view.
     var filed: FiledPlace?
-
-    /// The objects that links lead to, boxed, since most views of a large number follow no links.
-    private indirect enum Links {
-        case none
-        case followed(LinkClosure)
-    }
 
     private final class EvaluatorBox {
         let evaluator: Evaluator
@@ -55,26 +50,14 @@ package final class LiveView {
         shape = other.shape
         isActive = other.isActive
         overscan = other.overscan
-        roots = other.roots
-        links = other.links
+        roots = other.roots.copy()
+        closure = other.closure?.copy()
         knownEvaluator = other.knownEvaluator
     }
 
     package var schema: Schema { shape.schema }
 
     var plan: ClosurePlan { shape.plan }
-
-    /// The objects that links lead to; nil if the query follows no links.
-    var closure: LinkClosure? {
-        get { if case .followed(let closure) = links { closure } else { nil } }
-        _modify {
-            // Moved out, so that it is changed in place.
-            var closure = closure
-            links = .none
-            defer { links = closure.map { .followed($0) } ?? .none }
-            yield &closure
-        }
-    }
 
     /// Made when it is first needed; see ``forgetEvaluator()``.
     var evaluator: Evaluator {
@@ -100,8 +83,8 @@ package final class LiveView {
         closure = nil
         roots = try RootState(judge, overscan: overscan < 0 ? nil : Int(overscan), in: source)
         if plan.followsLinks {
-            var closure = LinkClosure(plan: plan)
-            if let held = roots.held {
+            let closure = LinkClosure(plan: plan)
+            if let held = currentRoots {
                 for object in held {
                     if let row = try source.row(object) { closure.addRoot(row, ofClass: object.classIndex) }
                 }

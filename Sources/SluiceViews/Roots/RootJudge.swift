@@ -16,29 +16,31 @@ struct RootJudge {
             id: Identity(className: query.className, key: row.key).objectID)
     }
 
-    /// The objects of the queried class that a commit may make roots, or no roots any more, or move.
-    func affected(by commit: CommitDelta, in source: any ObjectSource) throws -> AffectedRoots {
-        AffectedRoots(try shape.dependents.roots(affectedBy: commit, in: source))
+    /// Where a row stands in the query's order.
+    func place(of row: Row, in source: any ObjectSource) throws -> WindowPlace {
+        WindowPlace(key: row.key, values: try evaluator.sortPlace(of: row, in: source))
     }
 
-    /// The possible roots that a commit may move, with their rows after it, and the other changed objects of the
-    /// queried class.
-    func moves(
-        _ commit: CommitDelta, _ affected: AffectedRoots, in source: any ObjectSource
-    ) throws -> (moved: [(object: ObjectRef, row: Row?)], others: [ObjectRef]) {
-        var moved: [(object: ObjectRef, row: Row?)] = []
-        var others: [ObjectRef] = []
+    /// The objects of the queried class that a commit may make roots, or no roots any more, or move.
+    func affected(by commit: CommitDelta, in source: any ObjectSource) throws -> AffectedRoots {
+        guard !shape.dependents.isEmpty else { return .none }
+        return AffectedRoots(try shape.dependents.roots(affectedBy: commit, in: source))
+    }
+
+    /// Calls `body` with the possible roots that a commit may move, and with the other changed objects of the queried
+    /// class, each with its rows before and after the commit.
+    func forEachMove(
+        _ commit: CommitDelta, _ affected: AffectedRoots, in source: any ObjectSource,
+        _ body: (_ object: ObjectRef, _ old: Row?, _ new: Row?, _ isMoved: Bool) throws -> Void
+    ) throws {
         for change in commit.changes where change.object.classIndex == query.classIndex {
-            if change.concerns(query.dependencies.rootProperties) || affected.contains(change.object) {
-                moved.append((change.object, change.new))
-            } else {
-                others.append(change.object)
-            }
+            let isMoved = change.concerns(query.dependencies.rootProperties) || affected.contains(change.object)
+            try body(change.object, change.old, change.new, isMoved)
         }
         for object in affected.objects where commit.change(of: object) == nil {
-            moved.append((object, try source.row(object)))
+            let row = try source.row(object)
+            try body(object, row, row, true)
         }
-        return (moved, others)
     }
 
     /// The object of an `OBJECT(id)` query, if the commit created it.
@@ -87,13 +89,15 @@ struct AffectedRoots {
     let objects: [ObjectRef]
     private let changes: [ObjectRef: [Int]]
 
+    static let none = AffectedRoots([])
+
     init(_ roots: [(object: ObjectRef, changes: [Int])]) {
         objects = roots.map(\.object)
         changes = roots.isEmpty ? [:] : Dictionary(uniqueKeysWithValues: roots.map { ($0.object, $0.changes) })
     }
 
-    func contains(_ object: ObjectRef) -> Bool { changes[object] != nil }
+    func contains(_ object: ObjectRef) -> Bool { !changes.isEmpty && changes[object] != nil }
 
     /// The positions in the commit of the changes that the object reads.
-    func causes(of object: ObjectRef) -> [Int] { changes[object] ?? [] }
+    func causes(of object: ObjectRef) -> [Int] { changes.isEmpty ? [] : changes[object] ?? [] }
 }

@@ -10,14 +10,14 @@ indirect enum RootState {
     /// The object of an `OBJECT(id)` query, once it is known.
     case object(ObjectRef?)
     /// The first rows of a query with a limit, and some beyond them.
-    case window(Window)
+    case window(WindowBox)
     /// Everything that matches a query with DISTINCT, or with SORT after LIMIT.
     case stages(StagedRoots)
 
     /// Reads what the view holds. It reads the rows of a window if there is a limit, all matches if there are stages,
     /// and else nothing.
     ///
-    /// - Parameter overscan: see ``Window/init(limit:order:overscan:)``.
+    /// - Parameter overscan: see ``Window/init(limit:_:overscan:in:)``.
     init(_ judge: RootJudge, overscan: Int?, in source: any ViewSource) throws {
         let query = judge.query
         if let id = query.object {
@@ -25,19 +25,29 @@ indirect enum RootState {
         } else if !query.stages.isEmpty {
             self = .stages(try StagedRoots(judge, overscan: overscan, in: source))
         } else if let limit = query.limit {
-            self = .window(try Window(limit: limit, judge, overscan: overscan, in: source))
+            self = .window(WindowBox(try Window(limit: limit, judge, overscan: overscan, in: source)))
         } else {
             self = .matches
         }
     }
 
     /// The roots in order, if they are held.
-    var held: [ObjectRef]? {
+    ///
+    /// - Parameter classIndex: the queried class.
+    func held(ofClass classIndex: Int) -> [ObjectRef]? {
         switch self {
         case .matches: nil
         case .object(let object): object.map { [$0] } ?? []
-        case .window(let window): Array(window.members)
+        case .window(let box): box.window.members.map { ObjectRef(classIndex, $0) }
         case .stages(let stages): stages.members
+        }
+    }
+
+    /// The same state, which can then change independently.
+    func copy() -> RootState {
+        switch self {
+        case .matches, .object, .stages: self
+        case .window(let box): .window(WindowBox(box.window))
         }
     }
 
@@ -47,7 +57,8 @@ indirect enum RootState {
         guard object.classIndex == judge.query.classIndex else { return false }
         switch self {
         case .matches, .object: return try source.row(object).map { try judge.matches($0, in: source) } ?? false
-        case .window(let window): return window.contains(object)
+        case .window(let box):
+            return try source.row(object).map { try box.window.contains($0, judge, in: source) } ?? false
         case .stages(let stages): return stages.contains(object)
         }
     }
@@ -67,15 +78,12 @@ indirect enum RootState {
             return [
                 RootChange(object: object, wasRoot: change.old != nil, isRoot: change.new != nil, reason: .deleted)
             ]
-        case .window(var window):
+        case .window(let box): return try box.window.apply(commit, judge, in: source, before: before)
+        case .stages(var stages):
             // Moved out, so that it is changed in place.
             self = .matches
-            defer { self = .window(window) }
-            return try window.apply(commit, judge, in: source)
-        case .stages(var stages):
-            self = .matches
             defer { self = .stages(stages) }
-            return try stages.apply(commit, judge, in: source)
+            return try stages.apply(commit, judge, in: source, before: before)
         }
     }
 }

@@ -22,7 +22,8 @@ struct StagedRoots {
             let leadingJudge = RootJudge(
                 query: first, shape: shape, evaluator: Evaluator(first, schema: shape.schema))
             let window = try Window(limit: limit, leadingJudge, overscan: overscan, in: source)
-            for object in window.members {
+            for key in window.members {
+                let object = ObjectRef(query.classIndex, key)
                 guard let row = try source.row(object) else { continue }
                 positions[object] = try judge.position(of: row, in: source)
             }
@@ -47,19 +48,19 @@ struct StagedRoots {
 
     /// Follows a commit group; see ``RootState/apply(_:_:in:before:)``.
     mutating func apply(
-        _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource
+        _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource, before: any ObjectSource
     ) throws -> [RootChange] {
         let query = judge.query
         let affected = try judge.affected(by: commit, in: source)
         let (oldMembers, oldSet) = (members, memberSet)
-        let leadingChanges = try followLeading(commit, in: source)
+        let leadingChanges = try followLeading(commit, in: source, before: before)
         var moved: [ObjectRef: MovedRoot] = [:]
         var order: [ObjectRef] = []
         var hasMoved = false
         func place(_ object: ObjectRef, _ row: Row?) throws {
             var position: SortPosition?
             let matches = try row.map { try judge.matches($0, in: source) } ?? false
-            if let row, matches, leading?.window.contains(object) ?? true {
+            if let row, matches, try leading.map({ try $0.window.contains(row, $0.judge, in: source) }) ?? true {
                 position = try judge.position(of: row, in: source)
             }
             if positions[object] != position { hasMoved = true }
@@ -67,9 +68,10 @@ struct StagedRoots {
             moved[object] = MovedRoot(wasMember: oldSet.contains(object), isPresent: row != nil, matches: matches)
             order.append(object)
         }
-        let moves = try judge.moves(commit, affected, in: source)
-        let unmoved = moves.others.filter { positions[$0] != nil }
-        for move in moves.moved { try place(move.object, move.row) }
+        var unmoved: [ObjectRef] = []
+        try judge.forEachMove(commit, affected, in: source) { object, _, row, isMoved in
+            if isMoved { try place(object, row) } else if positions[object] != nil { unmoved.append(object) }
+        }
         for change in leadingChanges where change.wasRoot != change.isRoot && moved[change.object] == nil {
             try place(change.object, try source.row(change.object))
         }
@@ -96,8 +98,10 @@ struct StagedRoots {
     }
 
     /// What enters and leaves the window of the first stage, if that is a limit.
-    private mutating func followLeading(_ commit: CommitDelta, in source: any ViewSource) throws -> [RootChange] {
+    private mutating func followLeading(
+        _ commit: CommitDelta, in source: any ViewSource, before: any ObjectSource
+    ) throws -> [RootChange] {
         guard leading != nil, let judge = leading?.judge else { return [] }
-        return try leading?.window.apply(commit, judge, in: source) ?? []
+        return try leading?.window.apply(commit, judge, in: source, before: before) ?? []
     }
 }

@@ -4,176 +4,247 @@ import SluiceQuery
 /// Holds the first rows of a sorted query with a limit, and some more beyond the limit.
 ///
 /// The window holds all matches up to `boundary`. As long as these suffice for the limit, no change has to read from
-/// the source.
+/// the source. Every refill makes the surplus twice as large, up to ``surplusMax``, since a window that loses its first
+/// rows is likely to lose more, and reading may take a scan of the class. A window that is trimmed returns to its usual
+/// surplus.
+///
+/// The rows are in order, and nothing else says where an object is: its position before a commit follows from the state
+/// before it, and leads to the row by binary search.
 struct Window {
-    struct Entry {
-        let position: SortPosition
-        let object: ObjectRef
-    }
+    /// How many rows beyond the limit a window comes to hold at most.
+    static let surplusMax = 4_096
 
     let limit: Int
-    let order: SortOrder
-    /// How many rows the window holds after a refill, if there are that many.
-    let capacity: Int
-    private(set) var entries: [Entry] = []
-    private(set) var positions: [ObjectRef: SortPosition] = [:]
-    /// The last position up to which all matches are held; nil if all matches are held.
-    private(set) var boundary: SortPosition?
+    private let order: WindowOrder
+    /// How many rows beyond the limit a window holds when it was filled for the first time.
+    private let usualSurplus: Int
+    /// How many rows beyond the limit the next refill leaves, if there are that many.
+    private var surplus: Int
+    private(set) var entries: [WindowEntry] = []
+    /// The last row up to which all matches are held; nil if all matches are held.
+    private(set) var boundary: WindowEntry?
+    /// The value of the first sort key up to which the window held all matches when an index filed it.
+    var filedEnd: Value?
 
-    /// - Parameter overscan: how many rows beyond the limit a refill reads; nil for as many as the limit, but at least
-    ///   16 and at most 256.
-    init(limit: Int, order: SortOrder, overscan: Int?) {
+    /// Makes a window, and reads its rows.
+    ///
+    /// - Parameter overscan: how many rows beyond the limit the first reading leaves; nil for as many as the limit, but
+    ///   at least 16 and at most 256.
+    init(limit: Int, _ judge: RootJudge, overscan: Int?, in source: any ViewSource) throws {
         self.limit = limit
-        self.order = order
-        let (capacity, overflows) = limit.addingReportingOverflow(overscan ?? Swift.min(Swift.max(limit, 16), 256))
-        self.capacity = overflows ? .max : capacity
+        order = WindowOrder(judge.query)
+        usualSurplus = overscan ?? Self.usualSurplus(limit: limit)
+        surplus = usualSurplus
+        try fill(judge, in: source)
     }
 
-    /// The objects within the limit, in order.
-    var members: some Collection<ObjectRef> { entries.prefix(limit).lazy.map(\.object) }
+    /// How many rows beyond the limit a window usually holds.
+    static func usualSurplus(limit: Int) -> Int { min(max(limit, 16), 256) }
 
-    /// The last position within the limit; nil if all held rows are within it.
-    var limitPosition: SortPosition? {
-        guard limit > 0 else { return nil }
-        return entries.count >= limit ? entries[limit - 1].position : nil
+    /// How many rows a window holds after it has read, if there are that many.
+    static func capacity(limit: Int, surplus: Int) -> Int {
+        let (capacity, overflows) = limit.addingReportingOverflow(surplus)
+        return overflows ? .max : capacity
     }
 
-    func contains(_ object: ObjectRef) -> Bool {
-        guard let position = positions[object] else { return false }
-        return isWithin(position, limitPosition)
-    }
+    /// The keys of the objects within the limit, in order.
+    var members: some Collection<ObjectKey> { entries.prefix(limit).lazy.map(\.key) }
 
-    /// Whether a position is not beyond `last`; a nil `last` is the end of all rows.
-    func isWithin(_ position: SortPosition, _ last: SortPosition?) -> Bool {
+    /// The last row within the limit; nil if all held rows are within it.
+    private var last: WindowEntry? { limit > 0 && entries.count >= limit ? entries[limit - 1] : nil }
+
+    /// Whether a row stands within the limit whose last row is `last`; a nil `last` is the end of all rows.
+    private func isWithin(_ entry: WindowEntry, _ last: WindowEntry?) -> Bool {
         guard limit > 0 else { return false }
         guard let last else { return true }
-        return !order.precedes(last, position)
+        return order.compare(last, entry) >= 0
     }
 
-    /// Moves an object to its current position; nil if it no longer matches.
-    mutating func place(_ object: ObjectRef, at position: SortPosition?) {
-        if let old = positions[object] {
-            if old == position { return }
-            entries.remove(at: firstIndex(notBefore: old))
-            positions[object] = nil
-        }
-        guard let position else { return }
-        if let boundary, order.precedes(boundary, position) { return }
-        entries.insert(Entry(position: position, object: object), at: firstIndex(notBefore: position))
-        positions[object] = position
-    }
+    // MARK: Finding
 
-    /// The index of the first entry that does not precede `position`.
-    func firstIndex(notBefore position: SortPosition) -> Int {
+    /// Finds the index of the row at a place, or the index that it would have.
+    private func find(_ place: inout WindowPlace) -> (index: Int, isHeld: Bool) {
         var low = 0
         var high = entries.count
         while low < high {
             let middle = (low + high) / 2
-            if order.precedes(entries[middle].position, position) { low = middle + 1 } else { high = middle }
+            let side = order.compare(entries[middle], &place)
+            if side == 0 { return (middle, true) }
+            if side < 0 { low = middle + 1 } else { high = middle }
         }
-        return low
+        return (low, false)
     }
 
-    /// Whether the window holds fewer rows than the limit while the source may have more.
-    var needsRefill: Bool { boundary != nil && entries.count < limit }
+    /// The row of an object, if it is held.
+    ///
+    /// - Parameters:
+    ///   - row: the object in the state of the window.
+    ///   - source: the state of the window.
+    private func held(_ row: Row?, _ judge: RootJudge, in source: any ObjectSource) throws -> WindowEntry? {
+        guard let row, !entries.isEmpty else { return nil }
+        var place = try judge.place(of: row, in: source)
+        let (index, isHeld) = find(&place)
+        return isHeld ? entries[index] : nil
+    }
 
-    /// Adds rows that follow the boundary, in order. Fewer rows than asked for mean that the source has no more.
-    mutating func refill(with rows: [Entry], asked: Int) {
-        for row in rows {
-            entries.append(row)
-            positions[row.object] = row.position
+    /// Whether an object is within the limit.
+    ///
+    /// - Parameters:
+    ///   - row: the object in the state of the window.
+    ///   - source: the state of the window.
+    func contains(_ row: Row, _ judge: RootJudge, in source: any ObjectSource) throws -> Bool {
+        var place = try judge.place(of: row, in: source)
+        let (index, isHeld) = find(&place)
+        return isHeld && index < limit
+    }
+
+    // MARK: Reading
+
+    /// Reads the rows after the boundary. Fewer rows than asked for mean that the source has no more.
+    private mutating func fill(_ judge: RootJudge, in source: any ViewSource) throws {
+        let wanted = Self.capacity(limit: limit, surplus: surplus) - entries.count
+        if entries.isEmpty { entries.reserveCapacity(min(wanted, 64)) }
+        var readCount = 0
+        try source.rows(matching: judge.query, after: boundary.map(order.position), limit: wanted) { row in
+            let place = try judge.place(of: row, in: source)
+            entries.append(WindowEntry(place))
+            readCount += 1
+            return readCount < wanted
         }
-        boundary = rows.count < asked ? nil : entries.last?.position
+        boundary = readCount < wanted ? nil : entries.last
+    }
+
+    /// Reads more rows if there are fewer than the limit and the source may have more.
+    ///
+    /// - Returns: whether it has read.
+    private mutating func refill(_ judge: RootJudge, in source: any ViewSource) throws -> Bool {
+        guard boundary != nil, entries.count < limit else { return false }
+        surplus = min(surplus * 2, max(Self.surplusMax, usualSurplus))
+        try fill(judge, in: source)
+        return true
     }
 
     /// Drops rows far beyond the limit.
-    mutating func trim() {
-        guard entries.count - capacity > capacity else { return }
-        for entry in entries[capacity...] { positions[entry.object] = nil }
-        entries.removeSubrange(capacity...)
-        boundary = entries.last?.position
-    }
-}
-
-extension Window {
-    /// Makes a window, and reads its rows.
-    init(limit: Int, _ judge: RootJudge, overscan: Int?, in source: any ViewSource) throws {
-        self.init(limit: limit, order: SortOrder(judge.query.sort), overscan: overscan)
-        try fill(judge, in: source)
+    private mutating func trim() {
+        let room = max(usualSurplus, 1)
+        guard entries.count - room > Self.capacity(limit: limit, surplus: surplus) else { return }
+        surplus = usualSurplus
+        entries.removeSubrange(Self.capacity(limit: limit, surplus: surplus)...)
+        boundary = entries.last
     }
 
-    /// Reads the rows after the boundary.
-    private mutating func fill(_ judge: RootJudge, in source: any ViewSource) throws {
-        let wanted = capacity - entries.count
-        var rows: [Entry] = []
-        try source.rows(matching: judge.query, after: boundary, limit: wanted) { row in
-            rows.append(
-                Entry(
-                    position: try judge.position(of: row, in: source),
-                    object: ObjectRef(judge.query.classIndex, row.key)))
-            return rows.count < wanted
+    // MARK: Following commits
+
+    /// Moves a row to another place.
+    ///
+    /// - Parameters:
+    ///   - old: the row, if it is held.
+    ///   - new: where it belongs now; nil if nowhere.
+    /// - Returns: whether the row is held now.
+    private mutating func move(_ old: WindowEntry?, to new: inout WindowPlace?) -> Bool {
+        if let old {
+            new?.tie = old.tie
+            if let values = new?.values, order.compare(old.values, values) == 0 { return true }
+            var place = WindowPlace(old)
+            entries.remove(at: find(&place).index)
         }
-        refill(with: rows, asked: wanted)
+        guard var place = new else { return false }
+        defer { new = place }
+        if let boundary, order.compare(boundary, &place) < 0 { return false }
+        let index = find(&place).index
+        entries.insert(WindowEntry(place), at: index)
+        return true
+    }
+
+    /// An object that a commit has placed anew.
+    private struct Placed {
+        let object: ObjectRef
+        let root: MovedRoot
+        /// Where it belongs; nil if nowhere.
+        var place: WindowPlace?
+        /// Whether the window held it there before it read from the source.
+        let isHeld: Bool
     }
 
     /// Follows a commit group; see ``RootState/apply(_:_:in:before:)``.
     mutating func apply(
-        _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource
+        _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource, before: any ObjectSource
     ) throws -> [RootChange] {
         let affected = try judge.affected(by: commit, in: source)
-        let oldLimit = limitPosition
-        var moved: [ObjectRef: MovedRoot] = [:]
-        var order: [ObjectRef] = []
-        func place(_ object: ObjectRef, _ row: Row?) throws {
-            let wasMember = positions[object].map { isWithin($0, oldLimit) } ?? false
-            var newPosition: SortPosition?
-            if let row, try judge.matches(row, in: source) { newPosition = try judge.position(of: row, in: source) }
-            self.place(object, at: newPosition)
-            moved[object] = MovedRoot(wasMember: wasMember, isPresent: row != nil, matches: newPosition != nil)
-            order.append(object)
+        let oldLast = last
+        var placed: [Placed] = []
+        var unmoved: [(object: ObjectRef, entry: WindowEntry)] = []
+        try judge.forEachMove(commit, affected, in: source) { object, old, new, isMoved in
+            let entry = try held(old, judge, in: before)
+            guard isMoved else {
+                if let entry { unmoved.append((object, entry)) }
+                return
+            }
+            let matches = try new.map { try judge.matches($0, in: source) } ?? false
+            guard matches || entry != nil else { return }
+            var place = try matches ? new.map { try judge.place(of: $0, in: source) } : nil
+            let root = MovedRoot(
+                wasMember: entry.map { isWithin($0, oldLast) } ?? false, isPresent: new != nil, matches: matches)
+            let isHeld = move(entry, to: &place)
+            placed.append(Placed(object: object, root: root, place: place, isHeld: isHeld))
         }
-        let moves = try judge.moves(commit, affected, in: source)
-        let unmoved = moves.others.filter { positions[$0] != nil }
-        for move in moves.moved { try place(move.object, move.row) }
-        if needsRefill { try fill(judge, in: source) }
+        let isRefilled = try refill(judge, in: source)
+        defer { trim() }
 
+        let newLast = last
         var changes: [RootChange] = []
-        for object in order {
-            guard let move = moved[object] else { continue }
-            let isMember = contains(object)
-            guard move.wasMember || isMember else { continue }
+        for var placed in placed {
+            let isMember = isMember(&placed, newLast, isRefilled: isRefilled)
+            guard placed.root.wasMember || isMember else { continue }
             changes.append(
                 RootChange(
-                    object: object, wasRoot: move.wasMember, isRoot: isMember, reason: move.reason,
-                    causes: affected.causes(of: object)))
+                    object: placed.object, wasRoot: placed.root.wasMember, isRoot: isMember, reason: placed.root.reason,
+                    causes: affected.causes(of: placed.object)))
         }
-        for crossing in crossings(from: oldLimit) where moved[crossing.object] == nil { changes.append(crossing) }
-        if !unmoved.isEmpty {
-            let crossed = Set(changes.lazy.map(\.object))
-            for object in unmoved where !crossed.contains(object) && contains(object) {
-                changes.append(RootChange(object: object, wasRoot: true, isRoot: true, reason: .window))
+        if !isSame(oldLast, newLast) {
+            let moved = ObjectSet(placed.map(\.object))
+            forEachCrossing(from: oldLast, to: newLast) { entry, wasMember in
+                let object = ObjectRef(judge.query.classIndex, entry.key)
+                guard !moved.contains(object) else { return }
+                changes.append(RootChange(object: object, wasRoot: wasMember, isRoot: !wasMember, reason: .window))
             }
         }
-        trim()
+        for (object, entry) in unmoved where isWithin(entry, oldLast) && isWithin(entry, newLast) {
+            changes.append(RootChange(object: object, wasRoot: true, isRoot: true, reason: .window))
+        }
         return changes
     }
 
-    /// The entries between the old and the new last position within the limit: they entered or left the limit without
-    /// moving.
-    private func crossings(from oldLimit: SortPosition?) -> [RootChange] {
-        let newLimit = limitPosition
-        guard oldLimit != newLimit, limit > 0 else { return [] }
-        let lower = [oldLimit, newLimit].compactMap { $0 }.min { order.precedes($0, $1) }
-        guard let lower else { return [] }
-        var changes: [RootChange] = []
-        for entry in entries[firstIndex(notBefore: lower)...] {
-            let was = isWithin(entry.position, oldLimit)
-            let isNow = isWithin(entry.position, newLimit)
-            guard was || isNow else { break }
-            guard was != isNow else { continue }
-            changes.append(RootChange(object: entry.object, wasRoot: was, isRoot: isNow, reason: .window))
+    private func isMember(_ placed: inout Placed, _ last: WindowEntry?, isRefilled: Bool) -> Bool {
+        guard var place = placed.place, placed.isHeld || isRefilled else { return false }
+        // A row beyond what was held may have come with what was read.
+        guard placed.isHeld else {
+            let (index, isHeld) = find(&place)
+            return isHeld && index < limit
         }
-        return changes
+        return isWithin(WindowEntry(place), last)
+    }
+
+    private func isSame(_ left: WindowEntry?, _ right: WindowEntry?) -> Bool {
+        guard let left, let right else { return left == nil && right == nil }
+        return order.compare(left, right) == 0
+    }
+
+    /// Calls `body` with the rows between the old and the new last row within the limit: they entered or left the limit
+    /// without moving.
+    private func forEachCrossing(
+        from oldLast: WindowEntry?, to newLast: WindowEntry?, _ body: (_ entry: WindowEntry, _ wasMember: Bool) -> Void
+    ) {
+        guard limit > 0 else { return }
+        let lower = [oldLast, newLast].compactMap { $0 }.min { order.compare($0, $1) < 0 }
+        guard let lower else { return }
+        var place = WindowPlace(lower)
+        for entry in entries[find(&place).index...] {
+            let was = isWithin(entry, oldLast)
+            let isNow = isWithin(entry, newLast)
+            guard was || isNow else { return }
+            if was != isNow { body(entry, was) }
+        }
     }
 }
 
@@ -186,8 +257,22 @@ struct MovedRoot {
     var reason: RemovalReason { isPresent ? matches ? .window : .filter : .deleted }
 }
 
-extension SortOrder {
-    func precedes(_ left: SortPosition, _ right: SortPosition) -> Bool {
-        precedes(left.values, left.id, right.values, right.id)
+/// Objects, with a table only where they are many.
+private struct ObjectSet {
+    private let few: [ObjectRef]
+    private let many: Set<ObjectRef>
+
+    init(_ objects: [ObjectRef]) {
+        few = objects.count <= 8 ? objects : []
+        many = objects.count <= 8 ? [] : Set(objects)
     }
+
+    func contains(_ object: ObjectRef) -> Bool { few.contains(object) || !many.isEmpty && many.contains(object) }
+}
+
+/// A view's window. An object, so that its rows are changed in place.
+final class WindowBox {
+    var window: Window
+
+    init(_ window: Window) { self.window = window }
 }

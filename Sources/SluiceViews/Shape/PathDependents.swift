@@ -9,6 +9,8 @@ package struct PathDependents: Sendable {
         paths = dependencies.linkPaths
     }
 
+    var isEmpty: Bool { paths.isEmpty }
+
     /// Finds the roots that reach a changed object through a path, each with the positions of those changes in the
     /// commit. The caller must evaluate whether anything changes for such a root.
     ///

@@ -12,6 +12,10 @@ package final class ViewShape: Sendable {
     let dependents: PathDependents
     /// The properties, by class, whose changes as the reader sees them may concern a view of this shape.
     package let concernedProperties: [Int: PropertySet]
+    /// ``concernedProperties`` by the position of the class.
+    private let concernedByClass: [PropertySet?]
+    /// ``watchedProperties`` by the position of the class.
+    private let watchedByClass: [PropertySet?]
     /// The properties of results whose changes can change the results or what they link to.
     let rootProperties: PropertySet
     /// The properties, by class, whose changes may concern a view of this shape: ``concernedProperties``, and what the
@@ -39,7 +43,10 @@ package final class ViewShape: Sendable {
         concernedProperties = properties
         let permissions = PermissionReads(context, of: form, followed: plan, dependencies)
         permissionProperties = permissions.behindLinks
-        watchedProperties = permissions.all.reduce(into: properties) { $0[$1.key, default: []].formUnion($1.value) }
+        let watched = permissions.all.reduce(into: properties) { $0[$1.key, default: []].formUnion($1.value) }
+        watchedProperties = watched
+        concernedByClass = schema.classes.indices.map { properties[$0] }
+        watchedByClass = schema.classes.indices.map { watched[$0] }
         rootProperties = dependencies.rootProperties.union(plan.rootProperties(ofClass: form.classIndex))
             .union(permissions.ofResult)
     }
@@ -58,9 +65,19 @@ package final class ViewShape: Sendable {
     }
 
     /// Whether anything in the commit could concern a view of this shape.
-    package func concerns(_ commit: CommitDelta) -> Bool {
-        commit.changes.contains { change in
-            concernedProperties[change.object.classIndex].map(change.concerns) ?? false
+    package func concerns(_ commit: CommitDelta) -> Bool { commit.changes.contains(where: isConcerned) }
+
+    /// Whether a change as the reader sees it could concern a view of this shape.
+    private func isConcerned(by change: ObjectDelta) -> Bool { Self.isMet(concernedByClass, by: change) }
+
+    /// Whether a change could concern a view of this shape, through the conditions of the reader's context too.
+    func isWatching(_ change: ObjectDelta) -> Bool { Self.isMet(watchedByClass, by: change) }
+
+    private static func isMet(_ propertiesByClass: [PropertySet?], by change: ObjectDelta) -> Bool {
+        let classIndex = change.object.classIndex
+        guard propertiesByClass.indices.contains(classIndex), let properties = propertiesByClass[classIndex] else {
+            return false
         }
+        return change.concerns(properties)
     }
 }

@@ -1,4 +1,5 @@
 package import SluiceModel
+import SluiceQuery
 
 /// The position of an object in the order of a query: its sort values, then its object id.
 package struct SortPosition: Hashable, Sendable {
@@ -10,5 +11,11 @@ package struct SortPosition: Hashable, Sendable {
     package init(values: [Value], id: ObjectID) {
         self.values = values
         self.id = id
+    }
+}
+
+extension SortOrder {
+    func precedes(_ left: SortPosition, _ right: SortPosition) -> Bool {
+        precedes(left.values, left.id, right.values, right.id)
     }
 }

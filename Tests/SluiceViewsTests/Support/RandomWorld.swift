@@ -103,6 +103,8 @@ struct RandomWorld {
             "@links.User.best.@links.Dealer.staff.city == 'c'", "SUBQUERY(friends, $f, $f.best.age > age).@count > 1",
             "friends[0].age > friends[LAST].age", "friends == best.friends", "@links.Dealer.staff.show.price > 3",
             "name CONTAINS 'a'", "name ENDSWITH 'b' AND age > 2", "name LIKE '*c*' OR age == 4",
+            "name ==[c] 'A'", "name CONTAINS[c] 'B' OR best.name ==[c] 'C'", "best.name BEGINSWITH[c] 'D'",
+            "NOT best.name ==[c] 'A' AND name LIKE[c] '*B*'", "name !=[c] 'C' AND age > 2",
             "@links.User.friends.@count == 2", "friends.@count == 1 OR best.name CONTAINS 'a'",
         ],
         "Car": [

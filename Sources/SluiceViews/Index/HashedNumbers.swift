@@ -1,0 +1,123 @@
+/// Stores numbers under keys, and finds those of a key, in little memory: an entry has 32 bits of the key's hash in the
+/// place of the key. So a search may also find the numbers of another key: among a million keys, one search in four
+/// thousand does. That costs whoever judges what was found a look, and nothing else.
+///
+/// The entries are an open-addressing table with linear probing, in two arrays of words: some twenty bytes a key. An
+/// entry has one number or, if its top bit is set, the place of a set of numbers.
+struct HashedNumbers<Key: Hashable> {
+    private static var free: UInt64 { .max }
+    private static var isMany: UInt64 { 1 << 63 }
+
+    private var hashes: [UInt32] = []
+    private var entries: [UInt64] = []
+    /// How many entries are used.
+    private var count = 0
+    private var sets: [Set<UInt64>] = []
+    private var freeSets: [Int] = []
+
+    var isEmpty: Bool { count == 0 }
+
+    private static func hash(_ key: Key) -> UInt32 { UInt32(truncatingIfNeeded: key.hashValue) }
+
+    /// The place of an entry, or the free place where it would be. The table must not be empty.
+    private func place(of hash: UInt32) -> Int {
+        let mask = entries.count - 1
+        var place = Int(hash) & mask
+        while entries[place] != Self.free, hashes[place] != hash { place = (place + 1) & mask }
+        return place
+    }
+
+    private func entry(of key: Key) -> UInt64? {
+        guard count > 0 else { return nil }
+        let entry = entries[place(of: Self.hash(key))]
+        return entry == Self.free ? nil : entry
+    }
+
+    /// How many numbers a search for a key finds.
+    func count(of key: Key) -> Int {
+        guard let entry = entry(of: key) else { return 0 }
+        return entry & Self.isMany == 0 ? 1 : sets[Int(entry & ~Self.isMany)].count
+    }
+
+    /// Calls `body` with the numbers of a key.
+    func forEach(of key: Key, _ body: (UInt64) -> Void) {
+        if let entry = entry(of: key) { forEach(in: entry, body) }
+    }
+
+    func forEach(_ body: (UInt64) -> Void) {
+        for entry in entries where entry != Self.free { forEach(in: entry, body) }
+    }
+
+    private func forEach(in entry: UInt64, _ body: (UInt64) -> Void) {
+        if entry & Self.isMany == 0 { body(entry) } else { sets[Int(entry & ~Self.isMany)].forEach(body) }
+    }
+
+    // MARK: Changing
+
+    /// - Parameter number: below 2^63.
+    mutating func insert(_ number: UInt64, for key: Key) {
+        precondition(number & Self.isMany == 0, "numbers are below 2^63")
+        // Four fifths of the places are used at the most.
+        if (count + 1) * 5 > entries.count * 4 { resize(to: max(8, entries.count * 2)) }
+        let hash = Self.hash(key)
+        let place = place(of: hash)
+        let entry = entries[place]
+        if entry == Self.free {
+            (hashes[place], entries[place]) = (hash, number)
+            count += 1
+        } else if entry & Self.isMany != 0 {
+            sets[Int(entry & ~Self.isMany)].insert(number)
+        } else if entry != number {
+            let position = freeSets.popLast() ?? sets.count
+            if position == sets.count { sets.append([]) }
+            sets[position] = [entry, number]
+            entries[place] = UInt64(position) | Self.isMany
+        }
+    }
+
+    mutating func remove(_ number: UInt64, for key: Key) {
+        guard count > 0 else { return }
+        let place = place(of: Self.hash(key))
+        let entry = entries[place]
+        if entry == number { return vacate(place) }
+        guard entry != Self.free, entry & Self.isMany != 0 else { return }
+        let position = Int(entry & ~Self.isMany)
+        sets[position].remove(number)
+        guard sets[position].count == 1, let last = sets[position].first else { return }
+        entries[place] = last
+        sets[position] = []
+        freeSets.append(position)
+    }
+
+    /// Frees a place, and moves back the entries behind it that would no longer be found.
+    private mutating func vacate(_ vacated: Int) {
+        let mask = entries.count - 1
+        var hole = vacated
+        var place = (hole + 1) & mask
+        while entries[place] != Self.free {
+            let distance = (place - Int(hashes[place]) & mask) & mask
+            if distance >= (place - hole) & mask {
+                (hashes[hole], entries[hole]) = (hashes[place], entries[place])
+                hole = place
+            }
+            place = (place + 1) & mask
+        }
+        entries[hole] = Self.free
+        count -= 1
+        if count == 0 {
+            self = HashedNumbers()
+        } else if entries.count > 8, count * 5 < entries.count {
+            resize(to: entries.count / 2)
+        }
+    }
+
+    private mutating func resize(to size: Int) {
+        let (oldHashes, oldEntries) = (hashes, entries)
+        hashes = Array(repeating: 0, count: size)
+        entries = Array(repeating: Self.free, count: size)
+        for (hash, entry) in zip(oldHashes, oldEntries) where entry != Self.free {
+            let place = place(of: hash)
+            (hashes[place], entries[place]) = (hash, entry)
+        }
+    }
+}
