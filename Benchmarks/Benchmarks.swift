@@ -43,6 +43,8 @@ enum Row: String, CaseIterable {
     case propagation = "R3"
     case commits = "R4"
     case views = "R5"
+    case liveWindows = "R6"
+    case windowUpkeep = "R7"
     case fanOut = "R8"
     case resume = "R10"
     case herd = "R11"
@@ -62,6 +64,8 @@ enum Row: String, CaseIterable {
         case .propagation: "from a write on A to the change event on B"
         case .commits: "one-property commits until B has all"
         case .views: "one commit beside many live views"
+        case .liveWindows: "many live windows that overlap"
+        case .windowUpkeep: "keeping one window right"
         case .fanOut: "one view's commit to many connections"
         case .resume: "coming back to a subscription"
         case .herd: "many subscribers that ask for the same at once"
@@ -83,6 +87,8 @@ enum Row: String, CaseIterable {
         case .propagation: try await PropagationRow(workbench).measure()
         case .commits: try await CommitsRow(workbench).measure()
         case .views: try ViewsRow(workbench).measure()
+        case .liveWindows: try LiveWindowsRow(workbench).measure()
+        case .windowUpkeep: try WindowUpkeepRow(workbench).measure()
         case .fanOut: try await FanOutRow(workbench).measure()
         case .resume: try await ResumeRow(workbench).measure()
         case .herd: try await HerdRow(workbench).measure()

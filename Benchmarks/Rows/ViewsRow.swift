@@ -117,7 +117,7 @@ struct ViewsRow {
     private func run(_ kind: Kind, _ count: Int) throws -> Run {
         let world = try ViewsWorld(airportCount: 1_000, planeCount: 1_000, flightCount: 1_000)
         var shapes = ViewShapes(schema: world.schema)
-        var index = ViewIndex(schema: world.schema)
+        let index = ViewIndex(schema: world.schema)
         let before = held_byte_count()
         for number in 0..<count {
             let query = try Query.parse(kind.query(number), schema: world.schema)
