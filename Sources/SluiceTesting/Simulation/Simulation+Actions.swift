@@ -14,6 +14,7 @@ extension Simulation {
         case .write, .abandonWrite: try write(client, isAbandoned: action.kind == .abandonWrite, &generator)
         case .observe: try observe(client, &generator)
         case .gather: try gather(&generator)
+        case .crowd: for _ in 0..<100 { try observe(client, &generator) }
         case .stopToken: try stopToken(client, &generator)
         case .stopSyncing: try stopSyncing(client, &generator)
         case .hold: try hold(client, &generator)

@@ -21,6 +21,8 @@ package final class Simulation {
     private let folder: String?
     private var timers: [(at: Int64, client: Int, life: Int, event: ClientEvent)] = []
     private var trace: [String] = []
+    /// How many times clients were checked.
+    var checkCount = 0
 
     /// The time from which all clocks of the simulation derive.
     private final class SimulatedClock {

@@ -9,6 +9,8 @@ package struct SimulationAction: Sendable, CustomStringConvertible {
         case observe, stopToken, stopSyncing
         /// All clients observe one query.
         case gather
+        /// A client observes a hundred queries of all kinds.
+        case crowd
         /// A task waits until a query is complete, and gives up the wait.
         case hold, releaseHold
         /// An observer does not say that it is ready, and later does.
@@ -127,6 +129,10 @@ package struct SimulationPlan: Sendable {
             options.pageRowCount = seed % 4 < 2 ? 1 : 2
             options.sharedPageByteCount = seed % 2 == 0 ? 1 : 32 << 20
         }
+        // Nor this: in some seeds clients have hundreds of subscriptions. A step takes long then, so there are fewer.
+        let crowds = seed % 23 == 5
+        if crowds { options.queryCount = 300 }
+        let actionCount = crowds ? min(actionCount, 40) : actionCount
         let writerCount = gathers ? options.clientCount - 3 : options.clientCount
         self.options = options
         var actions: [SimulationAction] = []
@@ -146,6 +152,15 @@ package struct SimulationPlan: Sendable {
                     herd.append(SimulationAction(kind: kind, client: client, seed: generator.next()))
                 }
                 actions.insert(contentsOf: herd, at: generator.below(actions.count + 1))
+            }
+        }
+        if crowds {
+            var generator = SeededGenerator(seed: seed ^ 0xC20D)
+            for client in 0..<writerCount {
+                for _ in 0..<3 {
+                    let crowd = SimulationAction(kind: .crowd, client: client, seed: generator.next())
+                    actions.insert(crowd, at: generator.below(actions.count / 2 + 1))
+                }
             }
         }
         if evolves {
