@@ -12,7 +12,7 @@ struct SubscriptionsRow {
 
     func measure() throws -> [Measurement] {
         let count = workbench.options.size(100_000, quick: 200)
-        var limits = DatabaseEngine.Limits()
+        var limits = DatabaseLimits()
         limits.server.subscriptionCountMax = UInt64(count)
         let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
         let engine = DatabaseEngine(name: "flights", storage: storage, limits: limits) { 1 }

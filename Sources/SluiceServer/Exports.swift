@@ -1,2 +1,3 @@
 @_exported public import SluiceModel
+
 @_exported public import class SluiceTransport.LoopbackNetwork

@@ -74,7 +74,7 @@ private final class Garage {
 
     init(_ storage: SQLiteServerStorage? = nil, carCount: Int = 20, limits: AutomaticIndexes.Limits) throws {
         self.storage = try storage ?? .open(.memory, databaseID: ObjectID(high: 7, low: 7))
-        var engineLimits = DatabaseEngine.Limits()
+        var engineLimits = DatabaseLimits()
         engineLimits.automaticIndexes = limits
         engine = DatabaseEngine(name: "cars", storage: self.storage, limits: engineLimits) { 1 }
         let open = try ClientMessage.Open(session: 1, path: "cars", identity: nil, schema: schema())
@@ -265,12 +265,12 @@ struct AutomaticIndexTests {
         #expect(garage.engine.statistics.sentPageCount == 0 && !garage.engine.hasWork)
         #expect(try garage.names == [])
         let query = try Query.parse("Car WHERE name == 'a'", schema: garage.storage.schema)
-        #expect(try garage.engine.explanation(of: query).wantedIndexes.map(\.name) == ["a_Car.name"])
+        #expect(try garage.engine.reports.explanation(of: query).wantedIndexes.map(\.name) == ["a_Car.name"])
     }
 
     @Test func anExplanationSaysWhyAnIndexIsNotThere() throws {
         func remark(_ garage: Garage, _ query: String) throws -> String? {
-            try garage.engine.explanation(of: .parse(query, schema: garage.storage.schema)).wantedIndexRemark
+            try garage.engine.reports.explanation(of: .parse(query, schema: garage.storage.schema)).wantedIndexRemark
         }
         var limits = Garage.limits()
         limits.countOfClassMax = 1

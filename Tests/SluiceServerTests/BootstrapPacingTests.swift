@@ -18,9 +18,9 @@ import Testing
         private(set) var received: [ServerMessage] = []
         private(set) var endedSessions: [SessionID] = []
 
-        init(_ configure: (inout DatabaseEngine.Limits) -> Void = { _ in }) throws {
+        init(_ configure: (inout DatabaseLimits) -> Void = { _ in }) throws {
             storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
-            var limits = DatabaseEngine.Limits()
+            var limits = DatabaseLimits()
             limits.pageRowCount = 10
             limits.server.pageCreditMax = 2
             configure(&limits)

@@ -18,14 +18,14 @@ struct CostlyQueryTests {
         private(set) var received: [UInt64: [ServerMessage]] = [:]
         /// The largest number of steps that a turn took.
         private(set) var turnStepCountMax = 0
-        let limits: DatabaseEngine.Limits
+        let limits: DatabaseLimits
 
         init() throws {
             folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             storage = try SQLiteServerStorage.open(
                 .file(folder.path + "/planes"), databaseID: ObjectID(high: 7, low: 7))
-            var limits = DatabaseEngine.Limits()
+            var limits = DatabaseLimits()
             limits.shareStepCountMax = 2_000
             limits.turnStepCountMax = 6_000
             limits.sentRowStepCount = 10
@@ -232,7 +232,7 @@ struct CostlyQueryTests {
 
     /// Each view searches a long text at each commit; all together would take minutes.
     @Test func theViewsOfASessionTakeABoundedShareOfACommit() throws {
-        var limits = DatabaseEngine.Limits()
+        var limits = DatabaseLimits()
         limits.upkeepStepCountMax = 400_000
         let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
         let engine = DatabaseEngine(name: "notes", storage: storage, limits: limits) { 1 }
@@ -264,7 +264,7 @@ struct CostlyQueryTests {
         }
         // One search takes some 12,500 steps.
         #expect((60...75).contains(rejections.count))
-        #expect(engine.sessions[reader]?.subscriptions.count == 100 - rejections.count)
+        #expect(engine.subscriptions[reader]?.subscriptions.count == 100 - rejections.count)
     }
 }
 

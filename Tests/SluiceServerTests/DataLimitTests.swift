@@ -130,7 +130,7 @@ struct DataLimitTests {
     }
 
     @Test func aReportThatFitsNoFrameIsRefused() throws {
-        var limits = DatabaseEngine.Limits()
+        var limits = DatabaseLimits()
         limits.data.objectByteCount = 50
         let bench = try Bench(limits: limits)
         let id = try bench.open().id

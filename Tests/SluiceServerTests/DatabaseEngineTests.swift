@@ -68,7 +68,7 @@ struct DatabaseEngineTests {
     }
 
     @Test func aQueryThatTakesTooMuchIsRefusedAndTheSessionGoesOn() throws {
-        var limits = DatabaseEngine.Limits()
+        var limits = DatabaseLimits()
         limits.queryStepCountMax = 100_000
         let bench = try Bench(limits: limits)
         let id = try bench.open().id

@@ -1,81 +1,79 @@
 package import SluiceModel
 package import SluiceWire
 
-extension DatabaseEngine {
-    /// How much a database may hold, and how much work it may do at a time.
-    package struct Limits: Sendable {
-        /// The maximum number of operations that share a transaction.
-        package var groupOperationCountMax = 20_000
-        /// The number of rows in a page, and of objects in one part of a commit.
-        package var pageRowCount = 2_000
-        /// The approximate number of bytes, before compression, after which a page or a part of a commit takes no more
-        /// objects.
-        package var pageByteCount = DataLimits.standard.blockByteCount
-        /// The approximate maximum of bytes, before compression, of several parts of a commit that share a frame, and
-        /// of the changes that bring a returning client up to date. With the largest row on top, a frame is still
-        /// within the limit of clients.
-        package var frameByteCount = 3 << 20
-        /// The most rejected transactions that share a frame. One takes two kilobytes at the most.
-        package var sharedRejectionCount = 1_000
-        /// The maximum number of changed objects that a returning client is sent from the log. Beyond it, the server
-        /// compares members or starts anew.
-        package var replayObjectCountMax = 20_000
-        /// The maximum number of members that a client lists in one session at a time; with more, the subscription
-        /// starts anew.
-        package var comparedMemberCountMax = 500_000
-        /// The maximum number of objects that commits change while one session's subscriptions are still bootstrapping.
-        /// A client that takes its pages more slowly starts anew.
-        package var touchedObjectCountMax = 500_000
-        /// The last round of sending what commits have changed behind the pages of a bootstrap. Earlier rounds are
-        /// pages that wait for credit; the last round is sent at once, whatever its size.
-        package var settlingRoundMax = 4
-        /// The maximum number of members of a view whose digest the server makes for returning clients to compare.
-        package var digestObjectCountMax = 1_000
-        /// The maximum number of steps in which a query may make a view or list its roots. A query that needs more than
-        /// a share of a turn runs beside the writer, and only other such queries wait for it.
-        package var queryStepCountMax = 100_000_000
-        /// The number of steps that one turn takes to start subscriptions and to send pages, before the events that
-        /// have arrived meanwhile have their turn. Work that has begun is finished, so a turn may exceed this by one
-        /// object.
-        package var turnStepCountMax = 3_000_000
-        /// The number of these steps for one session.
-        package var shareStepCountMax = 1_000_000
-        /// The cost in steps of one row that is sent.
-        package var sentRowStepCount = 100
-        /// The cost in steps of a page that is sent and was encoded before.
-        package var sharedPageStepCount = 2_000
-        /// The bytes that encoded pages may take, so that clients which ask the same query share them.
-        package var sharedPageByteCount = 32 << 20
-        /// How many views' pages are kept that nobody is being sent, and for how long, in microseconds.
-        package var idlePageRunCount = 64
-        package var idlePageRunTime: Int64 = 10_000_000
-        /// The maximum number of steps for updating the views of one session after a commit. A view that would exceed
-        /// it ends.
-        package var upkeepStepCountMax = 20_000_000
-        /// The number of steps that updating a view may always take, whatever the session's other views have taken.
-        package var viewUpkeepStepCountMin = 10_000
-        /// The maximum number of steps for finding what a returning client missed; beyond it, its subscription starts
-        /// anew.
-        package var resumeStepCountMax = 20_000_000
-        /// The number of roots listed for one session beyond which it gets no more lists.
-        package var listedRootCountMax = 1_000_000
-        /// The number of versions, and of bytes, of the log that are kept for returning clients.
-        package var logVersionCount: UInt64 = 1_000_000
-        package var logByteCount = 256 << 20
-        /// The time in microseconds between digests that are sent to running sessions, and between two digests of one
-        /// view.
-        package var digestInterval: Int64 = 1_000_000
-        package var digestRoundTime: Int64 = 60_000_000
-        /// The maximum number of members of a view whose digest is sent to running sessions.
-        package var checkedObjectCountMax = 5_000
-        /// How long, in microseconds, a client must be away to be forgotten once the log does not reach back to its
-        /// version.
-        package var clientRetention: Int64 = 90 * 86_400_000_000
-        package var server = ServerLimits()
-        /// How large data may be. Tests use smaller ones.
-        package var data = DataLimits.standard
-        package var automaticIndexes = AutomaticIndexes.Limits()
+/// How much a database may hold, and how much work it may do at a time.
+package struct DatabaseLimits: Sendable {
+    /// The maximum number of operations that share a transaction.
+    package var groupOperationCountMax = 20_000
+    /// The number of rows in a page, and of objects in one part of a commit.
+    package var pageRowCount = 2_000
+    /// The approximate number of bytes, before compression, after which a page or a part of a commit takes no more
+    /// objects.
+    package var pageByteCount = DataLimits.standard.blockByteCount
+    /// The approximate maximum of bytes, before compression, of several parts of a commit that share a frame, and
+    /// of the changes that bring a returning client up to date. With the largest row on top, a frame is still
+    /// within the limit of clients.
+    package var frameByteCount = 3 << 20
+    /// The most rejected transactions that share a frame. One takes two kilobytes at the most.
+    package var sharedRejectionCount = 1_000
+    /// The maximum number of changed objects that a returning client is sent from the log. Beyond it, the server
+    /// compares members or starts anew.
+    package var replayObjectCountMax = 20_000
+    /// The maximum number of members that a client lists in one session at a time; with more, the subscription
+    /// starts anew.
+    package var comparedMemberCountMax = 500_000
+    /// The maximum number of objects that commits change while one session's subscriptions are still bootstrapping.
+    /// A client that takes its pages more slowly starts anew.
+    package var touchedObjectCountMax = 500_000
+    /// The last round of sending what commits have changed behind the pages of a bootstrap. Earlier rounds are
+    /// pages that wait for credit; the last round is sent at once, whatever its size.
+    package var settlingRoundMax = 4
+    /// The maximum number of members of a view whose digest the server makes for returning clients to compare.
+    package var digestObjectCountMax = 1_000
+    /// The maximum number of steps in which a query may make a view or list its roots. A query that needs more than
+    /// a share of a turn runs beside the writer, and only other such queries wait for it.
+    package var queryStepCountMax = 100_000_000
+    /// The number of steps that one turn takes to start subscriptions and to send pages, before the events that
+    /// have arrived meanwhile have their turn. Work that has begun is finished, so a turn may exceed this by one
+    /// object.
+    package var turnStepCountMax = 3_000_000
+    /// The number of these steps for one session.
+    package var shareStepCountMax = 1_000_000
+    /// The cost in steps of one row that is sent.
+    package var sentRowStepCount = 100
+    /// The cost in steps of a page that is sent and was encoded before.
+    package var sharedPageStepCount = 2_000
+    /// The bytes that encoded pages may take, so that clients which ask the same query share them.
+    package var sharedPageByteCount = 32 << 20
+    /// How many views' pages are kept that nobody is being sent, and for how long, in microseconds.
+    package var idlePageRunCount = 64
+    package var idlePageRunTime: Int64 = 10_000_000
+    /// The maximum number of steps for updating the views of one session after a commit. A view that would exceed
+    /// it ends.
+    package var upkeepStepCountMax = 20_000_000
+    /// The number of steps that updating a view may always take, whatever the session's other views have taken.
+    package var viewUpkeepStepCountMin = 10_000
+    /// The maximum number of steps for finding what a returning client missed; beyond it, its subscription starts
+    /// anew.
+    package var resumeStepCountMax = 20_000_000
+    /// The number of roots listed for one session beyond which it gets no more lists.
+    package var listedRootCountMax = 1_000_000
+    /// The number of versions, and of bytes, of the log that are kept for returning clients.
+    package var logVersionCount: UInt64 = 1_000_000
+    package var logByteCount = 256 << 20
+    /// The time in microseconds between digests that are sent to running sessions, and between two digests of one
+    /// view.
+    package var digestInterval: Int64 = 1_000_000
+    package var digestRoundTime: Int64 = 60_000_000
+    /// The maximum number of members of a view whose digest is sent to running sessions.
+    package var checkedObjectCountMax = 5_000
+    /// How long, in microseconds, a client must be away to be forgotten once the log does not reach back to its
+    /// version.
+    package var clientRetention: Int64 = 90 * 86_400_000_000
+    package var server = ServerLimits()
+    /// How large data may be. Tests use smaller ones.
+    package var data = DataLimits.standard
+    package var automaticIndexes = AutomaticIndexes.Limits()
 
-        package init() {}
-    }
+    package init() {}
 }

@@ -33,7 +33,7 @@ public final class SyncServer: Sendable {
             )
         }
         self.configuration = configuration
-        let limits = DatabaseEngine.Limits()
+        let limits = DatabaseLimits()
         let opener = DatabaseOpener(
             folder: configuration.dataFolder, workerID: configuration.workerID, limits: limits,
             random: configuration.random, log: configuration.log)

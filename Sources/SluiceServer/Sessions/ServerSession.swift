@@ -1,8 +1,18 @@
 internal import SluiceModel
-internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceWire
 
-/// One client's session on a database.
+/// One client's session on a database: who the client is, and what it may upload.
 final class ServerSession {
+    /// Whether the client's uploads are taken.
+    enum Uploads {
+        case accepted
+        /// The database cannot be written: what comes is dropped, and the client was told.
+        case heldBack
+        /// The database is damaged: what comes is dropped, and the client was told.
+        case refused
+    }
+
     let id: SessionID
     let user: User
     /// The client's id; nil in a read-only session, and if the database is damaged and could not make a record of the
@@ -10,110 +20,53 @@ final class ServerSession {
     let clientID: UInt64?
     /// Whether the client asked for read-only access.
     let isReadOnly: Bool
-    /// Whether the client was told that its uploads are not accepted.
-    var isRefusedUploads = false
     /// Whether the client's record is removed when the client closes the session.
     let isShortLived: Bool
-    var subscriptions: [UInt64: ViewSubscription] = [:]
-    var lastSubscription: UInt64 = 0
-    /// How many more pages the server may send before the client has applied earlier ones.
-    var pageCredit: UInt64
-    /// How many members the client has listed, or was asked to list, for subscriptions that are not complete yet.
-    var comparedMemberCount = 0
-    /// How many roots are listed for subscriptions that are not complete yet.
-    var listedRootCount: Int {
-        subscriptions.values.reduce(0) { $0 + ($1.remaining?.listedRootCount ?? 0) }
-    }
+    var uploads = Uploads.accepted
     /// The nonce that was offered at the opening and that the client's first message confirms; nil once the server has
     /// stored it.
     var unconfirmedNonce: ObjectID?
-    /// Whether uploads are dropped, since the database cannot be written; the client was told.
-    var isHeldBack = false
     /// The highest sequence received, for detecting gaps.
-    var receivedSequence: UInt64
+    private var receivedSequence: UInt64
     /// The latest timestamp of a received transaction. The timestamps of a session never descend.
-    var lastTimestamp = HybridTimestamp(microseconds: .min)
+    private var lastTimestamp = HybridTimestamp(microseconds: .min)
 
     init(
-        id: SessionID, user: User, isReadOnly: Bool, clientID: UInt64?, isShortLived: Bool, pageCredit: UInt64,
-        unconfirmedNonce: ObjectID?,
-        receivedSequence: UInt64
+        id: SessionID, user: User, isReadOnly: Bool, clientID: UInt64?, isShortLived: Bool,
+        unconfirmedNonce: ObjectID?, receivedSequence: UInt64
     ) {
         self.id = id
         self.user = user
         self.isReadOnly = isReadOnly
         self.clientID = clientID
         self.isShortLived = isShortLived
-        self.pageCredit = pageCredit
         self.unconfirmedNonce = unconfirmedNonce
         self.receivedSequence = receivedSequence
     }
-}
 
-/// One session's subscription to a shared view.
-final class ViewSubscription {
-    let id: UInt64
-    let session: ServerSession
-    let view: SharedView
-    /// Where the subscription gets what it lacks; nil once it is complete.
-    var pages: PageSource?
-    /// The comparison of members, while the client lists them.
-    var comparison: Comparison?
+    /// Whether the session may change the schema.
+    var mayExtendSchema: Bool { user.mayExtendSchema && clientID != nil }
 
-    var isComplete: Bool { pages == nil && comparison == nil }
-
-    /// Its place in a run of shared pages, if it takes such pages.
-    var receiver: PageReceiver? { if case .shared(let receiver)? = pages { receiver } else { nil } }
-
-    /// What remains to be read of the view.
-    var remaining: Bootstrap? {
-        switch pages {
-        case .shared(let receiver): receiver.run.remaining
-        case .own(let bootstrap): bootstrap
-        case nil: nil
+    /// Takes a transaction of the client in.
+    ///
+    /// - Throws: ``SessionEnd`` when an earlier one is missing, or when the session is one that only reads.
+    func receive(_ changeset: Changeset) throws(SessionEnd) -> Upload {
+        guard let clientID else {
+            throw SessionEnd(.protocolViolation, "a read-only session cannot upload", action: .stop)
         }
-    }
-
-    /// Whether the server could send a page now.
-    var canTakePage: Bool {
-        guard session.pageCredit > 0 else { return false }
-        switch pages {
-        case .shared(let receiver):
-            return receiver.next < receiver.run.pages.count || receiver.run.remaining.isReadable
-        case .own(let bootstrap): return bootstrap.isReadable
-        case nil: return false
+        // A client with a new identity continues the numbers of its old one.
+        let received = receivedSequence
+        guard received == 0 || changeset.sequence <= received || changeset.sequence - received == 1 else {
+            let message = "upload \(changeset.sequence) arrived, and \(received + 1) is missing"
+            throw SessionEnd(.protocolViolation, message, action: .retry)
         }
-    }
-
-    /// How many objects commits have touched behind the pages.
-    var touchedCount: Int {
-        switch pages {
-        case .shared(let receiver): receiver.run.touchedCount
-        case .own(let bootstrap): bootstrap.touched.count
-        case nil: 0
-        }
-    }
-
-    /// Records objects that a commit has changed behind pages of its own.
-    func touch(_ objects: Set<ObjectRef>) {
-        guard case .own(var bootstrap)? = pages else { return }
-        // Moved out, so that nothing is copied.
-        pages = nil
-        bootstrap.touched.formUnion(objects)
-        pages = .own(bootstrap)
-    }
-
-    /// Continues with the roots that were listed.
-    func list(_ roots: [ObjectRef]) {
-        if let receiver { return receiver.run.list(roots) }
-        guard case .own(var bootstrap)? = pages else { return }
-        bootstrap.list(roots)
-        pages = .own(bootstrap)
-    }
-
-    init(id: UInt64, session: ServerSession, view: SharedView) {
-        self.id = id
-        self.session = session
-        self.view = view
+        receivedSequence = max(received, changeset.sequence)
+        var changeset = changeset
+        // Timestamps of a client must not descend; otherwise every merge would search all writes.
+        changeset.timestamp = max(changeset.timestamp, lastTimestamp)
+        lastTimestamp = changeset.timestamp
+        var upload = Upload(session: id, clientID: clientID, userID: user.id, changeset: changeset)
+        upload.problem = changeset.problem.map { .init(code: .invalidOperation, message: $0) }
+        return upload
     }
 }

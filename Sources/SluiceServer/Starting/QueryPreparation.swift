@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// The costly part of a query, which runs on a snapshot while the database goes on.
 ///
-/// The engine provides it (``DatabaseEngine/takePreparation()``). The owner of the engine runs it where it delays
-/// nobody, and gives it back with ``DatabaseEvent/prepared(_:)``. It is sound as `Sendable`, because only one thread at
+/// The engine provides it (`takePreparation()`). The owner of the engine runs it where it delays
+/// nobody, and gives it back with `DatabaseEvent.prepared`. It is sound as `Sendable`, because only one thread at
 /// a time uses it, except for ``cancel()``.
 package final class QueryPreparation: @unchecked Sendable {
     enum Outcome {
@@ -19,45 +19,29 @@ package final class QueryPreparation: @unchecked Sendable {
         case failed(any Error)
     }
 
-    private enum Work {
+    enum Task {
+        /// The making of a view that is not active yet, and that nobody else uses meanwhile.
         case view(LiveView)
+        /// The listing of a query's roots after a place; nil for all.
         case roots(Query, after: RowCursor?)
     }
 
     /// The session for which the work is done.
     let session: SessionID
-    private let work: Work
+    private let task: Task
     private let snapshot: any ServerSnapshot
     private let stepCountMax: Int
     private let isAbandoned: () -> Bool
     private let isCancelled = Atomic(false)
     private(set) var outcome = Outcome.none
 
-    /// Prepares the making of a view.
-    ///
-    /// - Parameters:
-    ///   - view: a view that is not active yet, and that nobody else uses meanwhile.
-    ///   - isAbandoned: whether nobody waits for the work any more; may be called on any thread.
+    /// - Parameter isAbandoned: whether nobody waits for the work any more; may be called on any thread.
     init(
-        making view: LiveView, for session: SessionID, on snapshot: any ServerSnapshot, stepCountMax: Int,
+        _ task: Task, for session: SessionID, on snapshot: any ServerSnapshot, stepCountMax: Int,
         isAbandoned: @escaping () -> Bool
     ) {
         self.session = session
-        work = .view(view)
-        self.snapshot = snapshot
-        self.stepCountMax = stepCountMax
-        self.isAbandoned = isAbandoned
-    }
-
-    /// Prepares the listing of a query's roots.
-    ///
-    /// - Parameter cursor: the place after which the wanted roots begin; nil for all.
-    init(
-        listing query: Query, after cursor: RowCursor?, for session: SessionID, on snapshot: any ServerSnapshot,
-        stepCountMax: Int, isAbandoned: @escaping () -> Bool
-    ) {
-        self.session = session
-        work = .roots(query, after: cursor)
+        self.task = task
         self.snapshot = snapshot
         self.stepCountMax = stepCountMax
         self.isAbandoned = isAbandoned
@@ -75,7 +59,7 @@ package final class QueryPreparation: @unchecked Sendable {
                 throw StorageError(.cancelled, "a query was not begun: nobody waits for it any more")
             }
             outcome = try snapshot.withWorkLimit(limit) {
-                switch work {
+                switch task {
                 case .view(let view):
                     try view.activate(in: snapshot)
                     return .view(view, version: snapshot.version)

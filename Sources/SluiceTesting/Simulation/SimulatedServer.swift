@@ -56,7 +56,7 @@ final class SimulatedServer {
         _ storage: any ServerStorage, _ options: SimulationOptions, _ problems: ProblemLog,
         _ random: @escaping () -> UInt64
     ) -> DatabaseEngine {
-        var limits = DatabaseEngine.Limits()
+        var limits = DatabaseLimits()
         limits.pageRowCount = options.pageRowCount
         limits.groupOperationCountMax = options.groupOperationCountMax
         limits.replayObjectCountMax = options.replayObjectCountMax

@@ -10,7 +10,7 @@ final class Bench {
     let engine: DatabaseEngine
     private var connection: UInt64 = 0
 
-    init(limits: DatabaseEngine.Limits = DatabaseEngine.Limits()) throws {
+    init(limits: DatabaseLimits = DatabaseLimits()) throws {
         storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
         var state: UInt64 = 0
         engine = DatabaseEngine(name: "planes", storage: storage, limits: limits) {

@@ -26,9 +26,9 @@ final class Herd {
     private(set) var pageFrames: [[UInt64]] = []
     var now = Timestamp(microseconds: 1)
 
-    init(planeCount: Int64, _ configure: (inout DatabaseEngine.Limits) -> Void = { _ in }) throws {
+    init(planeCount: Int64, _ configure: (inout DatabaseLimits) -> Void = { _ in }) throws {
         storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
-        var limits = DatabaseEngine.Limits()
+        var limits = DatabaseLimits()
         limits.pageRowCount = 10
         limits.server.pageCreditMax = 2
         configure(&limits)

@@ -54,7 +54,7 @@ final class HandDrivenSync {
         self.schema = schema
         self.limits = limits
         server = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))
-        var engineLimits = DatabaseEngine.Limits()
+        var engineLimits = DatabaseLimits()
         engineLimits.data = limits
         engineLimits.pageByteCount = limits.blockByteCount
         engineLimits.frameByteCount = limits.blockByteCount

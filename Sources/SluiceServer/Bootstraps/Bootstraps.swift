@@ -1,0 +1,249 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
+
+/// Sends subscriptions what they lack, in pages: everything, in pages that all who ask the same query share, or what
+/// differs from the members that the client has listed.
+///
+/// A subscription is here from its start until it has all its pages.
+final class Bootstraps {
+    private let database: Database
+    private let turn: Turn
+    /// The subscriptions that are sent pages, the one whose turn it is first.
+    private var receiving: [ViewSubscription] = []
+    private let shared: SharedPages
+    private var unlisted: [ViewSubscription] = []
+    private(set) var sentPageCount: UInt64 = 0
+
+    private var storage: any ServerStorage { database.storage }
+    private var limits: DatabaseLimits { database.limits }
+
+    init(_ database: Database, _ turn: Turn) {
+        self.database = database
+        self.turn = turn
+        shared = SharedPages(database, turn)
+    }
+
+    var counts: SharedPageCounts { shared.counts }
+
+    /// What the encoded pages take that clients share, about, in bytes.
+    var sharedPageByteCount: Int { shared.byteCount }
+
+    /// Whether some subscription could be sent a page now.
+    var hasWork: Bool { receiving.contains(where: \.canTakePage) }
+
+    /// Removes and returns the subscriptions whose roots must be listed before more pages can be read.
+    func takeUnlisted() -> [ViewSubscription] {
+        defer { unlisted = [] }
+        return unlisted + shared.takeUnlisted()
+    }
+
+    // MARK: Beginning and ending
+
+    /// Begins to send a subscription everything. It shares the pages that others are sent or were sent a moment ago.
+    func beginAnew(_ subscription: ViewSubscription, within work: WorkLimit) throws {
+        let run = try shared.run(for: subscription) { try make(of: $0, within: work) }
+        subscription.pages = .shared(PageReceiver(run))
+        receiving.append(subscription)
+        shared.listIfNeeded(run, for: subscription)
+    }
+
+    /// Begins to send a subscription what differs from the members that its client has listed.
+    func begin(_ subscription: ViewSubscription, comparing comparison: Comparison, within work: WorkLimit) throws {
+        let live = subscription.view.live
+        var bootstrap = try make(of: live, within: work)
+        bootstrap.known = comparison.known
+        bootstrap.announcedCount = comparison.announcedCount
+        bootstrap.digest = ViewDigest(live)
+        if !subscription.hasRoom(for: bootstrap, limits) { bootstrap.postponeListing() }
+        subscription.pages = .own(bootstrap)
+        receiving.append(subscription)
+        if bootstrap.isUnlisted { unlisted.append(subscription) }
+    }
+
+    /// Makes a bootstrap that begins with the view's present state. It searches for roots within a share of a turn.
+    private func make(of live: LiveView, within work: WorkLimit) throws -> Bootstrap {
+        let linked = live.linkedObjects
+        let query = live.query
+        if let roots = live.currentRoots {
+            return Bootstrap(linked: linked, roots: .listed(roots, next: 0), expectedCount: linked.count + roots.count)
+        }
+        // The count only serves the progress that clients show.
+        let count = try work.attempting(limits.shareStepCountMax / 2) { try storage.count(matching: query) }
+        let expectedCount = try linked.count + (count ?? storage.rowCountMax(ofClass: query.classIndex))
+        var roots = Bootstrap.Roots.scan(after: nil)
+        if !query.sort.isEmpty {
+            let listed = try work.attempting(limits.shareStepCountMax) {
+                try storage.roots(matching: query, after: nil)
+            }
+            roots = listed.map { .listed($0, next: 0) } ?? .unlisted(after: nil)
+        }
+        return Bootstrap(linked: linked, roots: roots, expectedCount: expectedCount)
+    }
+
+    /// Ends the sending of pages to a subscription, which is complete or gone.
+    func end(_ subscription: ViewSubscription) {
+        receiving.removeAll { $0 === subscription }
+        let receiver = subscription.receiver
+        subscription.pages = nil
+        if let receiver { shared.leave(receiver.run, subscription, others: receiving) }
+    }
+
+    /// Drops the pages of a view that nobody subscribes to any more.
+    func removePages(of view: SharedView) { shared.cache.removeAll(of: view.query.hash) }
+
+    /// Forgets all subscriptions and pages. Call it when the schema has changed in another way than by growing.
+    func removeAll() {
+        receiving = []
+        shared.cache.removeAll()
+    }
+
+    // MARK: Sending
+
+    /// Sends one page to each client that has credit, as far as the turn allows.
+    ///
+    /// - Returns: the frames, and the subscriptions whose pages could not be read, with the reasons.
+    func sendPages(
+        now: Timestamp
+    ) -> (frames: [DatabaseAction], failures: [(subscription: ViewSubscription, error: any Error)]) {
+        var sent: [ViewSubscription] = []
+        var failures: [(subscription: ViewSubscription, error: any Error)] = []
+        var frames: [DatabaseAction] = []
+        var outgoing = OutgoingPages()
+        for subscription in receiving where subscription.canTakePage {
+            guard turn.stepCountLeft > 0 else { break }
+            guard turn.allowance(of: subscription.session) > 0 else { continue }
+            sent.append(subscription)
+            do {
+                if let receiver = subscription.receiver {
+                    try sendShared(to: subscription, receiver, &outgoing, &frames, now: now)
+                } else {
+                    frames += try turn.charging(subscription.session) {
+                        try sendOwn(to: subscription, within: $0, now: now)
+                    }
+                }
+            } catch {
+                failures.append((subscription, error))
+            }
+        }
+        frames += outgoing.takeFrames(storage, now: now)
+        // Those that got no page come first in the next turn.
+        let served = Set(sent.map(ObjectIdentifier.init))
+        receiving.removeAll { served.contains(ObjectIdentifier($0)) }
+        receiving += sent.filter { $0.pages != nil }
+        return (frames, failures)
+    }
+
+    private func notePage(of subscription: ViewSubscription) {
+        sentPageCount += 1
+        subscription.subscriber.notePage()
+    }
+
+    /// Sends a subscription its next shared page.
+    private func sendShared(
+        to subscription: ViewSubscription, _ receiver: PageReceiver, _ outgoing: inout OutgoingPages,
+        _ frames: inout [DatabaseAction], now: Timestamp
+    ) throws {
+        var isComplete = false
+        repeat {
+            guard try shared.moveOn(receiver, subscription, others: receiving) else { return }
+            isComplete = receiver.hasAll
+            // The page begins the membership, so there is one even if it has no content.
+            let page = receiver.page ?? EncodedPage(ViewBlock(), progress: 1)
+            receiver.page = nil
+            if outgoing.has(subscription) { frames += outgoing.takeFrames(storage, now: now) }
+            outgoing.add(page, isLast: isComplete, to: subscription)
+            notePage(of: subscription)
+            // A view that changes faster than its pages travel would otherwise never be complete.
+        } while !isComplete && receiver.roundCount >= limits.settlingRoundMax
+        guard isComplete else { return }
+        subscription.pages = nil
+        shared.leave(receiver.run, subscription, others: receiving)
+    }
+
+    /// Sends a page of differences. The last pages also have what changed meanwhile, and say that the subscription is
+    /// complete.
+    private func sendOwn(
+        to subscription: ViewSubscription, within work: WorkLimit, now: Timestamp
+    ) throws -> [DatabaseAction] {
+        guard case .own(var bootstrap)? = subscription.pages else { return [] }
+        // Moved out, so that the long list of the client's members is not copied.
+        subscription.pages = nil
+        defer { if !bootstrap.isComplete { subscription.pages = .own(bootstrap) } }
+        let wasUnlisted = bootstrap.isUnlisted
+        let isLast = bootstrap.settlingRound >= limits.settlingRoundMax - 1
+        let reader = PageReader(
+            storage: storage, live: subscription.view.live, limits: limits, work: work,
+            stepCountMax: turn.allowance(of: subscription.session))
+        let blocks = try reader.read(&bootstrap, isLast: isLast)
+        let rowCount = blocks.reduce(0) { $0 + $1.objects.count }
+        turn.note(rowCount * limits.sentRowStepCount, for: subscription.session)
+        if bootstrap.isUnlisted, !wasUnlisted { unlisted.append(subscription) }
+        guard bootstrap.isComplete || blocks.contains(where: { !$0.isEmpty }) else { return [] }
+        if bootstrap.isComplete { subscription.subscriber.comparedMemberCount -= bootstrap.announcedCount }
+        return frames(of: blocks, for: subscription, bootstrap, now: now)
+    }
+
+    private func frames(
+        of blocks: [ViewBlock], for subscription: ViewSubscription, _ bootstrap: Bootstrap, now: Timestamp
+    ) -> [DatabaseAction] {
+        let session = subscription.session.session
+        return blocks.enumerated().compactMap { position, block in
+            var frame = FrameBuilder()
+            if !block.isEmpty {
+                let page = ServerMessage.Page(
+                    session: session, subscriptions: [subscription.id], version: storage.version,
+                    progress: bootstrap.isComplete ? 1 : bootstrap.progress, kind: .resumed, content: block)
+                frame.append(ServerMessage.page(page))
+                notePage(of: subscription)
+            }
+            if bootstrap.isComplete, position == blocks.count - 1 {
+                // The digest does not cover changes that were sent again after they were first examined.
+                let complete = ServerMessage.Complete(
+                    session: session, subscription: subscription.id, version: storage.version,
+                    acceptedAt: storage.acceptedAt ?? now,
+                    kind: .resumed, digest: bootstrap.settlingRound == 0 ? bootstrap.digest?.digest : nil)
+                frame.append(ServerMessage.complete(complete))
+            }
+            return frame.isEmpty ? nil : .send(frame.finish(), to: subscription.session.connection)
+        }
+    }
+
+    // MARK: Commits
+
+    /// Notes the objects of a commit, whose earlier states must not be sent any more. Call it before ``note(_:of:)``.
+    func note(_ commit: CommitDelta) { shared.cache.noteChanges(commit) }
+
+    /// Notes how a commit has changed a view, so that those who are sent its pages get the change behind them.
+    func note(_ delta: ViewDelta, of view: SharedView) {
+        let isBootstrapping = view.subscriptions.contains { !$0.isComplete }
+        guard isBootstrapping || shared.cache.hasRun(of: view.query.hash) else { return }
+        let objects = delta.objects
+        shared.cache.touch(objects, of: view.query.hash)
+        for subscription in view.subscriptions where !subscription.isComplete { subscription.touch(objects) }
+    }
+
+    /// Notes that views include other properties now.
+    func noteChangedViews() { shared.cache.noteChangedViews() }
+
+    /// The sessions that take their pages so slowly that too much has changed behind them.
+    var overloaded: [SessionID] {
+        var counts: [SessionID: Int] = [:]
+        for subscription in receiving { counts[subscription.session, default: 0] += subscription.touchedCount }
+        return counts.filter { $0.value > limits.touchedObjectCountMax }.keys.sorted()
+    }
+
+    /// Frees the pages that nobody has taken for a while.
+    func dropIdle(now: Timestamp) { shared.cache.dropIdle(now: now) }
+}
+
+extension ViewSubscription {
+    /// Whether the session may have another list of roots. One that does not take its pages has to wait for further
+    /// lists.
+    func hasRoom(for bootstrap: Bootstrap, _ limits: DatabaseLimits) -> Bool {
+        view.live.currentRoots != nil
+            || bootstrap.listedRootCount <= limits.listedRootCountMax - subscriber.listedRootCount
+    }
+}

@@ -1,0 +1,65 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
+
+/// Gathers the pages that are sent together, so that receivers of the same bytes share a frame.
+struct OutgoingPages {
+    fileprivate struct Parcel {
+        let page: EncodedPage
+        let isLast: Bool
+        var receivers: [ViewSubscription] = []
+    }
+
+    private struct Key: Hashable {
+        var page: ObjectIdentifier
+        var isLast: Bool
+        var session: UInt64
+        var subscription: UInt64
+    }
+
+    private var parcels: [Parcel] = []
+    private var positions: [Key: Int] = [:]
+    private var receivers: Set<ObjectIdentifier> = []
+
+    /// Whether there is a page for a subscription. The next one must then be sent after it.
+    func has(_ subscription: ViewSubscription) -> Bool { receivers.contains(ObjectIdentifier(subscription)) }
+
+    mutating func add(_ page: EncodedPage, isLast: Bool, to subscription: ViewSubscription) {
+        let key = Key(
+            page: ObjectIdentifier(page), isLast: isLast, session: subscription.session.session,
+            subscription: subscription.id)
+        let position = positions[key] ?? parcels.count
+        if position == parcels.count { parcels.append(Parcel(page: page, isLast: isLast)) }
+        positions[key] = position
+        parcels[position].receivers.append(subscription)
+        receivers.insert(ObjectIdentifier(subscription))
+    }
+
+    /// Removes all, and makes their frames, in the order in which they were added.
+    ///
+    /// - Parameter now: when the database's version was accepted, if nothing else is known.
+    mutating func takeFrames(_ storage: any ServerStorage, now: Timestamp) -> [DatabaseAction] {
+        defer { self = OutgoingPages() }
+        return parcels.map { $0.frame(storage, now: now) }
+    }
+}
+
+extension OutgoingPages.Parcel {
+    fileprivate func frame(_ storage: any ServerStorage, now: Timestamp) -> DatabaseAction {
+        let (session, subscription) = (receivers[0].session.session, receivers[0].id)
+        var frame = FrameBuilder()
+        frame.appendPage(
+            session: session, subscriptions: [subscription], version: storage.version,
+            progress: isLast ? 1 : page.progress, content: page.block)
+        if isLast {
+            let complete = ServerMessage.Complete(
+                session: session, subscription: subscription, version: storage.version,
+                acceptedAt: storage.acceptedAt ?? now, kind: .bootstrap)
+            frame.append(ServerMessage.complete(complete))
+        }
+        let connections = receivers.map(\.session.connection)
+        return connections.count == 1
+            ? .send(frame.finish(), to: connections[0]) : .broadcast(frame.finish(), to: connections)
+    }
+}

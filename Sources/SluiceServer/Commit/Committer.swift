@@ -1,0 +1,78 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
+
+/// Gathers uploads, and commits those of a turn together.
+final class Committer {
+    /// What became of a group of uploads.
+    enum Outcome {
+        case committed(CommittedGroup)
+        /// Nothing can be written at the moment. The uploads have to come again.
+        case obstructed(StorageError, [SessionID])
+        /// Nothing of the group is stored.
+        case failed(any Error, [SessionID])
+    }
+
+    private let database: Database
+    private let workerID: String?
+    private var uploads: [Upload] = []
+    private var operationCount = 0
+    private(set) var counts = CommitCounts()
+
+    /// - Parameter workerID: the name of this server process in change events.
+    init(_ database: Database, workerID: String?) {
+        self.database = database
+        self.workerID = workerID
+    }
+
+    /// Whether the uploads that were gathered fill a transaction.
+    var isFull: Bool { operationCount >= database.limits.groupOperationCountMax }
+
+    func add(_ upload: Upload) {
+        uploads.append(upload)
+        operationCount += upload.changeset.operations.count
+    }
+
+    /// Commits what was gathered, and returns once it is durable.
+    ///
+    /// - Returns: nil if nothing was gathered.
+    func commit(now: Timestamp) -> Outcome? {
+        guard !uploads.isEmpty else { return nil }
+        let group = uploads
+        uploads = []
+        operationCount = 0
+        do {
+            try database.becomeDurable()
+            let limits = database.limits
+            let pipeline = CommitPipeline(
+                storage: database.storage, workerID: workerID, operationCountMax: Int(limits.server.operationCountMax),
+                limits: limits.data)
+            let committed = try pipeline.commit(group, now: now)
+            counts.note(committed)
+            return .committed(committed)
+        } catch {
+            let authors = Set(group.map(\.session)).sorted()
+            if let error = error as? StorageError, database.noteObstacle(error) { return .obstructed(error, authors) }
+            database.noteFailure("a group of uploads was not stored", error)
+            return .failed(error, authors)
+        }
+    }
+}
+
+/// Counts what a database has committed since it was opened.
+package struct CommitCounts: Sendable, Hashable {
+    package internal(set) var commitCount: UInt64 = 0
+    package internal(set) var groupCount: UInt64 = 0
+    package internal(set) var changedObjectCount: UInt64 = 0
+    package internal(set) var supersededOperationCount: UInt64 = 0
+    package internal(set) var rejectedChangesetCount: UInt64 = 0
+
+    mutating func note(_ group: CommittedGroup) {
+        groupCount += 1
+        commitCount += UInt64(group.authors.count)
+        changedObjectCount += UInt64(group.delta.changes.count)
+        supersededOperationCount += UInt64(group.supersededCount)
+        rejectedChangesetCount += UInt64(group.rejections.count)
+    }
+}

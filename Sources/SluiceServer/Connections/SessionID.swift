@@ -1,0 +1,17 @@
+/// Identifies a session on a connection within one server process.
+package struct SessionID: Hashable, Sendable {
+    package var connection: UInt64
+    /// The number that the client gave the session.
+    package var session: UInt64
+
+    package init(connection: UInt64, session: UInt64) {
+        self.connection = connection
+        self.session = session
+    }
+}
+
+extension SessionID: Comparable {
+    package static func < (left: SessionID, right: SessionID) -> Bool {
+        (left.connection, left.session) < (right.connection, right.session)
+    }
+}

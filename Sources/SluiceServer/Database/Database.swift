@@ -1,0 +1,147 @@
+internal import SluiceModel
+internal import SluiceStorage
+
+/// One open database, as all parts of its engine share it: its storage, its limits, and what is known of damage and of
+/// obstacles to writing.
+///
+/// It lives as long as the engine, and belongs to the same thread.
+final class Database {
+    let name: String
+    let limits: DatabaseLimits
+    private(set) var storage: any ServerStorage
+    /// Creates the file of a database that is still in memory, because it has nothing to keep yet; nil if it has its
+    /// file.
+    var materialize: (() throws -> any ServerStorage)?
+    /// Whether nobody waits any more for the work for a session, or, with nil, for any work. Called while a query runs.
+    var isAbandoned: @Sendable (SessionID?) -> Bool = { _ in false }
+    /// Called when a file could not be opened because there are no descriptors left.
+    var onTooManyFiles: () -> Void = {}
+    /// What keeps the database from being written.
+    private(set) var obstacle: WriteObstacle
+    private var hasLoggedDamage = false
+    private let log: LogSink?
+
+    init(name: String, storage: any ServerStorage, limits: DatabaseLimits, log: LogSink?) {
+        self.name = name
+        self.storage = storage
+        self.limits = limits
+        self.log = log
+        obstacle = storage.obstacle.map { .sinceOpened($0) } ?? .none
+    }
+
+    #if SLUICE_CHECK
+        var isLogged: Bool { log != nil }
+    #endif
+
+    /// Whether nothing is known to prevent writing.
+    var isWritable: Bool { storage.damage == nil && obstacle.error == nil }
+
+    /// Creates the database's file, now that there is something to keep.
+    func becomeDurable() throws {
+        guard let materialize else { return }
+        storage = try materialize()
+        self.materialize = nil
+    }
+
+    /// Runs `body` in one transaction, which is rolled back if it throws.
+    @discardableResult
+    func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+        try storage.begin()
+        do {
+            let result = try body()
+            try storage.commit()
+            return result
+        } catch {
+            storage.rollback()
+            throw error
+        }
+    }
+
+    /// Runs the work of a query within a limit.
+    ///
+    /// - Parameters:
+    ///   - session: the session for which the work is done; nil for all of them.
+    ///   - stepCountMax: the limit; nil for that of a query.
+    /// - Throws: ``StorageError``; if only the query must end, one with ``StorageError/endsQueryAlone``.
+    func limitingWork<Result>(
+        for session: SessionID?, stepCountMax: Int? = nil, _ body: (WorkLimit) throws -> Result
+    ) throws -> Result {
+        let isAbandoned = isAbandoned
+        // The interval is small enough to count shares of a turn accurately.
+        let limit = WorkLimit(
+            stepCountMax: stepCountMax ?? limits.queryStepCountMax, interval: limits.shareStepCountMax / 16
+        ) { isAbandoned(session) }
+        return try storage.withWorkLimit(limit) { try body(limit) }
+    }
+
+    /// Closes the database's file. The database cannot be used after that.
+    func close() {
+        if storage.damage == nil, storage.obstacle == nil {
+            do { try storage.checkpoint(truncating: true) } catch {
+                noteFailure("the database could not be tidied up", error, at: .warning)
+            }
+        }
+        storage.close()
+    }
+
+    // MARK: Logging
+
+    func note(_ level: LogLevel, _ message: String, _ details: [(String, String)] = []) {
+        log?(level, message, [("database", name)] + details)
+    }
+
+    /// Logs a failure and its reason. Damage is logged only once, however often it is met.
+    func noteFailure(_ what: String, _ error: any Error, at level: LogLevel = .error) {
+        if let error = error as? StorageError, error.isOfDamage {
+            if storage.damage == nil, error.isProofOfDamage { storage.note(damage: error) }
+            if !hasLoggedDamage {
+                hasLoggedDamage = true
+                note(
+                    .error, "the database is damaged; the server serves what can be read and takes no writes",
+                    [("file", DatabaseFile.name(of: name)), ("error", "\(error)")])
+            }
+            note(.debug, what, [("error", "\(error)")])
+        } else {
+            note(level, what, [("error", "\(error)")])
+        }
+        if (error as? StorageError)?.code == .tooManyFiles { onTooManyFiles() }
+    }
+
+    // MARK: Obstacles
+
+    /// Notes that nothing can be written at the moment, if that is what an error says.
+    ///
+    /// - Returns: whether it does.
+    func noteObstacle(_ error: any Error) -> Bool {
+        guard let error = error as? StorageError, error.isObstacle else { return false }
+        guard case .none = obstacle else { return true }
+        obstacle = .whileOpen(error)
+        note(.error, "a database cannot be written", [("error", "\(error)")])
+        return true
+    }
+
+    /// Notes that a commit has succeeded.
+    ///
+    /// - Returns: whether an obstacle is gone, so that the sessions that were held back may come.
+    func noteCommit() -> Bool {
+        guard case .whileOpen = obstacle else { return false }
+        obstacle = .none
+        note(.info, "a database can be written again")
+        return true
+    }
+
+    /// Tries whether the database can be written again.
+    ///
+    /// - Returns: whether it can, and could not before. ``WriteObstacle/overcome`` then says whether it must be opened
+    ///   anew.
+    func probe() -> Bool {
+        guard obstacle.error != nil, storage.probe() == nil else { return false }
+        switch obstacle {
+        case .whileOpen: return noteCommit()
+        case .sinceOpened:
+            obstacle = .overcome
+            return true
+        case .none, .overcome: return false
+        }
+    }
+}

@@ -1,0 +1,100 @@
+package import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
+
+/// The way of a commit: uploads are gathered, committed as a group, and published to the views that they concern.
+extension DatabaseEngine {
+    /// Gathers the uploads of a session.
+    ///
+    /// - Throws: ``SessionEnd`` when the client has broken the protocol.
+    func upload(_ changesets: [Changeset], from session: ServerSession, now: Timestamp) throws {
+        let (isTaken, notice) = sessions.takesUploads(of: session)
+        outbox.send(notice, to: session.id)
+        guard isTaken else { return }
+        for changeset in changesets {
+            committer.add(try session.receive(changeset))
+            if let problem = changeset.problem {
+                // Where the next one begins is not known, so what the client sent after it has to come again.
+                commit(now: now)
+                throw SessionEnd(.protocolViolation, problem, action: .retry)
+            }
+            if committer.isFull { commit(now: now) }
+        }
+    }
+
+    /// Commits the uploads gathered so far, and sends the result to all sessions concerned.
+    func commit(now: Timestamp) {
+        switch committer.commit(now: now) {
+        case nil: break
+        case .committed(let group):
+            publish(group)
+            if database.noteCommit() { recallSessions() }
+        case .obstructed(let error, let authors):
+            for session in authors.compactMap({ sessions[$0] }) {
+                outbox.send(sessions.holdBack(session, because: error), to: session.id)
+            }
+        case .failed(let error, let authors):
+            for session in authors.compactMap({ sessions[$0] }) {
+                if let damage = database.storage.damage {
+                    outbox.send(sessions.refuseUploads(of: session, because: damage), to: session.id)
+                } else {
+                    let message = Consequence.sentence(
+                        "the server could not store the upload, which will be sent again", of: database.name,
+                        because: error)
+                    end(session.id, .init(because: error, message))
+                }
+            }
+        }
+    }
+
+    /// Sends the changes of a durable group to all sessions concerned, and acknowledges the uploads to their authors.
+    private func publish(_ group: CommittedGroup) {
+        bootstraps.note(group.delta)
+        var publication = Publication(group, database)
+        let failures = hub.follow(group.delta) { view, delta in
+            bootstraps.note(delta, of: view)
+            try publication.add(delta, of: view)
+        }
+        for (view, error) in failures { giveUp(view, because: error) }
+        outbox.append(publication.frames { sessions[$0] != nil })
+        encodedBlockCount += publication.encodedCount
+        for id in bootstraps.overloaded {
+            let message = "more has changed behind the pages of a bootstrap than the server keeps"
+            end(id, .init(.overloaded, message, action: .retry))
+        }
+    }
+
+    /// Ends a view that could not follow a commit. Its subscribers start anew, or learn that their query takes too much
+    /// work.
+    private func giveUp(_ view: SharedView, because error: any Error) {
+        if let error = error as? StorageError, error.endsQueryAlone {
+            for subscription in view.subscriptions { end(subscription, because: error) }
+            return
+        }
+        let reason = reason(of: error, "a view could not follow a commit")
+        for session in view.subscriptions.map(\.session) { end(session, reason) }
+    }
+
+    // MARK: Digests
+
+    /// Whether a digest is being made over several turns.
+    package var isMakingDigest: Bool { digests.isMakingDigest }
+
+    /// Sends the digest of the next view that is due to all sessions for which it is complete, or makes a part of such
+    /// a digest.
+    ///
+    /// - Returns: the messages to send; none for most calls.
+    package func checkSessions(now: Timestamp) -> [DatabaseAction] {
+        guard let (view, digest) = digests.next(now: now) else { return outbox.take() }
+        for subscription in view.subscriptions where subscription.isComplete {
+            let check = ServerMessage.DigestCheck(
+                session: subscription.session.session, subscription: subscription.id,
+                version: database.storage.version, digest: digest)
+            outbox.send([.digest(check)], to: subscription.session)
+            sentDigestCount += 1
+        }
+        return outbox.take()
+    }
+}

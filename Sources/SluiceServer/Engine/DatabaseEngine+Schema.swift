@@ -1,0 +1,88 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceWire
+
+/// What a change of the schema does to sessions and views.
+extension DatabaseEngine {
+    /// Adds classes that a client declares while it is connected.
+    func declare(_ schema: Schema, by session: ServerSession) throws {
+        try follow(database.extendSchema(by: schema, mayAdd: session.mayExtendSchema))
+        guard sessions[session.id] != nil else { return }
+        outbox.send([.schema(session: session.id.session, schema: database.storage.schema)], to: session.id)
+    }
+
+    /// Removes an empty class or a property without values, and answers with the remaining schema.
+    func remove(_ removal: ClientMessage.Removal, by session: ServerSession) throws {
+        do {
+            try database.remove(removal, mayChange: session.mayExtendSchema)
+            let json = Array(try reports.schemaReport().text.utf8)
+            outbox.send([.report(session: removal.session, request: removal.request, json: json)], to: session.id)
+            try follow(.reshaped)
+        } catch let error as SchemaError {
+            let code: ErrorCode =
+                switch error.code {
+                case .notAllowed: .permissionDenied
+                case .unknownClass, .unknownProperty: .unknownName
+                default: .inUse
+                }
+            let failure = ServerMessage.ReportError(
+                session: removal.session, request: removal.request, code: code, message: error.message)
+            outbox.send([.reportError(failure)], to: session.id)
+        }
+    }
+
+    /// Brings what is in memory to a schema that has changed.
+    func follow(_ change: SchemaChange) throws {
+        switch change {
+        case .none: break
+        case .reshaped: beginSessionsAnew()
+        case .grown:
+            replays.removeAll()
+            bootstraps.noteChangedViews()
+            try starter.rebind()
+            try hub.grow()
+            housekeeping.indexes.replace(hub.all.lazy.map(\.query))
+            for id in sessions.ids {
+                outbox.send([.schema(session: id.session, schema: database.storage.schema)], to: id)
+            }
+        }
+    }
+
+    /// Ends every session and asks its client to open it again at once, because views, positions and rows in memory
+    /// belong to the old schema.
+    private func beginSessionsAnew() {
+        hub.removeAll()
+        digests.removeAll()
+        bootstraps.removeAll()
+        replays.removeAll()
+        housekeeping.indexes.removeAll()
+        subscriptions.forgetAll()
+        endAll(.init(.schemaChanged, "the database's schema has changed", action: .retry))
+    }
+
+    // MARK: Reports
+
+    var reports: Reports { Reports(database: database, indexes: housekeeping.indexes) }
+
+    var facts: Reports.Facts {
+        .init(
+            sessionCount: sessions.count, subscriptionCount: subscriptions.count, views: Array(hub.all),
+            statistics: statistics)
+    }
+
+    /// What the database has done since it was opened.
+    package var statistics: DatabaseStatistics {
+        var statistics = DatabaseStatistics()
+        statistics.commits = committer.counts
+        statistics.sentPageCount = bootstraps.sentPageCount
+        statistics.sentBlockCount = encodedBlockCount
+        statistics.sentDigestCount = sentDigestCount
+        statistics.starts = resumer.starts
+        statistics.sharedPages = bootstraps.counts
+        return statistics
+    }
+
+    /// What the encoded pages take that clients share, about, in bytes.
+    package var sharedPageByteCount: Int { bootstraps.sharedPageByteCount }
+}

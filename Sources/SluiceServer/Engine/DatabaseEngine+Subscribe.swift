@@ -1,0 +1,259 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
+
+/// The way of a subscription: requested, started within a turn or after its view was made beside the writer, brought up
+/// to date from what the client has or sent in pages, and ended.
+extension DatabaseEngine {
+    // MARK: Requested
+
+    /// Starts or resumes a subscription, at once or in a later turn.
+    ///
+    /// - Parameter resumed: collects the messages that bring a resumed subscription up to date; none if pages will
+    ///   follow.
+    func subscribe(
+        _ request: ClientMessage.Subscribe, by subscriber: Subscriber, with resumed: inout Resumption, now: Timestamp
+    ) throws {
+        let session = subscriber.session
+        do {
+            let query = try subscriptions.query(
+                of: request, by: subscriber, waitingCount: starter.waitingCount(of: session))
+            let start = SubscriptionStart(request: request, query: query, subscriber: subscriber)
+            if try starter.hasStarts(of: session) || !begin(start, with: &resumed, now: now) { starter.append(start) }
+        } catch let refusal as Subscriptions.Refusal {
+            outbox.send([refusal.answer(to: request)], to: session)
+        }
+    }
+
+    /// Starts waiting subscriptions as far as the turn allows.
+    func startWaiting(now: Timestamp) {
+        while let start = starter.nextStart() {
+            guard subscriptions.has(start.subscriber) else { continue }
+            var resumed = Resumption(byteCountLeft: database.limits.frameByteCount)
+            guarding(start.session) {
+                if try !begin(start, with: &resumed, now: now) { starter.append(start) }
+            }
+            send(resumed, to: start.session)
+        }
+    }
+
+    // MARK: Its view
+
+    /// Starts a subscription, if the turn allows that.
+    ///
+    /// - Returns: false if the turn has not enough steps left, so that the start must be tried again.
+    private func begin(
+        _ start: SubscriptionStart, with resumed: inout Resumption, now: Timestamp
+    ) throws -> Bool {
+        let allowance = turn.allowance(of: start.session)
+        guard allowance > 0 else { return false }
+        do {
+            guard let view = try turn.attempting(for: start.session, { try sharedView(of: start.query) }) else {
+                // With less than its full share in this turn, the session may succeed in its next turn.
+                guard allowance >= database.limits.shareStepCountMax else { return false }
+                starter.append(.view(start))
+                return true
+            }
+            try begin(start, with: view, &resumed, now: now)
+        } catch let error as StorageError where error.endsQueryAlone {
+            refuse(start, because: error)
+        }
+        return true
+    }
+
+    private func sharedView(of query: Query) throws -> SharedView {
+        try hub[query.hash] ?? insert(try hub.make(query))
+    }
+
+    /// Adds a view to those that are kept current.
+    private func insert(_ live: LiveView) -> SharedView {
+        let view = hub.insert(live)
+        digests.insert(view)
+        housekeeping.indexes.add(live.query)
+        return view
+    }
+
+    /// Begins the next piece of costly work beside the writer. A database in memory has no other connection than its
+    /// writer, which then does the work.
+    func prepareNext(now: Timestamp) {
+        guard let work = starter.nextCostly(), subscriptions.has(work.subscriber) else { return }
+        guarding(work.session) {
+            do {
+                if try !starter.handOut(work, view: hub.unmade) { try workInPlace(work, now: now) }
+            } catch let error as StorageError where error.endsQueryAlone {
+                end(work, because: error)
+            }
+        }
+    }
+
+    private func workInPlace(_ work: CostlyWork, now: Timestamp) throws {
+        switch work {
+        case .view(let start):
+            let view = try turn.charging(work.session) { _ in try sharedView(of: start.query) }
+            try begin(start, with: view, now: now)
+        case .roots(let subscription):
+            let roots = try turn.charging(work.session) { _ in
+                try database.storage.roots(
+                    matching: subscription.view.query, after: subscription.remaining?.unlistedAfter)
+            }
+            subscription.list(roots)
+        }
+    }
+
+    /// Continues with the result of work that was done beside the writer.
+    func finish(_ preparation: QueryPreparation, now: Timestamp) {
+        guard let work = starter.finish(preparation), subscriptions.has(work.subscriber) else { return }
+        guarding(work.session) {
+            do {
+                switch (work, preparation.outcome) {
+                case (.view(let start), .view(let live, let version)):
+                    try finish(live, asOf: version, for: start, now: now)
+                case (.roots(let subscription), .roots(let roots)): subscription.list(roots)
+                case (_, .failed(let error)): throw error
+                case (_, .none), (.view, .roots), (.roots, .view): break
+                }
+            } catch let error as StorageError where error.endsQueryAlone || error.code == .cancelled {
+                // Nobody waits for cancelled work any more.
+                if error.code != .cancelled { end(work, because: error) }
+            }
+        }
+    }
+
+    /// Brings a view of an earlier version up to date, and starts the subscription for which it was made.
+    private func finish(_ live: LiveView, asOf version: UInt64, for start: SubscriptionStart, now: Timestamp) throws {
+        if let view = hub[start.query.hash] { return try begin(start, with: view, now: now) }
+        guard live.shape.isSame(under: database.storage.schema) else {
+            var start = start
+            start.query = try start.query.rebound(to: database.storage.schema)
+            return starter.append(.view(start))
+        }
+        let isCurrent = try turn.charging(start.session, stepCountMax: database.limits.upkeepStepCountMax) { _ in
+            try replays.catchUp(live, from: version)
+        }
+        // Where too much has changed meanwhile, the view is made again.
+        guard isCurrent else { return starter.append(.view(start)) }
+        try begin(start, with: insert(live), now: now)
+    }
+
+    private func begin(_ start: SubscriptionStart, with view: SharedView, now: Timestamp) throws {
+        var resumed = Resumption(byteCountLeft: database.limits.frameByteCount)
+        try begin(start, with: view, &resumed, now: now)
+        send(resumed, to: start.session)
+    }
+
+    // MARK: Its content
+
+    /// Subscribes to a view, and sends what the client has missed, or everything in pages.
+    private func begin(
+        _ start: SubscriptionStart, with view: SharedView, _ resumed: inout Resumption, now: Timestamp
+    ) throws {
+        let request = start.request
+        let subscription = ViewSubscription(id: request.subscription, subscriber: start.subscriber, view: view)
+        start.subscriber.subscriptions[request.subscription] = subscription
+        view.add(subscription)
+        try guarding(subscription) { work in
+            if let resume = request.resume, resume.queryHash == start.query.hash {
+                let isResumed = try work.attempting(database.limits.resumeStepCountMax) {
+                    try resumer.resume(subscription, resume, with: &resumed, now: now)
+                }
+                if isResumed ?? false { return }
+            }
+            resumer.noteStartAnew()
+            try bootstraps.beginAnew(subscription, within: work)
+            listRoots()
+        }
+    }
+
+    /// Sends what brings a client up to date, unless its session has ended.
+    func send(_ resumed: Resumption, to session: SessionID) {
+        guard sessions[session] != nil else { return }
+        outbox.send(resumed.messages, to: session)
+        outbox.send(resumed.inquiries, to: session)
+    }
+
+    /// Takes a part of the list of members that a client has. After the last part, the differences are sent in pages.
+    func compare(_ members: ClientMessage.Members, by subscriber: Subscriber) throws {
+        guard let subscription = subscriber.subscriptions[members.subscription] else { return }
+        guard let comparison = subscription.comparison else {
+            throw SessionEnd(.protocolViolation, "members that the server did not ask for", action: .retry)
+        }
+        try comparison.add(members.content, schema: database.storage.schema)
+        guard !members.isContinued else { return }
+        subscription.comparison = nil
+        try guarding(subscription) { work in
+            try bootstraps.begin(subscription, comparing: comparison, within: work)
+            listRoots()
+        }
+    }
+
+    /// Sends pages to clients that have credit, as far as the turn allows.
+    func sendPages(now: Timestamp) {
+        let (frames, failures) = bootstraps.sendPages(now: now)
+        outbox.append(frames)
+        for (subscription, error) in failures {
+            guarding(subscription.session) { try guarding(subscription) { _ in throw error } }
+        }
+        listRoots()
+    }
+
+    /// Has the roots listed beside the writer that pages wait for.
+    private func listRoots() {
+        for subscription in bootstraps.takeUnlisted() { starter.append(.roots(subscription)) }
+    }
+
+    // MARK: Its end
+
+    func unsubscribe(_ subscription: UInt64, by subscriber: Subscriber) {
+        starter.remove(subscription, of: subscriber.session)
+        if let ended = subscriber.subscriptions.removeValue(forKey: subscription) { remove(ended) }
+    }
+
+    /// Runs the work of a subscription's query. If only the query must end, this subscription does.
+    private func guarding(_ subscription: ViewSubscription, _ body: (WorkLimit) throws -> Void) throws {
+        do { try turn.charging(subscription.session, body) } catch let error as StorageError
+            where error.endsQueryAlone
+        {
+            end(subscription, because: error)
+        }
+    }
+
+    /// Ends a subscription whose query takes too much work, meets damage, or cannot be run.
+    func end(_ subscription: ViewSubscription, because error: StorageError) {
+        guard subscription.subscriber.subscriptions.removeValue(forKey: subscription.id) != nil else { return }
+        remove(subscription)
+        database.noteRefusal("a query was given up", subscription.view.query, error)
+        let (code, message) = database.subscriberError(of: error)
+        outbox.send([subscription.failure(code, message)], to: subscription.session)
+    }
+
+    /// Rejects a subscription whose query takes too much work, meets damage, or cannot be run.
+    private func refuse(_ start: SubscriptionStart, because error: StorageError) {
+        database.noteRefusal("a query was refused", start.query, error)
+        let (code, message) = database.subscriberError(of: error)
+        outbox.send([Subscriptions.Refusal(code: code, message: message).answer(to: start.request)], to: start.session)
+    }
+
+    private func end(_ work: CostlyWork, because error: StorageError) {
+        switch work {
+        case .view(let start): refuse(start, because: error)
+        case .roots(let subscription): end(subscription, because: error)
+        }
+    }
+
+    /// Removes a subscription, and its view if no other subscription uses it.
+    func remove(_ subscription: ViewSubscription) {
+        let view = subscription.view
+        view.remove(subscription)
+        subscription.subscriber.comparedMemberCount -= subscription.announcedCount
+        subscription.comparison = nil
+        bootstraps.end(subscription)
+        listRoots()
+        guard !view.hasSubscriptions, hub[view.query.hash] === view else { return }
+        hub.remove(view)
+        digests.remove(view)
+        bootstraps.removePages(of: view)
+        housekeeping.indexes.remove(view.query)
+    }
+}

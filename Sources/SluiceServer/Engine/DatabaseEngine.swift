@@ -1,0 +1,263 @@
+package import SluiceModel
+package import SluiceStorage
+internal import SluiceWire
+
+/// The session logic of one database, without threads, sockets or clocks: events in, actions out.
+///
+/// The engine only coordinates. Each part has its own state, knows nothing of the others, and returns what is to be
+/// sent or ended:
+///
+/// - ``Sessions``: who the clients are, and what they may upload.
+/// - ``Committer``: gathers the uploads of a batch of events, and commits them in one transaction.
+/// - ``ViewHub``: the live views, which follow each commit. ``Publication`` encodes what has changed once for all.
+/// - ``Subscriptions``, ``Starter``, ``Resumer``, ``Bootstraps``: the way of a subscription from its request to its last
+///   page.
+/// - ``ViewDigests``, ``Housekeeping``, ``Reports``: what happens beside that.
+///
+/// This file has events and sessions. What a commit does is in `DatabaseEngine+Commit`, and what a subscription does in
+/// `DatabaseEngine+Subscribe`.
+package final class DatabaseEngine {
+    let database: Database
+    let turn: Turn
+    let sessions: Sessions
+    let committer: Committer
+    let hub: ViewHub
+    let digests: ViewDigests
+    let subscriptions: Subscriptions
+    let starter: Starter
+    let replays: Replays
+    let resumer: Resumer
+    let bootstraps: Bootstraps
+    let housekeeping: Housekeeping
+    private let random: () -> UInt64
+    var outbox = Outbox()
+    var encodedBlockCount: UInt64 = 0
+    var sentDigestCount: UInt64 = 0
+
+    /// - Parameters:
+    ///   - workerID: the name of this server process in change events.
+    ///   - random: makes random numbers for nonces and ids.
+    package init(
+        name: String, storage: any ServerStorage, workerID: String? = nil, limits: DatabaseLimits = DatabaseLimits(),
+        log: LogSink? = nil, random: @escaping () -> UInt64
+    ) {
+        self.random = random
+        database = Database(name: name, storage: storage, limits: limits, log: log)
+        turn = Turn(database)
+        sessions = Sessions(database, random: random)
+        committer = Committer(database, workerID: workerID)
+        hub = ViewHub(database)
+        digests = ViewDigests(database)
+        subscriptions = Subscriptions(database)
+        starter = Starter(database, turn)
+        replays = Replays(database)
+        resumer = Resumer(database, replays, digests)
+        bootstraps = Bootstraps(database, turn)
+        housekeeping = Housekeeping(database)
+    }
+
+    // MARK: Events
+
+    /// Handles a batch of events, and commits their uploads together.
+    package func handle(_ events: [DatabaseEvent], now: Timestamp) -> [DatabaseAction] {
+        turn.begin()
+        for event in events {
+            switch event {
+            case .open(let id, let request, let user):
+                commit(now: now)
+                open(id, request, user: user, now: now)
+            case .messages(let id, let messages):
+                receive(messages, from: id, now: now)
+            case .closed(let id):
+                commit(now: now)
+                close(id)
+            case .prepared(let preparation):
+                commit(now: now)
+                finish(preparation, now: now)
+            }
+        }
+        commit(now: now)
+        sessions.forgetDeparted()
+        endAllIfVanished()
+        return outbox.take()
+    }
+
+    /// Whether ``step(now:)`` has anything to do.
+    package var hasWork: Bool { starter.hasStarts || starter.hasCostlyWork || bootstraps.hasWork }
+
+    /// Does one turn of the waiting work: starts subscriptions, begins costly queries beside the queue, and sends pages
+    /// to clients that have credit.
+    package func step(now: Timestamp) -> [DatabaseAction] {
+        turn.begin()
+        startWaiting(now: now)
+        prepareNext(now: now)
+        sendPages(now: now)
+        endAllIfVanished()
+        return outbox.take()
+    }
+
+    /// Returns work to run beside the database's queue, which must then be given back with
+    /// ``DatabaseEvent/prepared(_:)``; nil if there is none, or if it was taken already.
+    package func takePreparation() -> QueryPreparation? { starter.takePreparation() }
+
+    private func receive(_ messages: [ClientMessage], from id: SessionID, now: Timestamp) {
+        var resumed = Resumption(byteCountLeft: database.limits.frameByteCount)
+        for message in messages {
+            guard let session = sessions[id], let subscriber = subscriptions[id] else { return }
+            guarding(id) { try sessions.noteMessage(from: session) }
+            if case .upload(_, let changesets) = message {
+                guarding(id) { try upload(changesets, from: session, now: now) }
+                continue
+            }
+            commit(now: now)
+            guarding(id) { try handle(message, session, subscriber, with: &resumed, now: now) }
+        }
+        guard sessions[id] != nil else { return }
+        send(resumed, to: id)
+    }
+
+    private func handle(
+        _ message: ClientMessage, _ session: ServerSession, _ subscriber: Subscriber, with resumed: inout Resumption,
+        now: Timestamp
+    ) throws {
+        let id = session.id
+        switch message {
+        case .subscribe(let request): try subscribe(request, by: subscriber, with: &resumed, now: now)
+        case .unsubscribe(_, let subscription): unsubscribe(subscription, by: subscriber)
+        case .credit(_, let pages):
+            subscriber.addCredit(pages, atMost: database.limits.server.pageCreditMax)
+        case .members(let members): try compare(members, by: subscriber)
+        case .reportRequest(let request): outbox.send([try reports.answer(request) { facts }], to: id)
+        case .close:
+            sessions.noteDeparture(of: session)
+            close(id)
+        case .declare(_, let schema): try declare(schema, by: session)
+        case .remove(let removal): try remove(removal, by: session)
+        case .hello, .open, .authenticate, .upload:
+            throw SessionEnd(.protocolViolation, "this message does not belong in an open session", action: .stop)
+        }
+    }
+
+    // MARK: Sessions
+
+    private func open(_ id: SessionID, _ request: ClientMessage.Open, user: User, now: Timestamp) {
+        do {
+            let mayAdd = user.mayExtendSchema && !request.options.contains(.readOnly)
+            try follow(database.extendSchema(by: request.schema, mayAdd: mayAdd))
+            let opening = try sessions.open(id, request, user: user, now: now)
+            if let stale = opening.superseded {
+                end(stale, .init(.protocolViolation, "the client has opened another session", action: .retry))
+            }
+            subscriptions.open(id)
+            outbox.send(opening.messages, to: id)
+        } catch {
+            outbox.end(id, reason(of: error, "a session could not be opened"))
+        }
+    }
+
+    private func close(_ id: SessionID) {
+        guard sessions.remove(id) else { return }
+        starter.removeAll(of: id)
+        for subscription in subscriptions.close(id) { remove(subscription) }
+    }
+
+    /// Ends a session on the server's initiative; nothing happens if it is not open.
+    func end(_ id: SessionID, _ reason: SessionEnd) {
+        guard sessions[id] != nil else { return }
+        outbox.end(id, reason)
+        close(id)
+    }
+
+    /// Runs what is done for a session. An error ends this session and affects nothing else.
+    func guarding(_ id: SessionID, _ body: () throws -> Void) {
+        do { try body() } catch { end(id, reason(of: error, "a request failed")) }
+    }
+
+    /// Why a session ends after an error, which is logged unless the client is to blame. The client tries again, unless
+    /// the database is damaged.
+    func reason(of error: any Error, _ what: String) -> SessionEnd {
+        if let end = error as? SessionEnd { return end }
+        if let error = error as? SchemaError {
+            return SessionEnd(
+                error.code == .notAllowed ? .permissionDenied : .incompatibleSchema, error.message, action: .stop)
+        }
+        database.noteFailure(what, error)
+        return SessionEnd(because: error, database.unusable(because: error))
+    }
+
+    private func endAllIfVanished() {
+        guard let failure, sessions.count > 0 else { return }
+        database.note(.error, "a database vanished", [("error", "\(failure)")])
+        endAll(.init(.internalError, database.unusable(because: failure), action: .retry))
+    }
+
+    func endAll(_ reason: SessionEnd) { for id in sessions.ids { end(id, reason) } }
+
+    // MARK: The database
+
+    /// Creates the file of a database that is still in memory, because it has nothing to keep yet; nil if it has its
+    /// file.
+    package var materialize: (() throws -> any ServerStorage)? {
+        get { database.materialize }
+        set { database.materialize = newValue }
+    }
+
+    /// Whether nobody waits any more for the work for a session, or, with nil, for any work. Called while a query runs.
+    package var isAbandoned: @Sendable (SessionID?) -> Bool {
+        get { database.isAbandoned }
+        set { database.isAbandoned = newValue }
+    }
+
+    /// Called when a file could not be opened because there are no descriptors left. The client will try again what
+    /// needed the file.
+    package var onTooManyFiles: () -> Void {
+        get { database.onTooManyFiles }
+        set { database.onTooManyFiles = newValue }
+    }
+
+    /// Whether the database has neither sessions nor work.
+    package var isIdle: Bool { sessions.count == 0 && !hasWork && !starter.isPreparing }
+
+    /// Why the database can no longer be used, because its file vanished; nil while it can. Every session was told so.
+    /// The database must then be closed, and is opened again for the next session.
+    package var failure: StorageError? { database.storage.failure }
+
+    /// Whether the database is to be closed, and opened again for the next session.
+    package var mustReopen: Bool { database.obstacle.isOvercome || failure != nil }
+
+    /// Checks that the database's file is still where it was opened, and ends every session if it is not.
+    package func checkFile() -> [DatabaseAction] {
+        try? database.storage.checkFile()
+        endAllIfVanished()
+        if database.probe() { recallSessions() }
+        return outbox.take()
+    }
+
+    /// Ends the sessions that have uploads to send again, or all of them where the file must be opened anew.
+    func recallSessions() {
+        let isAll = database.obstacle.isOvercome
+        for id in sessions.ids where isAll || sessions[id]?.uploads == .heldBack {
+            end(id, .init(.internalError, "the server can write its database again", action: .retry))
+        }
+    }
+
+    /// Begins a new epoch. Call it when an existing database is opened.
+    package func beginEpoch() throws {
+        // A damaged database gets no further versions.
+        if let damage = database.storage.damage { return database.noteFailure("an epoch could not be begun", damage) }
+        do { try database.transaction { try database.storage.beginEpoch(random()) } } catch let error as StorageError
+            where error.isOfDamage
+        {
+            database.noteFailure("an epoch could not be begun", error)
+        }
+    }
+
+    /// Does a bounded amount of maintenance.
+    package func performMaintenance(now: Timestamp) {
+        bootstraps.dropIdle(now: now)
+        housekeeping.step(connected: sessions.connectedClients, now: now)
+    }
+
+    /// Closes the database's file. The engine cannot be used after that.
+    package func close() { database.close() }
+}

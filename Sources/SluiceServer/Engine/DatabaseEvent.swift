@@ -1,0 +1,13 @@
+package import SluiceWire
+
+/// An event for a database.
+package enum DatabaseEvent: Sendable {
+    /// An authenticated client opens a session.
+    case open(SessionID, ClientMessage.Open, User)
+    /// A frame's messages for one session, in order.
+    case messages(SessionID, [ClientMessage])
+    /// The session or its connection has ended.
+    case closed(SessionID)
+    /// The engine's work beside its queue has ended.
+    case prepared(QueryPreparation)
+}

@@ -1,0 +1,48 @@
+internal import SluiceModel
+internal import SluiceStorage
+
+/// Opens databases by name: each from its own file in one folder, or all of them in memory.
+struct DatabaseOpener: Sendable {
+    /// The folder of the files; nil keeps every database in memory.
+    let folder: String?
+    let workerID: String?
+    let limits: DatabaseLimits
+    let random: @Sendable () -> UInt64
+    let log: LogSink?
+
+    /// Opens a database; this blocks. The file of a new database is created only when there is something to keep.
+    ///
+    /// - Parameter checkFolder: called before a file is opened or created; throws if the folder is no longer the
+    ///   server's.
+    func open(_ name: String, checkFolder: @escaping @Sendable () throws -> Void) throws -> DatabaseEngine {
+        try checkFolder()
+        let path = folder.map { "\($0)/\(DatabaseFile.name(of: name))" }
+        let isFile = path.map { SQLiteServerStorage.isTaken($0) } ?? false
+        let databaseID = ObjectID(high: random(), low: random())
+        let storage =
+            if isFile, let path {
+                try SQLiteServerStorage.open(.file(path), databaseID: databaseID)
+            } else {
+                try SQLiteServerStorage.open(.memory, databaseID: databaseID)
+            }
+        if let notice = storage.openingNotice {
+            log?(.warning, "a database is not as it was left", [("database", name), ("notice", notice)])
+        }
+        let engine = DatabaseEngine(
+            name: name, storage: storage, workerID: workerID, limits: limits, log: log, random: random)
+        if let obstacle = storage.obstacle {
+            log?(.warning, "a database is opened for reading only", [("database", name), ("reason", obstacle.message)])
+        } else if isFile {
+            try engine.beginEpoch()
+        }
+        if let path, !isFile {
+            engine.materialize = {
+                try checkFolder()
+                return try storage.copy(toFile: path) {
+                    try SQLiteServerStorage.open(.file(path), databaseID: databaseID)
+                }
+            }
+        }
+        return engine
+    }
+}

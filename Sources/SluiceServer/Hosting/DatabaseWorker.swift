@@ -1,0 +1,233 @@
+internal import Dispatch
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceTransport
+internal import SluiceWire
+internal import Synchronization
+
+/// Runs one database: a mailbox, and a serial queue on which the engine is made and handles the events.
+///
+/// A turn handles the events in the mailbox, up to a bound, as one batch. So uploads that arrive while a transaction is
+/// being synced to disk share the next transaction, and no backlog keeps others waiting.
+final class DatabaseWorker: Sendable {
+    /// The state that only code on the queue uses.
+    private final class Confined: @unchecked Sendable {
+        // Sound because every access goes through `queue`.
+        var engine: DatabaseEngine?
+        /// When the engine last handled an event.
+        var usedAt = Timestamp(microseconds: 0)
+        /// Why the last attempt to open the database failed. It is logged only when it changes.
+        var openingFailure = ""
+        /// Events that wait until other databases are closed, because file descriptors have run out.
+        var postponed: [DatabaseEvent] = []
+    }
+
+    private struct Waiting {
+        var mailbox = Mailbox()
+        var isScheduled = false
+        var isStopping = false
+        /// Connections that are paused until the mailbox has room.
+        var heldBack: [any MessageConnection] = []
+    }
+
+    let name: String
+    private let makeEngine: @Sendable () throws -> DatabaseEngine
+    private let confined = Confined()
+    private let queue: DispatchQueue
+    /// The queue for costly queries, beside ``queue``.
+    private let aside: DispatchQueue
+    private let waiting = Mutex(Waiting())
+    private let now: @Sendable () -> Timestamp
+    private let log: LogSink?
+    private let makeRoom: @Sendable (@escaping @Sendable () -> Void) -> Void
+    private let carryOut: @Sendable ([DatabaseAction]) -> Void
+
+    /// - Parameters:
+    ///   - makeEngine: opens the database. It is called on the queue with the first session, and again with the next
+    ///     session after it failed or the database was closed.
+    ///   - makeRoom: closes other databases without sessions, and then calls back.
+    ///   - carryOut: called on the database's queue with the actions to carry out.
+    init(
+        _ name: String, now: @escaping @Sendable () -> Timestamp, log: LogSink?,
+        makeEngine: @escaping @Sendable () throws -> DatabaseEngine,
+        makeRoom: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+        carryOut: @escaping @Sendable ([DatabaseAction]) -> Void
+    ) {
+        self.name = name
+        self.makeEngine = makeEngine
+        queue = DispatchQueue(label: "sluice.database.\(name)")
+        aside = DispatchQueue(label: "sluice.queries.\(name)", qos: .utility)
+        self.now = now
+        self.log = log
+        self.makeRoom = makeRoom
+        self.carryOut = carryOut
+    }
+
+    /// Adds an event. Any thread may call it; it returns at once.
+    ///
+    /// - Parameters:
+    ///   - byteCount: the approximate memory that the event takes.
+    ///   - connection: the connection that sent the event; it is paused while the mailbox is full.
+    func post(_ event: DatabaseEvent, byteCount: Int = 0, from connection: (any MessageConnection)? = nil) {
+        let mustSchedule = waiting.withLock { waiting in
+            // The clients keep what is not acknowledged, and send it again.
+            guard !waiting.isStopping else { return false }
+            waiting.mailbox.add(event, byteCount: byteCount)
+            if waiting.mailbox.isFull, let connection {
+                connection.pauseReceiving()
+                waiting.heldBack.append(connection)
+            }
+            defer { waiting.isScheduled = true }
+            return !waiting.isScheduled
+        }
+        if mustSchedule { queue.async { self.drain() } }
+    }
+
+    private func drain() {
+        let (taken, heldBack) = waiting.withLock { waiting -> ([DatabaseEvent], [any MessageConnection]) in
+            let events = waiting.mailbox.takeTurn()
+            guard !waiting.mailbox.isFull else { return (events, []) }
+            defer { waiting.heldBack = [] }
+            return (events, waiting.heldBack)
+        }
+        for connection in heldBack { connection.resumeReceiving() }
+        let events = confined.postponed + taken
+        guard openEngine(toHandle: events) else { return }
+        let engine = confined.engine
+        if let engine {
+            if !events.isEmpty {
+                confined.usedAt = now()
+                carryOut(engine.handle(events, now: now()))
+            }
+            if engine.hasWork { carryOut(engine.step(now: now())) }
+            runAside(engine.takePreparation())
+            carryOut(engine.checkSessions(now: now()))
+            engine.performMaintenance(now: now())
+        }
+        dropVanished()
+        let goesOn = waiting.withLock { waiting in
+            guard !waiting.isStopping else { return false }
+            waiting.isScheduled =
+                !waiting.mailbox.isEmpty || confined.engine.map { $0.hasWork || $0.isMakingDigest } ?? false
+            return waiting.isScheduled
+        }
+        if goesOn { queue.async { self.drain() } }
+    }
+
+    private func runAside(_ preparation: QueryPreparation?) {
+        guard let preparation else { return }
+        aside.async {
+            preparation.run()
+            self.post(.prepared(preparation))
+        }
+    }
+
+    /// Makes the queue check that the database's file is still where it was opened. Any thread may call it; it returns
+    /// at once.
+    func checkFile() {
+        queue.async { [self] in
+            guard let engine = confined.engine else { return }
+            carryOut(engine.checkFile())
+            dropVanished()
+        }
+    }
+
+    /// Closes the database if its file has vanished. The next session opens the file that is there then.
+    private func dropVanished() {
+        guard let engine = confined.engine, engine.mustReopen else { return }
+        engine.close()
+        confined.engine = nil
+    }
+
+    /// Opens the database if a session asks for it. If that fails, the sessions are told why.
+    ///
+    /// - Returns: false if file descriptors have run out; then the events are postponed until there is room.
+    private func openEngine(toHandle events: [DatabaseEvent]) -> Bool {
+        let hasMadeRoom = !confined.postponed.isEmpty
+        confined.postponed = []
+        if confined.engine != nil { return true }
+        let sessions = events.compactMap { event in
+            if case .open(let id, _, _) = event { id } else { nil }
+        }
+        guard !sessions.isEmpty else { return true }
+        do {
+            let engine = try makeEngine()
+            engine.isAbandoned = { [weak self] in self?.isAbandoned($0) ?? true }
+            engine.onTooManyFiles = { [weak self] in self?.makeRoom {} }
+            confined.engine = engine
+            confined.openingFailure = ""
+        } catch {
+            let isNew = confined.openingFailure != "\(error)"
+            confined.openingFailure = "\(error)"
+            log?(
+                isNew ? .error : .debug, "a database could not be opened",
+                [("database", name), ("error", "\(error)")])
+            if !hasMadeRoom, (error as? StorageError)?.code == .tooManyFiles {
+                confined.postponed = events
+                makeRoom { [weak self] in
+                    guard let self else { return }
+                    queue.async { self.drain() }
+                }
+                return false
+            }
+            let message = Consequence.sentence("the server could not open the database", of: name, because: error)
+            let (code, action) = Consequence.of(error)
+            carryOut(sessions.flatMap { Self.failure(of: $0, code, message, action) })
+        }
+        return true
+    }
+
+    /// Lets the engine do its maintenance and whatever is due by the clock, even if no event arrives.
+    func wake() {
+        let mustSchedule = waiting.withLock { waiting in
+            guard !waiting.isStopping, !waiting.isScheduled else { return false }
+            waiting.isScheduled = true
+            return true
+        }
+        if mustSchedule { queue.async { self.drain() } }
+    }
+
+    /// Closes the database's file if it has no sessions and has not been used since `time`. The next session opens it
+    /// again. The two cannot interfere, since both happen on the queue.
+    ///
+    /// - Parameter completion: called on the queue.
+    func closeIfIdle(unusedSince time: Timestamp, then completion: @escaping @Sendable () -> Void) {
+        queue.async { [self] in
+            defer { completion() }
+            guard let engine = confined.engine, engine.isIdle, confined.usedAt <= time else { return }
+            engine.close()
+            confined.engine = nil
+            log?(.debug, "a database that nobody uses was closed", [("database", name)])
+        }
+    }
+
+    /// Whether the database's file is open. It waits for the work of the queue.
+    var isOpen: Bool { queue.sync { confined.engine != nil } }
+
+    /// Whether the work for a session is useless, because the session was closed meanwhile or the server stops.
+    private func isAbandoned(_ id: SessionID?) -> Bool {
+        waiting.withLock { waiting in waiting.isStopping || id.map(waiting.mailbox.closes) ?? false }
+    }
+
+    private static func failure(
+        of id: SessionID, _ code: ErrorCode, _ message: String, _ action: ErrorAction
+    ) -> [DatabaseAction] {
+        let failure = ServerMessage.Failure(session: id.session, code: code, message: message, action: action)
+        return [.send(Frame.encode(ServerMessage.error(failure)), to: id.connection), .end(id)]
+    }
+
+    /// Finishes the turn that is running, and closes the database's file. A costly query that is running is aborted,
+    /// and waiting events are dropped: none of them is acknowledged, so the clients keep them.
+    func stop() {
+        waiting.withLock { waiting in
+            waiting.isStopping = true
+            waiting.isScheduled = true
+            waiting.mailbox = Mailbox()
+        }
+        queue.sync {
+            aside.sync {}
+            confined.engine?.close()
+            confined.engine = nil
+        }
+    }
+}

@@ -1,0 +1,174 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
+
+/// Reads the objects of one page from the database, within the work that the page may take.
+struct PageReader {
+    let storage: any ServerStorage
+    let live: LiveView
+    let limits: DatabaseLimits
+    let work: WorkLimit
+    /// The steps after which the page takes no more objects.
+    let stepCountMax: Int
+
+    /// Reads on.
+    ///
+    /// - Parameter isLast: whether to read the whole round of changed objects, whatever its size.
+    /// - Returns: one block; several if the last round is large.
+    func read(_ bootstrap: inout Bootstrap, isLast: Bool = false) throws -> [ViewBlock] {
+        var builder = makeBuilder()
+        try addLinked(&bootstrap, to: &builder)
+        if bootstrap.linked.isEmpty, !isFull(builder) { try addRoots(&bootstrap, to: &builder) }
+        if case .done = bootstrap.roots { try addLeaving(&bootstrap, to: &builder) }
+        if bootstrap.isRead {
+            beginSettling(&bootstrap)
+            try addTouched(&bootstrap, isLast: isLast, in: &builder)
+        }
+        return builder.blocks
+    }
+
+    /// Reads the objects of an earlier page again, as they are now.
+    ///
+    /// - Parameter isSettledLater: whether a later page brings the object.
+    func read(_ page: PageRun.Page, _ isSettledLater: (ObjectRef) -> Bool) throws -> ViewBlock {
+        var builder = makeBuilder()
+        for (position, object) in page.objects.enumerated() where !isSettledLater(object) {
+            guard page.round == 0 else {
+                try settle(object, in: &builder)
+                continue
+            }
+            // What no commit has touched is in the view as it was.
+            guard let row = try storage.row(object) else { continue }
+            let isLinked = position < page.linkedCount
+            let included = isLinked ? try live.member(object, in: storage)?.included : live.includedOfRoot(object)
+            guard let included else { continue }
+            try builder.add(row, of: object.classIndex, properties: included, role: isLinked ? .linked : .root)
+        }
+        return builder.blocks[0]
+    }
+
+    private func makeBuilder() -> ViewBlockBuilder { ViewBlockBuilder(schema: storage.schema, limits: limits.data) }
+
+    /// Whether the page takes no more objects, because of its size or because of the work for it.
+    private func isFull(_ builder: ViewBlockBuilder) -> Bool {
+        builder.lastBlockSize >= limits.pageByteCount || work.stepCount >= stepCountMax
+    }
+
+    private func addLinked(_ bootstrap: inout Bootstrap, to builder: inout ViewBlockBuilder) throws {
+        var room = limits.pageRowCount
+        while room > 0, !isFull(builder), let object = bootstrap.linked.popFirst() {
+            room -= 1
+            bootstrap.readCount += 1
+            guard let member = try live.member(object, in: storage), member.role == .linked,
+                let row = try storage.row(object)
+            else { continue }
+            try add(row, of: object, member, &bootstrap, to: &builder)
+        }
+    }
+
+    /// Adds a member, unless the client has it at this version.
+    private func add(
+        _ row: Row, of object: ObjectRef, _ member: ViewMember, _ bootstrap: inout Bootstrap,
+        to builder: inout ViewBlockBuilder
+    ) throws {
+        let isRoot = member.role == .root
+        if let count = bootstrap.digest?.count, count < limits.digestObjectCountMax {
+            bootstrap.digest?.add(row, of: object.classIndex, isRoot: isRoot)
+        } else {
+            bootstrap.digest = nil
+        }
+        let isKnown = bootstrap.known?.remove(object, isRoot: isRoot, version: row.version) ?? false
+        if isKnown, live.includesAlike(object.classIndex) { return }
+        try builder.add(row, of: object.classIndex, properties: member.included, role: isRoot ? .root : .linked)
+    }
+
+    private func addRoots(_ bootstrap: inout Bootstrap, to builder: inout ViewBlockBuilder) throws {
+        switch bootstrap.roots {
+        case .done, .unlisted:
+            return
+        case .scan(let cursor):
+            let classIndex = live.query.classIndex
+            let page = try work.attempting(max(1, stepCountMax - work.stepCount)) {
+                try storage.rows(
+                    matching: live.query, after: cursor, limit: limits.pageRowCount,
+                    byteCountMax: limits.pageByteCount - builder.lastBlockSize)
+            }
+            guard let page else {
+                // With less than its full share in this turn, the session may succeed in its next turn.
+                if stepCountMax >= limits.shareStepCountMax, builder.blocks[0].isEmpty {
+                    bootstrap.roots = .unlisted(after: cursor)
+                }
+                return
+            }
+            for row in page.rows {
+                let object = ObjectRef(classIndex, row.key)
+                let member = ViewMember(role: .root, included: live.includedOfRoot(object))
+                try add(row, of: object, member, &bootstrap, to: &builder)
+            }
+            bootstrap.readCount += page.rows.count
+            bootstrap.roots = page.next.map { .scan(after: $0) } ?? .done
+        case .listed(let roots, let start):
+            let end = min(roots.count, start + limits.pageRowCount)
+            var next = start
+            while next < end, !isFull(builder) {
+                let object = roots[next]
+                next += 1
+                // An object that no commit has changed is still a root; the others are sent at the end.
+                guard !bootstrap.touched.contains(object), let row = try storage.row(object) else { continue }
+                let member = ViewMember(role: .root, included: live.includedOfRoot(object))
+                try add(row, of: object, member, &bootstrap, to: &builder)
+            }
+            bootstrap.readCount += next - start
+            bootstrap.roots = next < roots.count ? .listed(roots, next: next) : .done
+        }
+    }
+
+    /// Adds the departures of members that the client has and that are not in the view.
+    private func addLeaving(_ bootstrap: inout Bootstrap, to builder: inout ViewBlockBuilder) throws {
+        var leaving = bootstrap.leaving ?? bootstrap.known?.takeRest().reversed() ?? []
+        bootstrap.leaving = []
+        var room = limits.pageRowCount
+        while room > 0, !isFull(builder), case (let object, let isRoot)? = leaving.popLast() {
+            room -= 1
+            // An object that entered the view behind the pages was changed by a commit, and is sent at the end.
+            guard try live.member(object, in: storage) == nil else { continue }
+            let reason = try live.reasonOfDeparture(object, wasRoot: isRoot, in: storage)
+            builder.add(object, role: .member, reason: reason)
+        }
+        bootstrap.leaving = leaving
+    }
+
+    /// Begins a round of sending the objects that commits have changed so far, unless a round is under way.
+    private func beginSettling(_ bootstrap: inout Bootstrap) {
+        guard bootstrap.settling.isEmpty, !bootstrap.touched.isEmpty else { return }
+        bootstrap.settling = bootstrap.touched.sorted()[...]
+        bootstrap.touched = []
+        bootstrap.settlingRound += 1
+    }
+
+    /// Adds the changed objects of the present round.
+    private func addTouched(
+        _ bootstrap: inout Bootstrap, isLast: Bool, in builder: inout ViewBlockBuilder
+    ) throws {
+        var room = isLast ? .max : limits.pageRowCount
+        while room > 0, isLast || !isFull(builder), let object = bootstrap.settling.popFirst() {
+            room -= 1
+            if isFull(builder) { builder.beginBlock() }
+            try settle(object, in: &builder)
+        }
+    }
+
+    /// Adds the state or the departure of an object that commits have changed.
+    private func settle(_ object: ObjectRef, in builder: inout ViewBlockBuilder) throws {
+        let row = try storage.row(object)
+        let reason = try live.reasonOfDeparture(object, wasRoot: true, in: storage)
+        guard let row, let member = try live.member(object, in: storage) else {
+            return builder.add(object, role: .member, reason: reason)
+        }
+        let role: RowRole = member.role == .root ? .root : .linked
+        if role == .linked { builder.add(object, role: .root, reason: reason) }
+        try builder.add(row, of: object.classIndex, properties: member.included, role: role)
+    }
+}

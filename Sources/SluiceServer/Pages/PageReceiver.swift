@@ -1,0 +1,44 @@
+internal import SluiceModel
+internal import SluiceWire
+
+/// Where a subscription that is not complete gets its pages. Boxed, since most subscriptions are complete.
+indirect enum PageSource {
+    /// The client has nothing of the view: it takes pages that all in its position share.
+    case shared(PageReceiver)
+    /// The client has listed its members: it gets the differences, in pages of its own.
+    case own(Bootstrap)
+}
+
+/// A subscription's place in a run of pages.
+final class PageReceiver {
+    private(set) var run: PageRun
+    /// The position of the next page.
+    private(set) var next = 0
+    /// The page that was taken and is to be sent.
+    var page: EncodedPage?
+    /// How many rounds of changes behind the pages it has begun.
+    private(set) var roundCount = 0
+    private var round = 0
+
+    init(_ run: PageRun) { self.run = run }
+
+    /// Whether it has taken the last page, and nothing is left to settle.
+    var hasAll: Bool { next == run.pages.count && run.remaining.isComplete }
+
+    /// Takes the next page.
+    func take(_ page: EncodedPage) {
+        let pageRound = run.pages[next].round
+        next += 1
+        self.page = page
+        guard !page.isEmpty, pageRound > round else { return }
+        round = pageRound
+        roundCount += 1
+    }
+
+    /// Goes on with the first page of another run.
+    func goOn(in run: PageRun) {
+        self.run = run
+        next = 0
+        round = 0
+    }
+}

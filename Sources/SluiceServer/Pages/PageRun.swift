@@ -1,0 +1,249 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceViews
+internal import SluiceWire
+
+/// The pages of a view's bootstrap, read and encoded once for all who subscribe while they last.
+///
+/// A run is a sequence that grows at its end: linked objects, roots, and then, round by round, what commits have
+/// changed behind these pages. Each receiver takes the pages in order and at its own pace. It has everything once it has
+/// taken the last page and nothing is left to settle.
+///
+/// A page is sent only while every object in it is as it was read, since a client may hold a later state of the object
+/// from another subscription. When a commit changes one, the page is stale. It is read again for those who still come
+/// to it, without the objects that a later page brings anyway.
+final class PageRun {
+    struct Page {
+        enum Content {
+            case encoded(EncodedPage)
+            /// An object in the page has changed, or the view has.
+            case stale
+            /// Dropped to save memory. Who comes to it begins a run of its own here.
+            case evicted
+        }
+
+        /// What remained to be read before this page.
+        let start: Bootstrap
+        /// The round of settling that the page belongs to; 0 for the pages of linked objects and roots.
+        let round: Int
+        /// The part of the view's objects that was read up to the end of the page.
+        let progress: Double
+        fileprivate(set) var content: Content = .stale
+        /// The objects that the page brings or removes.
+        fileprivate(set) var objects: [ObjectRef] = []
+        /// How many of them, from the first on, came as linked objects.
+        fileprivate(set) var linkedCount = 0
+        fileprivate(set) var byteCount = 0
+    }
+
+    let queryHash: ObjectID
+    /// The classes of which a change may make a page stale.
+    private let classes: Set<Int>
+    private(set) var pages: [Page] = []
+    /// What remains to be read.
+    private(set) var remaining: Bootstrap
+    /// Whether further subscriptions may begin with the first page.
+    private(set) var isOpen: Bool
+    /// How many subscriptions are taking the pages.
+    var receiverCount = 0
+    /// The subscription on whose behalf the roots are being listed.
+    weak var lister: AnyObject?
+    /// When the last receiver had left, as the cache has noted.
+    var idleSince: Timestamp?
+    /// A run that begins at an evicted page.
+    private var fork: (page: Int, run: PageRun)?
+    /// The objects that commits have touched since the first page, with the rounds that settle them.
+    private var rounds: [ObjectRef: Int] = [:]
+    /// The pages that each object is in; nil until a commit first asks.
+    private var places: PagePlaces?
+    /// What the pages take, about, in bytes, and how much of it the cache has counted.
+    private(set) var byteCount = 0
+    private var countedByteCount = 0
+
+    init(of live: LiveView, _ bootstrap: Bootstrap, isOpen: Bool = true) {
+        queryHash = live.query.hash
+        classes = Set(live.shape.concernedProperties.keys)
+        remaining = bootstrap
+        // Nobody's members are compared.
+        remaining.leaving = []
+        self.isOpen = isOpen
+    }
+
+    private init(forking run: PageRun, at page: Int) {
+        queryHash = run.queryHash
+        classes = run.classes
+        isOpen = false
+        remaining = run.pages[page].start
+        remaining.touched = Set(run.rounds.keys)
+        remaining.settlingRound = 0
+        rounds = run.rounds.mapValues { _ in 1 }
+    }
+
+    /// How many objects commits have touched since the first page.
+    var touchedCount: Int { rounds.count }
+
+    /// Whether a subscription may begin with the first page. Where commits have touched much, it gets less in a run of
+    /// its own.
+    var isWorthJoining: Bool { isOpen && touchedCount <= remaining.expectedCount / 4 }
+
+    // MARK: Growing
+
+    /// Reads on, and adds a page unless there was nothing to read.
+    func readPage(_ read: (inout Bootstrap) throws -> ViewBlock) rethrows {
+        var start = remaining
+        let block: ViewBlock
+        do { block = try read(&remaining) } catch {
+            // Other receivers may fare better, and must not miss what was read for this page.
+            remaining = start
+            throw error
+        }
+        guard !block.isEmpty else { return }
+        start.touched = []
+        start.settling = []
+        var page = Page(start: start, round: remaining.settlingRound, progress: remaining.progress)
+        page.fill(with: block)
+        pages.append(page)
+        byteCount += page.byteCount
+        places?.add(page.objects, to: pages.count - 1)
+    }
+
+    /// Replaces a stale page by what its objects are now.
+    func refresh(_ position: Int, _ read: (Page, (ObjectRef) -> Bool) throws -> ViewBlock) rethrows {
+        let page = pages[position]
+        let block = try read(page) { rounds[$0, default: 0] > page.round }
+        byteCount -= page.byteCount
+        pages[position].fill(with: block)
+        byteCount += pages[position].byteCount
+    }
+
+    /// Continues with the roots that were listed.
+    func list(_ roots: [ObjectRef]) {
+        lister = nil
+        remaining.list(roots)
+    }
+
+    // MARK: Changing
+
+    /// Records objects whose place or content in the view a commit has changed.
+    func touch(_ objects: Set<ObjectRef>) {
+        remaining.touched.formUnion(objects)
+        for object in objects { rounds[object] = remaining.settlingRound + 1 }
+    }
+
+    /// Makes the pages stale that bring an object which a commit has changed in any way.
+    func noteChanges(_ commit: CommitDelta) {
+        guard !pages.isEmpty else { return }
+        for change in commit.changes where classes.contains(change.object.classIndex) {
+            if places == nil {
+                var all = PagePlaces()
+                for (position, page) in pages.enumerated() { all.add(page.objects, to: position) }
+                places = all
+            }
+            places?.forEachPage(of: change.object) { pages[$0].becomeStale() }
+        }
+    }
+
+    /// Makes all pages stale, since the view includes other properties now.
+    func noteChangedView() {
+        isOpen = false
+        for position in pages.indices { pages[position].becomeStale() }
+    }
+
+    // MARK: Memory
+
+    /// By how much the pages have grown since the last call, in bytes; negative if they have shrunk.
+    func takeGrowth() -> Int {
+        defer { countedByteCount = byteCount }
+        return byteCount - countedByteCount
+    }
+
+    /// The bytes that calls of ``takeGrowth()`` have told of, which then begin again from zero.
+    func takeCounted() -> Int {
+        defer { countedByteCount = 0 }
+        return countedByteCount
+    }
+
+    /// Takes no further subscriptions, and drops pages from the first on, but not the last one.
+    ///
+    /// - Parameter byteCountMax: how much the rest may take.
+    func evict(to byteCountMax: Int) {
+        isOpen = false
+        for position in pages.indices.dropLast() {
+            guard byteCount > byteCountMax else { return }
+            byteCount -= pages[position].byteCount
+            pages[position].evict()
+        }
+    }
+
+    /// The run in which the receivers continue that come to an evicted page.
+    ///
+    /// - Returns: the run, and whether it is new.
+    func run(from page: Int) -> (run: PageRun, isNew: Bool) {
+        // A run without receivers is not told of commits.
+        if let fork, fork.page == page, !fork.run.isEvicted, fork.run.receiverCount > 0 {
+            return (fork.run, false)
+        }
+        let run = PageRun(forking: self, at: page)
+        fork = (page, run)
+        return (run, true)
+    }
+
+    private var isEvicted: Bool { if case .evicted? = pages.first?.content { true } else { false } }
+}
+
+extension PageRun.Page {
+    fileprivate mutating func fill(with block: ViewBlock) {
+        let linked = block.objects.groups.filter { $0.role == .linked }
+        let others = block.objects.groups.filter { $0.role != .linked }
+        objects = (linked + others).flatMap { group in group.keys.map { ObjectRef(group.classIndex, $0) } }
+        linkedCount = linked.reduce(0) { $0 + $1.count }
+        if !block.departures.isEmpty {
+            let known = Set(objects)
+            objects += block.departures.lazy.map(\.object).filter { !known.contains($0) }
+        }
+        let page = EncodedPage(block, progress: progress)
+        content = .encoded(page)
+        byteCount = page.block.size + objects.count * 2 * MemoryLayout<ObjectRef>.stride
+    }
+
+    fileprivate mutating func becomeStale() {
+        if case .encoded = content { content = .stale }
+    }
+
+    fileprivate mutating func evict() {
+        content = .evicted
+        objects = []
+        byteCount = 0
+    }
+}
+
+/// A page as it is sent to all its receivers.
+final class EncodedPage {
+    let block: SharedBlock
+    let isEmpty: Bool
+    let progress: Double
+
+    init(_ content: ViewBlock, progress: Double) {
+        block = SharedBlock(content)
+        isEmpty = content.isEmpty
+        self.progress = progress
+    }
+}
+
+/// Finds the pages that an object is in. Most objects are in one.
+private struct PagePlaces {
+    private var first: [ObjectRef: Int] = [:]
+    private var others: [ObjectRef: [Int]] = [:]
+
+    mutating func add(_ objects: [ObjectRef], to page: Int) {
+        for object in objects {
+            if first[object] == nil { first[object] = page } else { others[object, default: []].append(page) }
+        }
+    }
+
+    func forEachPage(of object: ObjectRef, _ body: (Int) -> Void) {
+        guard let page = first[object] else { return }
+        body(page)
+        others[object]?.forEach(body)
+    }
+}

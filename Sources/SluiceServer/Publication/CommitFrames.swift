@@ -1,0 +1,53 @@
+internal import SluiceViews
+internal import SluiceWire
+
+/// Makes the frames that tell a session of a commit.
+struct CommitFrames {
+    let group: CommittedGroup
+    let limits: DatabaseLimits
+
+    /// Makes one commit message, or several that continue each other. The last one acknowledges the session's uploads.
+    func make(for id: SessionID, _ blocks: [SessionBlock]) -> [[UInt8]] {
+        var (frames, rejections) = rejectionFrames(of: id)
+        var messages: [[(subscriptions: [UInt64], block: SharedBlock)]] = [[]]
+        var byteCount = 0
+        for block in blocks {
+            for part in block.parts.blocks {
+                if byteCount > 0, byteCount + part.size > limits.frameByteCount {
+                    messages.append([])
+                    byteCount = 0
+                }
+                messages[messages.count - 1].append((block.subscriptions, part.block))
+                byteCount += part.size
+            }
+        }
+        for (position, parts) in messages.enumerated() {
+            let isLast = position == messages.count - 1
+            let header = CommitHeader(
+                session: id.session, version: group.delta.version, acceptedAt: group.acceptedAt,
+                acknowledged: isLast ? group.acknowledged[id] : nil, isContinued: !isLast)
+            var frame = FrameBuilder()
+            if isLast { for rejection in rejections { frame.append(rejection) } }
+            frame.appendCommit(header, blocks: parts)
+            frames.append(frame.finish())
+        }
+        return frames
+    }
+
+    /// What of a session's uploads the group rejected: full frames, and the messages to be sent with the commit that
+    /// acknowledges the uploads, so that the client settles both at once.
+    private func rejectionFrames(of id: SessionID) -> (frames: [[UInt8]], rest: [ServerMessage]) {
+        var frames: [[UInt8]] = []
+        var rest: [ServerMessage] = []
+        for rejection in group.rejections where rejection.session == id {
+            if rest.count == limits.sharedRejectionCount {
+                var frame = FrameBuilder()
+                for message in rest { frame.append(message) }
+                frames.append(frame.finish())
+                rest = []
+            }
+            rest.append(.rejected(.init(session: id.session, rejection: rejection.rejection)))
+        }
+        return (frames, rest)
+    }
+}

@@ -1,0 +1,135 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
+
+/// The publication of one commit: gathers what it changes for each session, and makes the frames that say so.
+struct Publication {
+    private let database: Database
+    private let group: CommittedGroup
+    /// What has changed for each session, in the order of the views.
+    private var concerned: [SessionID: [SessionBlock]] = [:]
+    // Most views that change alike have equal deltas, and then the rows need not be read again; the others may still
+    // have equal blocks.
+    private var knownDeltas = KnownParts<ViewDelta>()
+    private var knownBlocks = KnownParts<ViewBlock>()
+    /// How many blocks were encoded.
+    private(set) var encodedCount: UInt64 = 0
+
+    init(_ group: CommittedGroup, _ database: Database) {
+        self.group = group
+        self.database = database
+    }
+
+    /// Adds the change of a view for those of its subscriptions that are complete.
+    mutating func add(_ delta: ViewDelta, of view: SharedView) throws {
+        var parts: EncodedParts?
+        for subscription in view.subscriptions where subscription.isComplete {
+            let encoded = try parts ?? encode(delta)
+            parts = encoded
+            let session = subscription.session
+            if let position = concerned[session]?.firstIndex(where: { $0.parts === encoded }) {
+                concerned[session]?[position].subscriptions.append(subscription.id)
+            } else {
+                concerned[session, default: []].append(SessionBlock(subscriptions: [subscription.id], parts: encoded))
+            }
+        }
+    }
+
+    private mutating func encode(_ delta: ViewDelta) throws -> EncodedParts {
+        // A large change is less likely to equal another, and costs more to look up.
+        let isShareable = delta.memberCount <= 64
+        if isShareable, let same = knownDeltas[delta] { return same }
+        let parts = try encode(delta, isShareable: isShareable)
+        if isShareable { knownDeltas.add(parts, for: delta) }
+        return parts
+    }
+
+    private mutating func encode(_ delta: ViewDelta, isShareable: Bool) throws -> EncodedParts {
+        let (storage, limits) = (database.storage, database.limits)
+        var builder = ViewBlockBuilder(
+            rowCountMax: limits.pageRowCount, byteCountMax: limits.pageByteCount,
+            authors: delta.authors.map { group.authors[$0] }, schema: storage.schema, limits: limits.data)
+        for object in delta.entered { try builder.add(object, role: .root, source: storage) }
+        for object in delta.linkedEntered { try builder.add(object, role: .linked, source: storage) }
+        for object in delta.updated + delta.linkedUpdated { try builder.add(object, role: .member, source: storage) }
+        for departure in delta.left { builder.add(departure, role: .root) }
+        for departure in delta.linkedLeft { builder.add(departure, role: .linked) }
+        let block = builder.blocks[0]
+        let isShareable = isShareable && builder.blocks.count == 1
+        if isShareable, let same = knownBlocks[block] { return same }
+        encodedCount += 1
+        let parts = EncodedParts(builder.blocks.map { (SharedBlock($0), $0.estimatedSize) })
+        if isShareable { knownBlocks.add(parts, for: block) }
+        return parts
+    }
+
+    /// The frames for all sessions concerned, which also acknowledge the uploads to their authors.
+    ///
+    /// - Parameter isOpen: whether a session is still open.
+    func frames(where isOpen: (SessionID) -> Bool) -> [DatabaseAction] {
+        var actions: [DatabaseAction] = []
+        let frames = CommitFrames(group: group, limits: database.limits)
+        // Sessions that receive identical bytes share one buffer.
+        var shared: [FrameKey: (frame: [UInt8], connections: [UInt64])] = [:]
+        for (id, blocks) in concerned.sorted(by: { $0.key < $1.key }) where isOpen(id) {
+            if group.acknowledged[id] == nil, blocks.count == 1, blocks[0].parts.blocks.count == 1 {
+                let key = FrameKey(
+                    session: id.session, subscriptions: blocks[0].subscriptions,
+                    parts: ObjectIdentifier(blocks[0].parts))
+                if shared[key] == nil { shared[key] = (frames.make(for: id, blocks)[0], []) }
+                shared[key]?.connections.append(id.connection)
+            } else {
+                actions += frames.make(for: id, blocks).map { .send($0, to: id.connection) }
+            }
+        }
+        for (frame, connections) in shared.values.sorted(by: { $0.connections[0] < $1.connections[0] }) {
+            actions.append(.broadcast(frame, to: connections))
+        }
+        for id in group.acknowledged.keys.sorted() where concerned[id] == nil && isOpen(id) {
+            actions += frames.make(for: id, []).map { .send($0, to: id.connection) }
+        }
+        return actions
+    }
+
+    private struct FrameKey: Hashable {
+        var session: UInt64
+        var subscriptions: [UInt64]
+        var parts: ObjectIdentifier
+    }
+}
+
+/// The messages about one view for one session.
+struct SessionBlock {
+    var subscriptions: [UInt64]
+    let parts: EncodedParts
+}
+
+/// The change of a view, encoded once, in parts of bounded size. Views with the same change share one encoding.
+final class EncodedParts {
+    let blocks: [(block: SharedBlock, size: Int)]
+
+    /// - Parameter blocks: the blocks with their approximate sizes before compression.
+    init(_ blocks: [(block: SharedBlock, size: Int)]) { self.blocks = blocks }
+}
+
+/// Finds the encoding of a change that equals an earlier one. A single change is not hashed.
+private struct KnownParts<Change: Hashable> {
+    private var first: (change: Change, parts: EncodedParts)?
+    private var all: [Change: EncodedParts] = [:]
+
+    subscript(change: Change) -> EncodedParts? {
+        if let first, all.isEmpty { return first.change == change ? first.parts : nil }
+        return all[change]
+    }
+
+    mutating func add(_ parts: EncodedParts, for change: Change) {
+        guard let first else {
+            first = (change, parts)
+            return
+        }
+        if all.isEmpty { all[first.change] = first.parts }
+        all[change] = parts
+    }
+}

@@ -1,0 +1,37 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
+
+extension Reports {
+    /// Explains what a query means and costs here. It makes no subscription and keeps nothing.
+    func explanation(of query: Query) throws -> QueryExplanation {
+        let schema = storage.schema
+        // Without sort and limit, a live view is sent in storage order.
+        let plan = try storage.plan(of: query, inOrder: query.limit != nil || !query.sort.isEmpty)
+        guard let wanted = IndexPolicy.index(for: query, schema: schema) else {
+            return QueryExplanation(query, schema: schema, plan: plan, wantedIndexes: [])
+        }
+        return QueryExplanation(
+            query, schema: schema, plan: plan, wantedIndexes: [wanted.description(in: schema)],
+            wantedIndexRemark: try indexes.remark(on: wanted))
+    }
+
+    /// The answer to a request for an explanation.
+    func explain(_ request: ClientMessage.ReportRequest) throws -> ServerMessage {
+        do {
+            let query = try Query.parse(request.argument, schema: storage.schema)
+            let json = Array(try explanation(of: query).json.utf8)
+            return .report(session: request.session, request: request.request, json: json)
+        } catch let error as QueryError {
+            let isUnknown = error.code == .unknownClass || error.code == .unknownProperty
+            return request.failure(
+                isUnknown ? .unknownName : .invalidQuery, error.message, position: error.position)
+        } catch let error as StorageError where error.endsQueryAlone {
+            if error.isOfDamage { database.noteFailure("a query could not be explained", error) }
+            let (code, message) = database.subscriberError(of: error)
+            return request.failure(code, message)
+        }
+    }
+}

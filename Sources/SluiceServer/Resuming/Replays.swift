@@ -1,0 +1,100 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
+
+/// Finds in the log what has happened since an earlier version: for clients that return, and for views that were made
+/// as of that version.
+final class Replays {
+    private let database: Database
+    private var cache: ReplayCache
+
+    private var storage: any ServerStorage { database.storage }
+
+    init(_ database: Database) {
+        self.database = database
+        cache = ReplayCache(objectCountMax: 2 * database.limits.replayObjectCountMax)
+    }
+
+    /// Forgets what was computed, since views include other properties now.
+    func removeAll() { cache.removeAll() }
+
+    /// Computes from the log what a client at `version` has missed of a view: a copy of the view is taken back to that
+    /// version, and the two are compared.
+    ///
+    /// - Parameter byteCountMax: the most bytes before compression that the answer may have, about.
+    /// - Returns: nil where the log does not reach back, tells of too much or is damaged, and where properties had other
+    ///   types then.
+    func replay(_ live: LiveView, since version: UInt64, byteCountMax: Int) throws -> ViewBlock? {
+        do { return try missed(of: live, since: version, byteCountMax: byteCountMax) } catch let error as StorageError
+            where error.isOfDamage
+        {
+            // The rest of the database may be readable.
+            database.noteFailure("what a client missed could not be read", error)
+            return nil
+        }
+    }
+
+    private func missed(of live: LiveView, since version: UInt64, byteCountMax: Int) throws -> ViewBlock? {
+        guard version <= storage.version, version >= storage.logStart, isOfTodaysTypes(version) else { return nil }
+        guard version < storage.version else { return ViewBlock() }
+        let commit = try cache.commit(since: version, to: storage.version) { try changes(since: version) }
+        guard let commit else { return nil }
+        guard live.shape.concerns(commit) else { return ViewBlock() }
+        let block = try cache.block(of: live.query.hash, since: version, to: storage.version) {
+            try content(of: live.differences(since: commit, in: storage))
+        }
+        return block.estimatedSize <= byteCountMax ? block : nil
+    }
+
+    /// Whether queries found at a version what they find in the same objects now.
+    private func isOfTodaysTypes(_ version: UInt64) -> Bool { storage.retypedVersion.map { version > $0 } ?? true }
+
+    /// All changes since a version, as one commit; nil if there are too many to examine.
+    private func changes(since version: UInt64) throws -> CommitDelta? {
+        guard let olds = try storage.oldImages(since: version, countMax: database.limits.replayObjectCountMax) else {
+            return nil
+        }
+        let deltas = try olds.compactMap { object, old -> ObjectDelta? in
+            let new = try storage.row(object)
+            return old == nil && new == nil ? nil : ObjectDelta(object: object, old: old, new: new, authors: [])
+        }
+        return CommitDelta(changes: deltas, version: storage.version)
+    }
+
+    /// Brings a view from an earlier version to the present.
+    ///
+    /// - Returns: false if the log does not reach back, or too much has changed meanwhile.
+    func catchUp(_ live: LiveView, from version: UInt64) throws -> Bool {
+        guard version < storage.version else { return true }
+        guard version >= storage.logStart, let commit = try changes(since: version) else { return false }
+        let before = OldStateSource(commit, over: storage, schema: storage.schema)
+        _ = try live.apply(commit, in: storage, before: before)
+        return true
+    }
+
+    private func content(of differences: [ViewDifference]) throws -> ViewBlock {
+        var builder = ViewBlockBuilder(schema: storage.schema, limits: database.limits.data)
+        for difference in differences {
+            let object = difference.object
+            guard let now = difference.now, let row = try storage.row(object) else {
+                if difference.before != nil {
+                    builder.add(object, role: .member, reason: difference.reason)
+                }
+                continue
+            }
+            let role: RowRole = now.role == .root ? .root : .linked
+            if difference.before?.role == now.role {
+                guard !difference.changed.isEmpty else { continue }
+                try builder.add(row, of: object.classIndex, properties: difference.changed, role: .member)
+            } else {
+                if difference.before?.role == .root {
+                    builder.add(object, role: .root, reason: difference.reason)
+                }
+                try builder.add(row, of: object.classIndex, properties: difference.changed, role: role)
+            }
+        }
+        return builder.blocks[0]
+    }
+}

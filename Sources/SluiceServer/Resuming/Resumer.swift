@@ -1,0 +1,73 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
+
+/// Brings subscriptions of returning clients up to date from what the clients have, where that is possible.
+final class Resumer {
+    private let database: Database
+    private let replays: Replays
+    private let digests: ViewDigests
+    private(set) var starts = StartCounts()
+
+    private var storage: any ServerStorage { database.storage }
+
+    init(_ database: Database, _ replays: Replays, _ digests: ViewDigests) {
+        self.database = database
+        self.replays = replays
+        self.digests = digests
+    }
+
+    /// Counts a subscription that is sent everything.
+    func noteStartAnew() { starts[.anew] += 1 }
+
+    /// Brings a subscription up to date, or begins a comparison with what the client has.
+    ///
+    /// - Parameter resumed: collects the messages for the client.
+    /// - Returns: whether that is possible.
+    func resume(
+        _ subscription: ViewSubscription, _ resume: ClientMessage.Resume, with resumed: inout Resumption, now: Timestamp
+    ) throws -> Bool {
+        let live = subscription.view.live
+        if resume.isWhole, resume.version <= storage.version,
+            let content = try replays.replay(live, since: resume.version, byteCountMax: resumed.byteCountLeft)
+        {
+            starts[content.isEmpty ? .current : .replayed] += 1
+            resumed.add(
+                try messages(subscription, content: content, now: now), byteCount: content.estimatedSize)
+            return true
+        }
+        if let digest = resume.digest, try digest == digests.digest(of: subscription.view) {
+            starts[.equal] += 1
+            resumed.add(try messages(subscription, content: ViewBlock(), now: now), byteCount: 0)
+            return true
+        }
+        guard canCompare(resume, by: subscription.subscriber) else { return false }
+        starts[.compared] += 1
+        let count = Int(resume.memberCount)
+        subscription.subscriber.comparedMemberCount += count
+        subscription.comparison = Comparison(announcedCount: count)
+        resumed.ask(.listMembers(session: subscription.session.session, subscription: subscription.id))
+        return true
+    }
+
+    /// Whether to ask a client to list its members, rather than to send everything.
+    private func canCompare(_ resume: ClientMessage.Resume, by subscriber: Subscriber) -> Bool {
+        resume.version > 0 && resume.version <= storage.version && resume.memberCount > 0
+            && resume.memberCount <= UInt64(database.limits.comparedMemberCountMax - subscriber.comparedMemberCount)
+    }
+
+    private func messages(
+        _ subscription: ViewSubscription, content: ViewBlock, now: Timestamp
+    ) throws -> [ServerMessage] {
+        let session = subscription.session.session
+        let complete = ServerMessage.Complete(
+            session: session, subscription: subscription.id, version: storage.version,
+            acceptedAt: storage.acceptedAt ?? now, kind: .resumed, digest: try digests.digest(of: subscription.view))
+        guard !content.isEmpty else { return [.complete(complete)] }
+        let page = ServerMessage.Page(
+            session: session, subscriptions: [subscription.id], version: storage.version, progress: 1, kind: .resumed,
+            content: content)
+        return [.page(page), .complete(complete)]
+    }
+}

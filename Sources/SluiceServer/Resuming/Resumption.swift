@@ -1,0 +1,20 @@
+internal import SluiceWire
+
+/// Collects the messages that bring the subscriptions of a returning client up to date in one frame, so that the client
+/// moves to the new version once, with all subscriptions that it resumed.
+struct Resumption {
+    private(set) var messages: [ServerMessage] = []
+    /// Requests to the client, which are sent after the messages.
+    private(set) var inquiries: [ServerMessage] = []
+    /// The room that is left, in bytes before compression.
+    private(set) var byteCountLeft: Int
+
+    init(byteCountLeft: Int) { self.byteCountLeft = byteCountLeft }
+
+    mutating func add(_ messages: [ServerMessage], byteCount: Int) {
+        self.messages += messages
+        byteCountLeft -= byteCount
+    }
+
+    mutating func ask(_ inquiry: ServerMessage) { inquiries.append(inquiry) }
+}

@@ -1,0 +1,137 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceWire
+
+/// The open sessions of a database: who their clients are, and what they may upload.
+final class Sessions {
+    private let database: Database
+    private let clients: ClientRegistry
+    private var open: [SessionID: ServerSession] = [:]
+    /// Short-lived clients that have closed their sessions.
+    private var departed: [UInt64] = []
+
+    /// - Parameter random: makes random numbers for nonces.
+    init(_ database: Database, random: @escaping () -> UInt64) {
+        self.database = database
+        clients = ClientRegistry(database, random: random)
+    }
+
+    var count: Int { open.count }
+
+    /// The open sessions, ascending.
+    var ids: [SessionID] { open.keys.sorted() }
+
+    /// The clients that have a session now.
+    var connectedClients: [UInt64] { open.values.compactMap(\.clientID) }
+
+    subscript(id: SessionID) -> ServerSession? { open[id] }
+
+    // MARK: Opening and closing
+
+    /// A session that is about to be opened.
+    struct Opening {
+        let session: ServerSession
+        let messages: [ServerMessage]
+        /// An open session of the same client, which ends.
+        let superseded: SessionID?
+    }
+
+    /// Identifies a client and opens its session.
+    ///
+    /// - Throws: ``StorageError`` when the client could not be identified; nothing was opened then.
+    func open(_ id: SessionID, _ request: ClientMessage.Open, user: User, now: Timestamp) throws -> Opening {
+        let storage = database.storage
+        let isReadOnly = request.options.contains(.readOnly)
+        let client = try clients.identify(request, isReadOnly: isReadOnly, user: user, now: now)
+        let clientID = isReadOnly || client.record.id == 0 ? nil : client.record.id
+        // The client comes back on a new connection before the server has noticed the end of the old one.
+        let superseded = clientID == nil ? nil : open.values.first { $0.clientID == clientID }?.id
+        let session = ServerSession(
+            id: id, user: user, isReadOnly: isReadOnly, clientID: clientID,
+            isShortLived: request.options.contains(.shortLived),
+            unconfirmedNonce: clientID == nil || client.isUnstored ? nil : client.offer,
+            // A client whose history was undone continues its own numbers.
+            receivedSequence: client.outcome == .resumed ? client.record.sequence : 0)
+        let identity = ClientIdentity(
+            databaseID: storage.databaseID, epoch: storage.epoch, clientID: client.record.id, nonce: client.offer)
+        let opened = ServerMessage.Opened(
+            session: id.session, identity: identity, outcome: client.outcome, version: storage.version,
+            acknowledged: client.record.sequence,
+            rejections: client.outcome == .resumed && clientID != nil && storage.damage == nil
+                ? try storage.rejections(of: client.record.id) : [],
+            userID: user.id, schema: storage.schema)
+        var messages = [ServerMessage.opened(opened)]
+        open[id] = session
+        if client.isUnstored, let error = database.obstacle.error { messages += holdBack(session, because: error) }
+        return Opening(session: session, messages: messages, superseded: superseded)
+    }
+
+    /// Removes a session.
+    ///
+    /// - Returns: whether it was open.
+    func remove(_ id: SessionID) -> Bool { open.removeValue(forKey: id) != nil }
+
+    /// Notes that the client has closed its session itself, so that a short-lived one is forgotten.
+    func noteDeparture(of session: ServerSession) {
+        if session.isShortLived, let clientID = session.clientID { departed.append(clientID) }
+    }
+
+    /// Removes the records of short-lived clients that have left. A record that stays because of an error expires like
+    /// that of any client.
+    func forgetDeparted() {
+        guard !departed.isEmpty else { return }
+        let clients = departed
+        departed = []
+        guard database.isWritable else { return }
+        do {
+            try database.transaction { for client in clients { try database.storage.removeClient(client) } }
+        } catch {
+            database.noteFailure("clients could not be forgotten", error)
+        }
+    }
+
+    /// Notes that a session's client has answered the opening.
+    ///
+    /// - Throws: ``StorageError`` that ends the session.
+    func noteMessage(from session: ServerSession) throws { try clients.confirmNonce(of: session) }
+
+    // MARK: Uploads
+
+    /// Whether a session's uploads are taken at the moment.
+    ///
+    /// - Returns: true, or false and what its client is to be told now.
+    func takesUploads(of session: ServerSession) -> (Bool, [ServerMessage]) {
+        if let damage = database.storage.damage, !session.isReadOnly {
+            return (false, refuseUploads(of: session, because: damage))
+        }
+        let isHeldBack = session.uploads == .heldBack
+        if let error = database.obstacle.error, !session.isReadOnly, isHeldBack || database.storage.obstacle != nil {
+            return (false, holdBack(session, because: error))
+        }
+        return (!isHeldBack, [])
+    }
+
+    /// Drops what a session uploads from now on. What is not acknowledged, the client keeps.
+    ///
+    /// - Returns: what its client is to be told, once.
+    func holdBack(_ session: ServerSession, because error: StorageError) -> [ServerMessage] {
+        guard session.uploads != .heldBack else { return [] }
+        session.uploads = .heldBack
+        let message = Consequence.sentence(
+            "the server cannot write its database, and takes uploads once it can", of: database.name, because: error)
+        return [.error(.init(session: session.id.session, code: .internalError, message: message, action: .report))]
+    }
+
+    /// Drops what a session uploads from now on, since the database is damaged. The client keeps it, and the session
+    /// continues.
+    ///
+    /// - Returns: what its client is to be told, once.
+    func refuseUploads(of session: ServerSession, because error: StorageError) -> [ServerMessage] {
+        guard session.uploads != .refused else { return [] }
+        session.uploads = .refused
+        let message =
+            "\(Consequence.damage(of: database.name, error)) and takes no writes before it is restored; the client "
+            + "keeps what it has written"
+        return [.error(.init(session: session.id.session, code: .databaseDamaged, message: message, action: .report))]
+    }
+}

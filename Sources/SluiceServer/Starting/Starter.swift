@@ -1,0 +1,126 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceViews
+
+/// Decides which subscription is started next, and which query runs beside the writer.
+///
+/// A subscription is tried within its session's share of a turn. A query that needs more is prepared beside the writer,
+/// one query of a database at a time, with sessions in rotation.
+final class Starter {
+    /// The work that is being done beside the writer.
+    private struct Preparing {
+        let work: CostlyWork
+        let preparation: QueryPreparation
+    }
+
+    private let database: Database
+    private let turn: Turn
+    private var queue = StartQueue()
+    private var preparing: Preparing?
+    /// The preparation that nobody has taken yet.
+    private var handedOut: QueryPreparation?
+
+    init(_ database: Database, _ turn: Turn) {
+        self.database = database
+        self.turn = turn
+    }
+
+    /// Whether a subscription waits to be tried.
+    var hasStarts: Bool { queue.hasStarts }
+
+    /// Whether work is being done beside the writer.
+    var isPreparing: Bool { preparing != nil }
+
+    /// Whether there is work to do beside the writer, and no such work is running.
+    var hasCostlyWork: Bool { preparing == nil && queue.hasCostly(where: hasRoom) }
+
+    /// How many of a session's subscriptions have not started yet.
+    func waitingCount(of session: SessionID) -> Int {
+        queue.startCount(of: session) + (preparing?.work.session == session ? 1 : 0)
+    }
+
+    // MARK: Waiting
+
+    /// Whether a subscription of a session is waiting, so that a later one has to wait too.
+    func hasStarts(of session: SessionID) -> Bool { queue.hasStarts(of: session) }
+
+    func append(_ start: SubscriptionStart) { queue.append(start) }
+
+    func append(_ work: CostlyWork) { queue.append(work) }
+
+    /// Removes and returns the next subscription to be tried in this turn; nil if the turn has no steps left for any.
+    func nextStart() -> SubscriptionStart? {
+        guard turn.stepCountLeft > 0 else { return nil }
+        return queue.nextStart { turn.allowance(of: $0) > 0 }
+    }
+
+    /// Removes what waits for a session, and cancels what is being done for it.
+    func removeAll(of session: SessionID) {
+        queue.removeAll(of: session)
+        if preparing?.work.session == session { preparing?.preparation.cancel() }
+    }
+
+    /// Removes what waits for one subscription, and cancels what is being done for it.
+    func remove(_ subscription: UInt64, of session: SessionID) {
+        queue.remove(subscription, of: session)
+        guard let preparing, preparing.work.session == session, preparing.work.subscription == subscription else {
+            return
+        }
+        preparing.preparation.cancel()
+    }
+
+    /// Binds the queries to a schema that has grown.
+    func rebind() throws { try queue.rebind(to: database.storage.schema) }
+
+    // MARK: Beside the writer
+
+    /// Whether a session may get another list of roots. Lists take memory, so a session that does not take its pages
+    /// gets no more.
+    private func hasRoom(_ subscriber: Subscriber) -> Bool {
+        subscriber.listedRootCount < database.limits.listedRootCountMax
+    }
+
+    /// Removes and returns the next piece of costly work; nil while there is none, or one is being done.
+    func nextCostly() -> CostlyWork? {
+        preparing == nil ? queue.nextCostly(where: hasRoom) : nil
+    }
+
+    /// Hands work out, to be done beside the writer.
+    ///
+    /// - Parameter view: makes a view that is not at any state yet.
+    /// - Returns: false if the database has no other connection than its writer, which then must do the work.
+    /// - Throws: ``StorageError`` if the database could not be read.
+    func handOut(_ work: CostlyWork, view: (Query) -> LiveView) throws -> Bool {
+        guard let snapshot = try database.storage.snapshot() else { return false }
+        let isAbandoned = database.isAbandoned
+        let task: QueryPreparation.Task =
+            switch work {
+            case .view(let start): .view(view(start.query))
+            case .roots(let subscription):
+                .roots(subscription.view.query, after: subscription.remaining?.unlistedAfter)
+            }
+        let preparation = QueryPreparation(
+            task, for: work.session, on: snapshot, stepCountMax: database.limits.queryStepCountMax
+        ) { isAbandoned(nil) }
+        preparing = Preparing(work: work, preparation: preparation)
+        handedOut = preparation
+        return true
+    }
+
+    /// Returns what was handed out, to be run beside the database's queue; nil if there is nothing, or if it was taken
+    /// already.
+    func takePreparation() -> QueryPreparation? {
+        defer { handedOut = nil }
+        return handedOut
+    }
+
+    /// Notes that a preparation has ended.
+    ///
+    /// - Returns: the work that it was for; nil if nobody waits for it.
+    func finish(_ preparation: QueryPreparation) -> CostlyWork? {
+        guard let work = preparing?.work, preparing?.preparation === preparation else { return nil }
+        preparing = nil
+        return work
+    }
+}

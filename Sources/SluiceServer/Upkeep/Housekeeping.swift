@@ -1,0 +1,49 @@
+internal import SluiceModel
+internal import SluiceStorage
+
+/// The maintenance of a database between turns, a bounded amount at a time.
+final class Housekeeping {
+    private let database: Database
+    let indexes: IndexKeeper
+    private var expiry = ClientExpiry()
+    private var lastTrimmedVersion: UInt64 = 0
+
+    init(_ database: Database) {
+        self.database = database
+        indexes = IndexKeeper(database)
+    }
+
+    /// Creates or drops an index, forgets expired clients, and drops log entries that are no longer kept for returning
+    /// clients. Nothing happens while the database cannot be written.
+    ///
+    /// - Parameter connected: the clients that have a session now.
+    func step(connected: @autoclosure () -> [UInt64], now: Timestamp) {
+        guard database.isWritable else { return }
+        indexes.step(now: now)
+        expireClients(connected: connected, now: now)
+        trimLog()
+    }
+
+    private func expireClients(connected: () -> [UInt64], now: Timestamp) {
+        do {
+            let count = try expiry.step(
+                database.storage, connected: connected(), retention: database.limits.clientRetention, now: now)
+            guard count > 0 else { return }
+            database.note(.info, "clients that were away for long were forgotten", [("count", "\(count)")])
+        } catch {
+            database.noteFailure("clients could not be forgotten", error)
+        }
+    }
+
+    private func trimLog() {
+        let (storage, limits) = (database.storage, database.limits)
+        guard storage.version >= lastTrimmedVersion + 10_000 else { return }
+        lastTrimmedVersion = storage.version
+        do {
+            try storage.trimLog(
+                keepingVersions: limits.logVersionCount, keepingBytes: limits.logByteCount, entriesMax: 20_000)
+        } catch {
+            database.noteFailure("the log could not be trimmed", error)
+        }
+    }
+}

@@ -1,0 +1,93 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceViews
+
+/// A live view with its subscriptions. It is computed once, and its changes are encoded once.
+final class SharedView {
+    private(set) var live: LiveView
+    private var subscribers = Subscribers.none
+
+    private enum Subscribers {
+        case none
+        /// The usual case, which allocates no memory.
+        case one(ViewSubscription)
+        case many([ViewSubscription])
+    }
+
+    /// The digest of the view's content. An inner nil means that the view has none; an outer nil that it was not made
+    /// since the last change.
+    var digest: ObjectID?? {
+        get { knownDigest.map(\.digest) }
+        set { knownDigest = newValue.map { KnownDigest($0) } }
+    }
+
+    /// Boxed, since most views of a large number have no digest made.
+    private final class KnownDigest {
+        let digest: ObjectID?
+
+        init(_ digest: ObjectID?) { self.digest = digest }
+    }
+
+    private var knownDigest: KnownDigest?
+
+    /// How many times the view's content has changed.
+    private(set) var changeCount: UInt32 = 0
+    /// Whether the view has too many members for the digests of running sessions.
+    var isTooLargeToCheck = false
+    /// Its position among the views that have their digests sent in turns, which ``DigestRounds`` keeps.
+    var roundPlace: UInt32 = 0
+
+    init(_ live: LiveView) { self.live = live }
+
+    /// Records that the view's content has changed.
+    func noteChange() {
+        digest = nil
+        changeCount &+= 1
+    }
+
+    var query: Query { live.query }
+
+    /// Replaces the live view by one for the same query and a schema that has grown.
+    func replace(by live: LiveView) {
+        self.live = live
+        noteChange()
+    }
+
+    var subscriptions: [ViewSubscription] {
+        switch subscribers {
+        case .none: []
+        case .one(let subscription): [subscription]
+        case .many(let subscriptions): subscriptions
+        }
+    }
+
+    var hasSubscriptions: Bool { if case .none = subscribers { false } else { true } }
+
+    func add(_ subscription: ViewSubscription) {
+        change { list in
+            subscription.place = UInt32(list.count)
+            list.append(subscription)
+        }
+    }
+
+    /// Removes a subscription; nothing happens if the view does not have it. O(1): the last one takes its place.
+    func remove(_ subscription: ViewSubscription) {
+        change { list in
+            let place = Int(subscription.place)
+            guard place < list.count, list[place] === subscription else { return }
+            let last = list.removeLast()
+            guard last !== subscription else { return }
+            last.place = subscription.place
+            list[place] = last
+        }
+    }
+
+    /// Changes the list in place.
+    private func change(_ body: (inout [ViewSubscription]) -> Void) {
+        var list = subscriptions
+        // Moved out, so that nothing is copied.
+        subscribers = .none
+        body(&list)
+        subscribers = list.isEmpty ? .none : list.count == 1 ? .one(list[0]) : .many(list)
+    }
+}

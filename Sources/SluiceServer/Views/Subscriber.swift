@@ -1,0 +1,32 @@
+internal import SluiceModel
+
+/// What one session subscribes to, and how much it may be sent of it.
+final class Subscriber {
+    let session: SessionID
+    var subscriptions: [UInt64: ViewSubscription] = [:]
+    /// The highest number of a subscription so far.
+    var lastSubscription: UInt64 = 0
+    /// How many more pages the server may send before the client has applied earlier ones.
+    private(set) var pageCredit: UInt64
+    /// How many members the client has listed, or was asked to list, for subscriptions that are not complete yet.
+    var comparedMemberCount = 0
+
+    init(_ session: SessionID, pageCredit: UInt64) {
+        self.session = session
+        self.pageCredit = pageCredit
+    }
+
+    /// How many roots are listed for subscriptions that are not complete yet.
+    var listedRootCount: Int {
+        subscriptions.values.reduce(0) { $0 + ($1.remaining?.listedRootCount ?? 0) }
+    }
+
+    func addCredit(_ pageCount: UInt64, atMost creditMax: UInt64) {
+        pageCredit += min(pageCount, creditMax - pageCredit)
+    }
+
+    func notePage() { pageCredit -= min(pageCredit, 1) }
+
+    /// Whether a subscription is still one of this session.
+    func has(_ subscription: ViewSubscription) -> Bool { subscriptions[subscription.id] === subscription }
+}

@@ -1,0 +1,75 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceWire
+
+/// Who subscribes to what: the subscriptions of each session.
+final class Subscriptions {
+    /// Why a request for a subscription is refused.
+    struct Refusal: Error {
+        let code: ErrorCode
+        let message: String
+        var position: Int?
+
+        /// The message that refuses a request.
+        func answer(to request: ClientMessage.Subscribe) -> ServerMessage {
+            .subscriptionError(
+                .init(
+                    session: request.session, subscription: request.subscription, code: code, message: message,
+                    position: position.map(UInt64.init)))
+        }
+    }
+
+    private let database: Database
+    private var subscribers: [SessionID: Subscriber] = [:]
+
+    init(_ database: Database) { self.database = database }
+
+    subscript(session: SessionID) -> Subscriber? { subscribers[session] }
+
+    /// The number of all subscriptions.
+    var count: Int { subscribers.values.reduce(0) { $0 + $1.subscriptions.count } }
+
+    /// Lets a session subscribe.
+    func open(_ session: SessionID) {
+        subscribers[session] = Subscriber(session, pageCredit: database.limits.server.pageCreditMax)
+    }
+
+    /// Removes a session.
+    ///
+    /// - Returns: the subscriptions that it had.
+    func close(_ session: SessionID) -> [ViewSubscription] {
+        subscribers.removeValue(forKey: session).map { Array($0.subscriptions.values) } ?? []
+    }
+
+    /// Whether a subscriber is still the one of its session.
+    func has(_ subscriber: Subscriber) -> Bool { subscribers[subscriber.session] === subscriber }
+
+    /// Forgets all subscriptions. Their sessions are about to end.
+    func forgetAll() { for subscriber in subscribers.values { subscriber.subscriptions = [:] } }
+
+    /// Reads a request for a subscription.
+    ///
+    /// - Parameter waitingCount: how many of the session's subscriptions have not started yet.
+    /// - Throws: ``SessionEnd``, or ``Refusal`` where only the request is at fault.
+    func query(of request: ClientMessage.Subscribe, by subscriber: Subscriber, waitingCount: Int) throws -> Query {
+        guard request.subscription > subscriber.lastSubscription else {
+            let message =
+                "subscription \(request.subscription) cannot be made: numbers ascend, and the next one is above "
+                + "\(subscriber.lastSubscription)"
+            throw SessionEnd(.protocolViolation, message, action: .retry)
+        }
+        subscriber.lastSubscription = request.subscription
+        let countMax = database.limits.server.subscriptionCountMax
+        guard subscriber.subscriptions.count + waitingCount < countMax else {
+            throw Refusal(code: .limitExceeded, message: "a session has at most \(countMax) subscriptions")
+        }
+        do {
+            return try Query.parse(request.query, schema: database.storage.schema)
+        } catch {
+            let isUnknown = error.code == .unknownClass || error.code == .unknownProperty
+            throw Refusal(
+                code: isUnknown ? .unknownName : .invalidQuery, message: error.message, position: error.position)
+        }
+    }
+}

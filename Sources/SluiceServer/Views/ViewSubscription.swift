@@ -1,0 +1,83 @@
+internal import SluiceModel
+internal import SluiceWire
+
+/// One session's subscription to a shared view.
+final class ViewSubscription {
+    let id: UInt64
+    let subscriber: Subscriber
+    let view: SharedView
+    /// Where the subscription gets what it lacks; nil once it is complete.
+    var pages: PageSource?
+    /// The comparison of members, while the client lists them.
+    var comparison: Comparison?
+    /// Its position among the subscriptions of the view, which the view keeps.
+    var place: UInt32 = 0
+
+    init(id: UInt64, subscriber: Subscriber, view: SharedView) {
+        self.id = id
+        self.subscriber = subscriber
+        self.view = view
+    }
+
+    var session: SessionID { subscriber.session }
+
+    var isComplete: Bool { pages == nil && comparison == nil }
+
+    /// Its place in a run of shared pages, if it takes such pages.
+    var receiver: PageReceiver? { if case .shared(let receiver)? = pages { receiver } else { nil } }
+
+    /// What remains to be read of the view.
+    var remaining: Bootstrap? {
+        switch pages {
+        case .shared(let receiver): receiver.run.remaining
+        case .own(let bootstrap): bootstrap
+        case nil: nil
+        }
+    }
+
+    /// Whether the server could send a page now.
+    var canTakePage: Bool {
+        guard subscriber.pageCredit > 0 else { return false }
+        switch pages {
+        case .shared(let receiver):
+            return receiver.next < receiver.run.pages.count || receiver.run.remaining.isReadable
+        case .own(let bootstrap): return bootstrap.isReadable
+        case nil: return false
+        }
+    }
+
+    /// How many objects commits have touched behind the pages.
+    var touchedCount: Int {
+        switch pages {
+        case .shared(let receiver): receiver.run.touchedCount
+        case .own(let bootstrap): bootstrap.touched.count
+        case nil: 0
+        }
+    }
+
+    /// How many members the client has listed, or was asked to list, while they count.
+    var announcedCount: Int { comparison?.announcedCount ?? remaining?.announcedCount ?? 0 }
+
+    /// Records objects that a commit has changed behind pages of its own.
+    func touch(_ objects: Set<ObjectRef>) {
+        guard case .own(var bootstrap)? = pages else { return }
+        // Moved out, so that nothing is copied.
+        pages = nil
+        bootstrap.touched.formUnion(objects)
+        pages = .own(bootstrap)
+    }
+
+    /// Continues with the roots that were listed.
+    func list(_ roots: [ObjectRef]) {
+        if let receiver { return receiver.run.list(roots) }
+        guard case .own(var bootstrap)? = pages else { return }
+        bootstrap.list(roots)
+        pages = .own(bootstrap)
+    }
+
+    /// The message that ends the subscription alone.
+    func failure(_ code: ErrorCode, _ message: String) -> ServerMessage {
+        .subscriptionError(
+            .init(session: session.session, subscription: id, code: code, message: message, position: nil))
+    }
+}
