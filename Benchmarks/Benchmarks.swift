@@ -53,6 +53,7 @@ enum Row: String, CaseIterable {
     case localStore = "R14"
     case wireSize = "R15"
     case backlog = "B1"
+    case overlap = "B2"
     case observers = "O1"
     case observedQueries = "O2"
     case evaluation = "E1"
@@ -76,6 +77,7 @@ enum Row: String, CaseIterable {
         case .backlog: "an offline backlog on one object"
         case .observers: "many observers of one object each"
         case .observedQueries: "many observers of different queries"
+        case .overlap: "commits beside bootstraps"
         case .evaluation: "a predicate on a row"
         }
     }
@@ -99,6 +101,7 @@ enum Row: String, CaseIterable {
         case .backlog: try await BacklogRow(workbench).measure()
         case .observers: try await ObserversRow(workbench).measure()
         case .observedQueries: try await ObservedQueriesRow(workbench).measure()
+        case .overlap: try OverlapRow(workbench).measure()
         case .evaluation: try EvaluationRow(workbench).measure()
         }
     }

@@ -64,7 +64,13 @@ struct CostlyQueryTests {
             while engine.hasWork { try step() }
         }
 
-        func step() throws { try take(engine.step(now: Timestamp(microseconds: 1))) }
+        func step() throws {
+            try take(engine.step(now: Timestamp(microseconds: 1)))
+            while let reading = engine.takeReading() {
+                reading.run()
+                try handle(.prepared(reading))
+            }
+        }
 
         private func take(_ actions: [DatabaseAction]) throws {
             turnStepCountMax = max(turnStepCountMax, limits.turnStepCountMax - engine.turn.stepCountLeft)

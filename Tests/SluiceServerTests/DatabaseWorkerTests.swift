@@ -16,14 +16,15 @@ private final class Harness: Sendable {
     private let mayOpen = DispatchSemaphore(value: 0)
     private let isOpening: AsyncStream<Void>
 
-    init(folder: String? = nil, holdsBack: Bool = false) throws {
+    /// - Parameter numbers: the random numbers of the server; nil for those that ``release()`` lets go on.
+    init(folder: String? = nil, holdsBack: Bool = false, numbers: (@Sendable () -> UInt64)? = nil) throws {
         let network = LoopbackNetwork { [queue] body in queue.async(execute: body) }
         var configuration = ServerConfiguration(dataFolder: folder, host: "server", isDevelopment: true)
         configuration.loopback = network
         let (isOpening, opens) = AsyncStream<Void>.makeStream()
         self.isOpening = isOpening
         let random = Random(holdsBack: holdsBack, opens: opens, mayOpen: mayOpen)
-        configuration.random = { random.next() }
+        configuration.random = numbers ?? { random.next() }
         server = try SyncServer(configuration)
         try server.start()
         connection = network.connect(to: try Endpoint("ws://server/any"), delegate: client)
@@ -66,7 +67,37 @@ private final class Random: Sendable {
     }
 }
 
+/// Random numbers, the first of which comes once somebody else asks for the second.
+private final class Rendezvous: Sendable {
+    private let count = Atomic<UInt64>(0)
+    private let haveMet = DispatchSemaphore(value: 0)
+
+    func next() -> UInt64 {
+        let number = count.add(1, ordering: .relaxed).newValue
+        if number == 1 { haveMet.wait() }
+        if number == 2 { haveMet.signal() }
+        return number
+    }
+}
+
 struct DatabaseWorkerTests {
+    /// Each database needs a random number to open, and the first one gets it only when the second asks too.
+    @Test(.timeLimit(.minutes(10)))
+    func severalDatabasesWorkAtTheSameTime() async throws {
+        let rendezvous = Rendezvous()
+        let harness = try Harness(numbers: { rendezvous.next() })
+        harness.open(1, "first")
+        harness.open(2, "second")
+        guard case .hello = await harness.client.next() else { throw Unexpected() }
+        var opened: Set<UInt64> = []
+        for _ in 0..<2 {
+            guard case .opened(let message) = await harness.client.next() else { throw Unexpected() }
+            opened.insert(message.session)
+        }
+        #expect(opened == [1, 2])
+        await harness.server.stop()
+    }
+
     @Test(.timeLimit(.minutes(10)))
     func aDatabaseThatIsBeingOpenedHoldsUpNoOther() async throws {
         let harness = try Harness(holdsBack: true)

@@ -114,13 +114,24 @@ import Testing
     /// Clients come, take pages and leave at random, while objects that they are sent change, go and come back.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func atAnyPaceAndWithAnyChangesEveryPageIsUpToDateAndAllHaveEverything(seed: UInt64) throws {
+        try checkAtAnyPace(seed: seed, isFile: false)
+    }
+
+    /// The same, where pages are read beside the writer, and at random moments.
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func pagesThatAreReadBesideTheWriterAreUpToDateToo(seed: UInt64) throws {
+        try checkAtAnyPace(seed: seed, isFile: true)
+    }
+
+    private func checkAtAnyPace(seed: UInt64, isFile: Bool) throws {
         var generator = SeededGenerator(seed: seed)
-        let herd = try Herd(planeCount: 60) {
+        let herd = try Herd(planeCount: 60, isFile: isFile) {
             $0.pageRowCount = generator.pick([1, 3, 10, 100])
             $0.sharedPageByteCount = generator.pick([1, 1_500, 32 << 20])
             $0.shareStepCountMax = generator.pick([200, 1_000_000])
             $0.settlingRoundMax = generator.pick([1, 2, 4])
         }
+        herd.delaysReadings = isFile
         let query = generator.pick([
             "Plane EXCLUDE(note)", "Plane SORT(seats ASC) EXCLUDE(note)",
             "Plane SORT(seats DESC) LIMIT(1000) EXCLUDE(note)",
@@ -134,6 +145,7 @@ import Testing
             case 3: try herd.delete(Set(keys).sorted())
             case 4 where !herd.readers.isEmpty && generator.chance(30):
                 try herd.leave(Int.random(in: 0..<herd.readers.count, using: &generator))
+            case 5 where isFile: try herd.read()
             default:
                 if !herd.readers.isEmpty { try herd.credit(Int.random(in: 0..<herd.readers.count, using: &generator)) }
             }

@@ -31,8 +31,25 @@ final class Bootstraps {
     /// What the encoded pages take that clients share, about, in bytes.
     var sharedPageByteCount: Int { shared.byteCount }
 
-    /// Whether some subscription could be sent a page now.
-    var hasWork: Bool { receiving.contains(where: \.canTakePage) }
+    /// Whether some subscription could be sent a page now, or have one read.
+    var hasWork: Bool { receiving.contains(where: canServe) }
+
+    private func canServe(_ subscription: ViewSubscription) -> Bool {
+        subscription.canTakePage && (shared.canRead || !subscription.needsReading)
+    }
+
+    /// Whether pages are being read beside the writer.
+    var isReading: Bool { shared.isReading }
+
+    /// Removes and returns a page that is to be read beside the writer; nil if there is none.
+    func takeReading() -> QueryPreparation? { shared.takeReading() }
+
+    /// Takes a page that was read beside the writer.
+    ///
+    /// - Returns: nil if the preparation is of another kind.
+    func finish(_ preparation: QueryPreparation) -> SharedPages.ReadingResult? {
+        shared.finish(preparation, others: receiving)
+    }
 
     /// Removes and returns the subscriptions whose roots must be listed before more pages can be read.
     func takeUnlisted() -> [ViewSubscription] {
@@ -112,7 +129,7 @@ final class Bootstraps {
         var failures: [(subscription: ViewSubscription, error: any Error)] = []
         var frames: [DatabaseAction] = []
         var outgoing = OutgoingPages()
-        for subscription in receiving where subscription.canTakePage {
+        for subscription in receiving where canServe(subscription) {
             guard turn.stepCountLeft > 0 else { break }
             guard turn.allowance(of: subscription.session) > 0 else { continue }
             sent.append(subscription)
@@ -129,6 +146,8 @@ final class Bootstraps {
             }
         }
         frames += outgoing.takeFrames(storage, now: now)
+        // Now that all who waited had their turn.
+        for subscription in sent { shared.readAhead(for: subscription) }
         // Those that got no page come first in the next turn.
         let served = Set(sent.map(ObjectIdentifier.init))
         receiving.removeAll { served.contains(ObjectIdentifier($0)) }

@@ -39,6 +39,11 @@ package struct DatabaseLimits: Sendable {
     package var turnStepCountMax = 3_000_000
     /// The number of these steps for one session.
     package var shareStepCountMax = 1_000_000
+    /// How many pages of a database may be read at the same time beside its writer; with 0 the writer reads them.
+    package var pageReaderCount = 2
+    /// The maximum number of linked objects of a view whose pages are read beside the writer. A commit that changes the
+    /// links of a larger view would copy too much.
+    package var copiedMemberCountMax = 50_000
     /// The cost in steps of one row that is sent.
     package var sentRowStepCount = 100
     /// The cost in steps of a page that is sent and was encoded before.

@@ -112,7 +112,7 @@ extension DatabaseEngine {
                     try finish(live, asOf: version, for: start, now: now)
                 case (.roots(let subscription), .roots(let roots)): subscription.list(roots)
                 case (_, .failed(let error)): throw error
-                case (_, .none), (.view, .roots), (.roots, .view): break
+                case (_, .none), (_, .page), (.view, .roots), (.roots, .view): break
                 }
             } catch let error as StorageError where error.endsQueryAlone || error.code == .cancelled {
                 // Nobody waits for cancelled work any more.
@@ -193,9 +193,29 @@ extension DatabaseEngine {
         let (frames, failures) = bootstraps.sendPages(now: now)
         outbox.append(frames)
         for (subscription, error) in failures {
-            guarding(subscription.session) { try guarding(subscription) { _ in throw error } }
+            end(subscription, after: error)
         }
         listRoots()
+    }
+
+    /// Continues with a page that was read beside the writer.
+    ///
+    /// - Returns: false if the preparation is of another kind.
+    func finishReading(_ preparation: QueryPreparation) -> Bool {
+        guard let result = bootstraps.finish(preparation) else { return false }
+        if case .failed(let subscription, let error) = result { end(subscription, after: error) }
+        listRoots()
+        return true
+    }
+
+    /// Ends a subscription, or its session, because its pages could not be read.
+    private func end(_ subscription: ViewSubscription, after error: any Error) {
+        guard subscription.subscriber.has(subscription) else { return }
+        guarding(subscription.session) {
+            do { throw error } catch let error as StorageError where error.endsQueryAlone {
+                end(subscription, because: error)
+            }
+        }
     }
 
     /// Has the roots listed beside the writer that pages wait for.

@@ -36,6 +36,8 @@ final class DatabaseWorker: Sendable {
     private let queue: DispatchQueue
     /// The queue for costly queries, beside ``queue``.
     private let aside: DispatchQueue
+    /// The queue for pages that are read beside ``queue``, several at a time.
+    private let readers: DispatchQueue
     private let waiting = Mutex(Waiting())
     private let now: @Sendable () -> Timestamp
     private let log: LogSink?
@@ -57,6 +59,7 @@ final class DatabaseWorker: Sendable {
         self.makeEngine = makeEngine
         queue = DispatchQueue(label: "sluice.database.\(name)")
         aside = DispatchQueue(label: "sluice.queries.\(name)", qos: .utility)
+        readers = DispatchQueue(label: "sluice.pages.\(name)", qos: .utility, attributes: .concurrent)
         self.now = now
         self.log = log
         self.makeRoom = makeRoom
@@ -100,7 +103,8 @@ final class DatabaseWorker: Sendable {
                 carryOut(engine.handle(events, now: now()))
             }
             if engine.hasWork { carryOut(engine.step(now: now())) }
-            runAside(engine.takePreparation())
+            run(engine.takePreparation(), on: aside)
+            while let reading = engine.takeReading() { run(reading, on: readers) }
             carryOut(engine.checkSessions(now: now()))
             engine.performMaintenance(now: now())
         }
@@ -114,9 +118,9 @@ final class DatabaseWorker: Sendable {
         if goesOn { queue.async { self.drain() } }
     }
 
-    private func runAside(_ preparation: QueryPreparation?) {
+    private func run(_ preparation: QueryPreparation?, on queue: DispatchQueue) {
         guard let preparation else { return }
-        aside.async {
+        queue.async {
             preparation.run()
             self.post(.prepared(preparation))
         }
@@ -226,6 +230,7 @@ final class DatabaseWorker: Sendable {
         }
         queue.sync {
             aside.sync {}
+            readers.sync(flags: .barrier) {}
             confined.engine?.close()
             confined.engine = nil
         }

@@ -62,6 +62,24 @@ struct Bootstrap {
     /// Whether there is something to read now.
     var isReadable: Bool { !isUnlisted || !linked.isEmpty }
 
+    /// Whether linked objects or roots can be read now.
+    var isUnread: Bool {
+        switch roots {
+        case .scan, .listed: true
+        case .unlisted, .done: !linked.isEmpty
+        }
+    }
+
+    /// Goes on where another bootstrap has come to, which began as a copy of this one. What commits have changed
+    /// meanwhile stays.
+    mutating func goOn(from other: Bootstrap) {
+        linked = other.linked
+        readCount = other.readCount
+        // They may have been listed while linked objects were read.
+        if case .listed = roots, other.isUnlisted { return }
+        roots = other.roots
+    }
+
     /// The place after which the roots to be listed begin.
     var unlistedAfter: RowCursor? { if case .unlisted(let cursor) = roots { cursor } else { nil } }
 

@@ -30,6 +30,8 @@ struct PageCache {
     /// Whether there are pages of a view.
     func hasRun(of queryHash: ObjectID) -> Bool { runs[queryHash] != nil }
 
+    private func has(_ run: PageRun) -> Bool { runs[run.queryHash]?.contains { $0 === run } ?? false }
+
     mutating func add(_ run: PageRun) { runs[run.queryHash, default: []].append(run) }
 
     // MARK: Receivers
@@ -42,7 +44,7 @@ struct PageCache {
 
     mutating func leave(_ run: PageRun) {
         run.receiverCount -= 1
-        guard run.receiverCount == 0, runs[run.queryHash]?.contains(where: { $0 === run }) ?? false else { return }
+        guard run.receiverCount == 0, has(run) else { return }
         guard run.isWorthJoining, runs[run.queryHash]?.last === run, !run.remaining.isUnlisted else {
             return remove(run)
         }
@@ -81,6 +83,8 @@ struct PageCache {
     /// Frees memory after a run has grown: first the runs without receivers, and then pages that are behind most
     /// receivers. Those who come to them later begin runs of their own.
     mutating func makeRoom(after run: PageRun) {
+        // A page that was read beside the writer may come when its run is gone.
+        guard has(run) else { return }
         byteCount += run.takeGrowth()
         while byteCount > byteCountMax, let unused = idle.first { remove(unused) }
         let excess = byteCount - byteCountMax

@@ -6,7 +6,7 @@ internal import SluiceWire
 
 /// Reads the objects of one page from the database, within the work that the page may take.
 struct PageReader {
-    let storage: any ServerStorage
+    let storage: any ObjectReading
     let live: LiveView
     let limits: DatabaseLimits
     let work: WorkLimit
@@ -27,6 +27,14 @@ struct PageReader {
             try addTouched(&bootstrap, isLast: isLast, in: &builder)
         }
         return builder.blocks
+    }
+
+    /// Reads on, but not what commits have changed behind the pages.
+    func readUnsettled(_ bootstrap: inout Bootstrap) throws -> ViewBlock {
+        var builder = makeBuilder()
+        try addLinked(&bootstrap, to: &builder)
+        if bootstrap.linked.isEmpty, !isFull(builder) { try addRoots(&bootstrap, to: &builder) }
+        return builder.blocks[0]
     }
 
     /// Reads the objects of an earlier page again, as they are now.

@@ -28,12 +28,12 @@ final class PageRun {
         let round: Int
         /// The part of the view's objects that was read up to the end of the page.
         let progress: Double
-        fileprivate(set) var content: Content = .stale
+        var content: Content = .stale
         /// The objects that the page brings or removes.
-        fileprivate(set) var objects: [ObjectRef] = []
+        var objects: [ObjectRef] = []
         /// How many of them, from the first on, came as linked objects.
-        fileprivate(set) var linkedCount = 0
-        fileprivate(set) var byteCount = 0
+        var linkedCount = 0
+        var byteCount = 0
     }
 
     let queryHash: ObjectID
@@ -54,6 +54,10 @@ final class PageRun {
     private var fork: (page: Int, run: PageRun)?
     /// The objects that commits have touched since the first page, with the rounds that settle them.
     private var rounds: [ObjectRef: Int] = [:]
+    /// The objects that commits have changed while a page is being read beside the writer; nil while none is.
+    private var changedMeanwhile: Set<ObjectRef>?
+    /// Whether the view has changed its properties while the page is being read.
+    private var isOfEarlierView = false
     /// The pages that each object is in; nil until a commit first asks.
     private var places: PagePlaces?
     /// What the pages take, about, in bytes, and how much of it the cache has counted.
@@ -90,21 +94,46 @@ final class PageRun {
 
     /// Reads on, and adds a page unless there was nothing to read.
     func readPage(_ read: (inout Bootstrap) throws -> ViewBlock) rethrows {
-        var start = remaining
+        let start = remaining
         let block: ViewBlock
         do { block = try read(&remaining) } catch {
             // Other receivers may fare better, and must not miss what was read for this page.
             remaining = start
             throw error
         }
-        guard !block.isEmpty else { return }
-        start.touched = []
-        start.settling = []
-        var page = Page(start: start, round: remaining.settlingRound, progress: remaining.progress)
-        page.fill(with: block)
+        if let page = Page(block, from: start, to: remaining) { append(page) }
+    }
+
+    private func append(_ page: Page) {
         pages.append(page)
         byteCount += page.byteCount
         places?.add(page.objects, to: pages.count - 1)
+    }
+
+    /// Whether the next page is being read beside the writer.
+    var isReading: Bool { changedMeanwhile != nil }
+
+    /// Begins to read the next page beside the writer, as the database and the view are now.
+    func beginReading(_ live: LiveView) -> PageReading {
+        changedMeanwhile = []
+        return PageReading(of: live.copyForReading(), remaining)
+    }
+
+    /// Adds the page that was read beside the writer. It is stale if a commit has changed an object in it meanwhile.
+    func finish(_ reading: PageReading) {
+        defer { abandonReading() }
+        remaining.goOn(from: reading.remaining)
+        guard var page = reading.page else { return }
+        if isOfEarlierView || page.objects.contains(where: { changedMeanwhile?.contains($0) ?? false }) {
+            page.becomeStale()
+        }
+        append(page)
+    }
+
+    /// Forgets the reading of a page, which has failed.
+    func abandonReading() {
+        changedMeanwhile = nil
+        isOfEarlierView = false
     }
 
     /// Replaces a stale page by what its objects are now.
@@ -132,8 +161,9 @@ final class PageRun {
 
     /// Makes the pages stale that bring an object which a commit has changed in any way.
     func noteChanges(_ commit: CommitDelta) {
-        guard !pages.isEmpty else { return }
+        guard !pages.isEmpty || isReading else { return }
         for change in commit.changes where classes.contains(change.object.classIndex) {
+            changedMeanwhile?.insert(change.object)
             if places == nil {
                 var all = PagePlaces()
                 for (position, page) in pages.enumerated() { all.add(page.objects, to: position) }
@@ -146,6 +176,7 @@ final class PageRun {
     /// Makes all pages stale, since the view includes other properties now.
     func noteChangedView() {
         isOpen = false
+        isOfEarlierView = isReading
         for position in pages.indices { pages[position].becomeStale() }
     }
 
@@ -189,61 +220,4 @@ final class PageRun {
     }
 
     private var isEvicted: Bool { if case .evicted? = pages.first?.content { true } else { false } }
-}
-
-extension PageRun.Page {
-    fileprivate mutating func fill(with block: ViewBlock) {
-        let linked = block.objects.groups.filter { $0.role == .linked }
-        let others = block.objects.groups.filter { $0.role != .linked }
-        objects = (linked + others).flatMap { group in group.keys.map { ObjectRef(group.classIndex, $0) } }
-        linkedCount = linked.reduce(0) { $0 + $1.count }
-        if !block.departures.isEmpty {
-            let known = Set(objects)
-            objects += block.departures.lazy.map(\.object).filter { !known.contains($0) }
-        }
-        let page = EncodedPage(block, progress: progress)
-        content = .encoded(page)
-        byteCount = page.block.size + objects.count * 2 * MemoryLayout<ObjectRef>.stride
-    }
-
-    fileprivate mutating func becomeStale() {
-        if case .encoded = content { content = .stale }
-    }
-
-    fileprivate mutating func evict() {
-        content = .evicted
-        objects = []
-        byteCount = 0
-    }
-}
-
-/// A page as it is sent to all its receivers.
-final class EncodedPage {
-    let block: SharedBlock
-    let isEmpty: Bool
-    let progress: Double
-
-    init(_ content: ViewBlock, progress: Double) {
-        block = SharedBlock(content)
-        isEmpty = content.isEmpty
-        self.progress = progress
-    }
-}
-
-/// Finds the pages that an object is in. Most objects are in one.
-private struct PagePlaces {
-    private var first: [ObjectRef: Int] = [:]
-    private var others: [ObjectRef: [Int]] = [:]
-
-    mutating func add(_ objects: [ObjectRef], to page: Int) {
-        for object in objects {
-            if first[object] == nil { first[object] = page } else { others[object, default: []].append(page) }
-        }
-    }
-
-    func forEachPage(of object: ObjectRef, _ body: (Int) -> Void) {
-        guard let page = first[object] else { return }
-        body(page)
-        others[object]?.forEach(body)
-    }
 }

@@ -16,6 +16,8 @@ package final class QueryPreparation: @unchecked Sendable {
         /// The view as of the snapshot's version.
         case view(LiveView, version: UInt64)
         case roots([ObjectRef])
+        /// The page was read.
+        case page
         case failed(any Error)
     }
 
@@ -24,6 +26,8 @@ package final class QueryPreparation: @unchecked Sendable {
         case view(LiveView)
         /// The listing of a query's roots after a place; nil for all.
         case roots(Query, after: RowCursor?)
+        /// The reading of one page.
+        case page(PageReading, DatabaseLimits)
     }
 
     /// The session for which the work is done.
@@ -65,6 +69,9 @@ package final class QueryPreparation: @unchecked Sendable {
                     return .view(view, version: snapshot.version)
                 case .roots(let query, let cursor):
                     return .roots(try snapshot.roots(matching: query, after: cursor))
+                case .page(let reading, let limits):
+                    try reading.read(in: snapshot, within: limit, limits: limits)
+                    return .page
                 }
             }
         } catch {

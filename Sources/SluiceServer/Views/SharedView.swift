@@ -82,6 +82,9 @@ final class SharedView {
         }
     }
 
+    /// Removes all subscriptions, which refer to their view.
+    func forgetSubscriptions() { subscribers = .none }
+
     /// Changes the list in place.
     private func change(_ body: (inout [ViewSubscription]) -> Void) {
         var list = subscriptions

@@ -39,7 +39,10 @@ final class Subscriptions {
     ///
     /// - Returns: the subscriptions that it had.
     func close(_ session: SessionID) -> [ViewSubscription] {
-        subscribers.removeValue(forKey: session).map { Array($0.subscriptions.values) } ?? []
+        guard let subscriber = subscribers.removeValue(forKey: session) else { return [] }
+        // The subscriptions refer to their subscriber.
+        defer { subscriber.subscriptions = [:] }
+        return Array(subscriber.subscriptions.values)
     }
 
     /// Whether a subscriber is still the one of its session.

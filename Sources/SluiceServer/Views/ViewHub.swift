@@ -51,6 +51,7 @@ final class ViewHub {
 
     /// Removes all views. Call it when the schema has changed in another way than by growing.
     func removeAll() {
+        for view in views.values { view.forgetSubscriptions() }
         views = [:]
         index = ViewIndex(schema: storage.schema)
         shapes = ViewShapes(schema: storage.schema)

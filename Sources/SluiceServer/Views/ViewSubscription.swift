@@ -40,11 +40,15 @@ final class ViewSubscription {
         guard subscriber.pageCredit > 0 else { return false }
         switch pages {
         case .shared(let receiver):
-            return receiver.next < receiver.run.pages.count || receiver.run.remaining.isReadable
+            let run = receiver.run
+            return receiver.next < run.pages.count || run.remaining.isReadable && !run.isReading
         case .own(let bootstrap): return bootstrap.isReadable
         case nil: return false
         }
     }
+
+    /// Whether its next page is one that must be read from the database.
+    var needsReading: Bool { receiver.map { $0.next == $0.run.pages.count && $0.run.remaining.isUnread } ?? false }
 
     /// How many objects commits have touched behind the pages.
     var touchedCount: Int {

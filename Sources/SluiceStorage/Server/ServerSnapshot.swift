@@ -1,12 +1,12 @@
 package import SluiceModel
 package import SluiceQuery
-package import SluiceViews
+internal import SluiceViews
 
 /// A server's database as it was at one version, to be read beside the writer on a connection of its own.
 ///
 /// It belongs to one thread at a time, and may be handed from one to another. The write-ahead log cannot be cleared
 /// while a snapshot is open, so a snapshot is not kept for longer than one query takes.
-package protocol ServerSnapshot: ViewSource {
+package protocol ServerSnapshot: ObjectReading {
     /// The last version that the snapshot shows.
     var version: UInt64 { get }
 

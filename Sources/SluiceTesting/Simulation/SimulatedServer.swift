@@ -14,6 +14,9 @@ final class SimulatedServer {
     /// The query that the engine wants to prepare beside its own work. It reads the state at the time of the request,
     /// and runs in a later step.
     private var preparation: QueryPreparation?
+    /// Pages that are to be read in later steps, as of the time of the request.
+    private var readings: [QueryPreparation] = []
+    private var stepCount = 0
     private var protocols: [UInt64: ConnectionProtocol] = [:]
     let history: ServerHistory
     private var startsOfEarlierLives = StartCounts()
@@ -77,7 +80,7 @@ final class SimulatedServer {
 
     var connections: [UInt64] { protocols.keys.sorted() }
 
-    var hasWork: Bool { preparation != nil || engine.hasWork }
+    var hasWork: Bool { preparation != nil || !readings.isEmpty || engine.hasWork }
 
     /// Handles items of several connections as one batch.
     func handle(_ items: [(connection: UInt64, item: SimulatedNetwork.Item)], now: Timestamp) throws -> [Output] {
@@ -118,8 +121,16 @@ final class SimulatedServer {
             preparation.run()
             return carryOut(engine.handle([.prepared(preparation)], now: now))
         }
-        defer { preparation = engine.takePreparation() }
-        return carryOut(engine.step(now: now))
+        stepCount += 1
+        if stepCount % 3 == 0 || !engine.hasWork, !readings.isEmpty {
+            let reading = readings.remove(at: stepCount / 3 % readings.count)
+            reading.run()
+            return carryOut(engine.handle([.prepared(reading)], now: now))
+        }
+        let outputs = carryOut(engine.step(now: now))
+        preparation = engine.takePreparation()
+        while let reading = engine.takeReading() { readings.append(reading) }
+        return outputs
     }
 
     private func carryOut(_ actions: [DatabaseAction]) -> [Output] {
@@ -140,6 +151,7 @@ final class SimulatedServer {
     func crash() throws {
         protocols = [:]
         preparation = nil
+        readings = []
         if let path {
             storage.close()
             storage = try Self.open(path)

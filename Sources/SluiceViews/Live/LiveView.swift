@@ -55,6 +55,14 @@ package final class LiveView {
         knownEvaluator = other.knownEvaluator
     }
 
+    /// A copy in the same state, for another thread to read members with. It shares memory with the view until that
+    /// changes.
+    package func copyForReading() -> LiveView {
+        let copy = LiveView(copying: self)
+        copy.forgetEvaluator()
+        return copy
+    }
+
     package var schema: Schema { shape.schema }
 
     var plan: ClosurePlan { shape.plan }

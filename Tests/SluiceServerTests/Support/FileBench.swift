@@ -111,7 +111,7 @@ final class FileBench {
         var answers: [ServerMessage] = []
         for _ in 0..<1_000 {
             engine.performMaintenance(now: Timestamp(microseconds: 1))
-            if let preparation = engine.takePreparation() {
+            if let preparation = engine.takePreparation() ?? engine.takeReading() {
                 preparation.run()
                 answers += try handle([.prepared(preparation)])
             } else if engine.hasWork {

@@ -1,3 +1,4 @@
+import Foundation
 import SluiceModel
 import SluiceServer
 import SluiceStorage
@@ -18,7 +19,15 @@ final class Herd {
 
     let storage: SQLiteServerStorage
     let engine: DatabaseEngine
-    private let writer = SessionID(connection: 1, session: 1)
+    /// The folder of the database; nil for one in memory, which has no other connection than its writer.
+    private let folder: URL?
+    /// What is to be read beside the writer, as of the time of the request.
+    private(set) var readings: [QueryPreparation] = []
+    /// Whether it is read only when the test says so.
+    var delaysReadings = false
+    /// How many commit messages the writer was sent.
+    private(set) var acknowledgementCount = 0
+    let writer = SessionID(connection: 1, session: 1)
     private var sequence: UInt64 = 0
     private var connection: UInt64 = 10
     private(set) var readers: [Reader] = []
@@ -26,8 +35,11 @@ final class Herd {
     private(set) var pageFrames: [[UInt64]] = []
     var now = Timestamp(microseconds: 1)
 
-    init(planeCount: Int64, _ configure: (inout DatabaseLimits) -> Void = { _ in }) throws {
-        storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
+    init(planeCount: Int64, isFile: Bool = false, _ configure: (inout DatabaseLimits) -> Void = { _ in }) throws {
+        folder = isFile ? FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString) : nil
+        if let folder { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
+        storage = try SQLiteServerStorage.open(
+            folder.map { .file($0.path + "/planes") } ?? .memory, databaseID: ObjectID(high: 7, low: 7))
         var limits = DatabaseLimits()
         limits.pageRowCount = 10
         limits.server.pageCreditMax = 2
@@ -39,6 +51,11 @@ final class Herd {
         }
         try open(writer)
         try write(0..<planeCount, seats: 1)
+    }
+
+    deinit {
+        engine.close()
+        if let folder { try? FileManager.default.removeItem(at: folder) }
     }
 
     private func nextConnection() -> UInt64 {
@@ -63,7 +80,29 @@ final class Herd {
         try work()
     }
 
-    private func work() throws { while engine.hasWork { try take(engine.step(now: now)) } }
+    private func work() throws {
+        repeat {
+            while engine.hasWork {
+                try take(engine.step(now: now))
+                while let reading = engine.takePreparation() ?? engine.takeReading() { readings.append(reading) }
+            }
+            if !delaysReadings { try readPage() }
+        } while engine.hasWork
+    }
+
+    /// Reads what has waited longest, and gives it back.
+    private func readPage() throws {
+        guard !readings.isEmpty else { return }
+        let reading = readings.removeFirst()
+        reading.run()
+        try take(engine.handle([.prepared(reading)], now: now))
+    }
+
+    /// Reads a page beside the writer, and sends what there is to send then.
+    func read() throws {
+        try readPage()
+        try work()
+    }
 
     private func take(_ actions: [DatabaseAction]) throws {
         for action in actions {
@@ -77,6 +116,9 @@ final class Herd {
 
     private func take(_ frame: [UInt8], _ connections: [UInt64]) throws {
         let messages = try Frame.decode(frame, as: ServerMessage.self)
+        if connections.contains(writer.connection) {
+            acknowledgementCount += messages.count { if case .commit = $0 { true } else { false } }
+        }
         if messages.contains(where: { if case .page = $0 { true } else { false } }) { pageFrames.append(connections) }
         for connection in connections {
             guard let position = readers.firstIndex(where: { $0.id.connection == connection }) else { continue }
@@ -131,12 +173,27 @@ final class Herd {
         try upload(keys.map { ObjectOperation(ObjectRef(0, .int($0)), .delete) })
     }
 
-    private func upload(_ operations: [ObjectOperation]) throws {
+    private func upload(_ operations: [ObjectOperation]) throws { try handle(uploading(operations)) }
+
+    /// The event of a write of the herd's writer.
+    func writing(_ keys: some Sequence<Int64>, seats: Int64) -> DatabaseEvent {
+        uploading(
+            keys.map { ObjectOperation(ObjectRef(0, .int($0)), .create([FieldOperation(1, .set(.int(seats)))])) })
+    }
+
+    private func uploading(_ operations: [ObjectOperation]) -> DatabaseEvent {
         sequence += 1
         let changeset = Changeset(
             sequence: sequence, baseVersion: storage.version,
             timestamp: HybridTimestamp(microseconds: Int64(sequence)), operations: operations)
-        try handle(.messages(writer, [.upload(session: 1, changesets: [changeset])]))
+        return .messages(writer, [.upload(session: 1, changesets: [changeset])])
+    }
+
+    /// Handles events as one batch, with a page that is read now in their midst.
+    func handle(_ first: DatabaseEvent, readingAPageBefore second: DatabaseEvent) throws {
+        let reading = readings.removeFirst()
+        reading.run()
+        try take(engine.handle([first, .prepared(reading), second], now: now))
     }
 
     // MARK: Reading
@@ -183,6 +240,7 @@ final class Herd {
     func finish() throws {
         for _ in 0..<1_000 where readers.contains(where: { !$0.isComplete }) {
             for position in readers.indices { try credit(position) }
+            try read()
         }
     }
 

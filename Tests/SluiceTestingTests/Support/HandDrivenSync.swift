@@ -105,6 +105,10 @@ final class HandDrivenSync {
             if engine.hasWork {
                 isBusy = true
                 deliver(engine.step(now: now))
+                while let reading = engine.takeReading() {
+                    reading.run()
+                    deliver(engine.handle([.prepared(reading)], now: now))
+                }
                 if let preparation = engine.takePreparation() {
                     preparation.run()
                     deliver(engine.handle([.prepared(preparation)], now: now))
