@@ -178,7 +178,9 @@ struct DatabaseEngineTests {
         let first = try bench.open()
         let count = UInt64(SQLiteServerStorage.rejectionCountMax) + 5
         for sequence in 1...count { _ = try bench.upload(first.id, [bench.changeset(sequence, isBad: true)]) }
-        let kept = try bench.storage.rejections(of: first.opened.identity.clientID).map(\.sequence)
+        let kept = try bench.storage.rejections(of: first.opened.identity.clientID).map {
+            try ServerMessage.Rejection(wireBytes: $0).sequence
+        }
         #expect(kept == Array(6...count))
     }
 

@@ -12,22 +12,14 @@ struct FaultTests {
             try storage.write {
                 let record = try storage.makeClient(
                     userID: nil, nonce: ObjectID(high: 0, low: 0), createdAt: Timestamp(microseconds: 0))
-                _ = try storage.merge(
-                    Schema([
-                        ClassSchema(
-                            "Extra", properties: [Property("tags", PropertyType(.scalar(.int), container: .set))])
-                    ]),
-                    sides: ("a", "b"))
-                try storage.insert(
-                    Garage.car("B", owner: Garage.ownerKey(1), former: [Garage.ownerKey(2)]), ofClass: Garage.car)
-                try storage.update(Garage.car("A", price: 2, former: []), ofClass: Garage.car, changed: [1, 3])
-                try storage.delete(Garage.ownerRef(5), version: 2)
-                try storage.append(
-                    LogEntry(
-                        version: storage.version + 1, clientID: record.id, userID: nil,
-                        timestamp: HybridTimestamp(microseconds: 0), acceptedAt: Timestamp(microseconds: 0),
-                        changes: [LogChange(Garage.carRef("B"), .create)]))
-                try storage.setClientProgress(record.id, sequence: 1)
+                let extra = try ClassSchema(
+                    "Extra", properties: [Property("tags", PropertyType(.scalar(.int), container: .set))])
+                let car = Garage.car("B", owner: Garage.ownerKey(1), former: [Garage.ownerKey(2)])
+                let cheaper = JournalChange(
+                    Garage.carRef("A"), .update, written: [1, 3], values: [.int(2), .list([])])
+                try storage.record(
+                    client: record.id, after: [.schema(Schema([extra])), .epoch(5)],
+                    [.create(car, ofClass: Garage.car), cheaper, JournalChange(Garage.ownerRef(5), .delete)])
             }
         }
         func reopened() throws -> SQLiteServerStorage {

@@ -69,17 +69,12 @@ struct Measurements {
         try report("update of one property, \(kind)", count) {
             try storage.write { for row in rows { try storage.update(row, ofClass: 0, changed: [4]) } }
         }
-        try report("log of creates, \(kind)", count) {
-            for (index, start) in stride(from: 0, to: count, by: 1_000).enumerated() {
-                try storage.write {
-                    let changes = rows[start..<min(start + 1_000, count)].map {
-                        LogChange(ObjectRef(0, $0.key), .create, written: PropertySet(all: 8))
-                    }
-                    try storage.append(
-                        .init(
-                            version: UInt64(index + 1), clientID: 1, userID: nil, timestamp: .init(microseconds: 0),
-                            acceptedAt: Timestamp(microseconds: 0), changes: changes))
-                }
+        let copy = try SQLiteServerStorage.open(.file(folder.file("copy")), databaseID: ObjectID(high: 1, low: 1))
+        try copy.write { _ = try copy.merge(schema(links: links), sides: ("a", "b")) }
+        try report("groups of creates, \(kind)", count) {
+            for start in stride(from: 0, to: count, by: 1_000) {
+                let creations = rows[start..<min(start + 1_000, count)].map { JournalChange.create($0, ofClass: 0) }
+                try copy.write { try copy.record(creations) }
             }
         }
     }

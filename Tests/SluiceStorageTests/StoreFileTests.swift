@@ -39,7 +39,7 @@ struct StoreFileTests {
         },
         Refusal(testDescription: "a newer format", code: .newerFormat) { path in
             _ = try Garage.server(.file(path))
-            execute(path, "PRAGMA user_version = 2; PRAGMA wal_checkpoint(TRUNCATE)")
+            execute(path, "PRAGMA user_version = 3; PRAGMA wal_checkpoint(TRUNCATE)")
         },
         Refusal(testDescription: "cut off", code: .damaged) { path in
             _ = try Garage.server(.file(path))

@@ -187,11 +187,7 @@ struct VanishedFileTests {
         let storage = try Garage.server(location)
         try storage.checkpoint(truncating: true)
         try storage.write {
-            try storage.insert(Garage.car("A"), ofClass: Garage.car)
-            try storage.append(
-                LogEntry(
-                    version: 1, clientID: 1, userID: nil, timestamp: HybridTimestamp(microseconds: 0),
-                    acceptedAt: Timestamp(microseconds: 0), changes: [LogChange(Garage.carRef("A"), .create)]))
+            try storage.record([.create(Garage.car("A"), ofClass: Garage.car)])
         }
         guard isKilled else { return storage.close() }
         let files = try ["db", "db-wal", "db-marker"].map { ($0, try folder.bytes(of: $0)) }

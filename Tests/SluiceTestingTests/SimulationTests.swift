@@ -55,6 +55,19 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
     }
 }
 
+extension SimulationCoverageTests {
+    @Test func theFollowerIsKilledFallsBehindTheLogAndMeetsWrongRecords() throws {
+        var counts = FollowerCounts()
+        for seed in UInt64(1)...16 {
+            let simulation = try Simulation(SimulationPlan(seed: seed, actionCount: 300))
+            try simulation.run()
+            counts += simulation.follower
+        }
+        #expect(counts.groups > 500 && counts.comparisons > 300, "\(counts)")
+        #expect(counts.restarts > 10 && counts.snapshots > 3 && counts.refusals > 20, "\(counts)")
+    }
+}
+
 /// Runs many more seeds if the environment asks for them.
 @Suite struct Soak {
     private static let count = ProcessInfo.processInfo.environment["SLUICE_SOAK_SEEDS"].flatMap { UInt64($0) } ?? 0

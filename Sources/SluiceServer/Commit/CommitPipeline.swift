@@ -1,28 +1,42 @@
 package import SluiceModel
 package import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
 
-/// Turns a group of uploads into versions: it checks and merges them, and stores them in one transaction with one
-/// fsync.
+/// Turns groups of uploads into versions, in three steps: it prepares a group by merging it against the state, appends
+/// the redo data to the journal, and finishes by applying them. What others have appended it applies in the same way.
+///
+/// The journal decides: a group that it does not take has no effect here, and one that it has taken is applied from its
+/// bytes by every engine that follows.
 package struct CommitPipeline {
-    private let storage: any ServerStorage
+    /// How many times a group is merged again after others have appended, and how many times the same bytes are
+    /// appended while the outcome is unknown.
+    private static let attemptCountMax = 16
+    /// The number of missed records that are read at a time.
+    private static let recordCountMax = 64
+
+    private let storage: any JournaledStorage
+    private let journal: any Journal
     private let workerID: String?
     private let operationCountMax: Int
     private let limits: DataLimits
 
     /// - Parameters:
+    ///   - journal: where groups are appended; nil if nobody else appends to this database.
     ///   - operationCountMax: the most operations of one transaction; larger ones are rejected.
     ///   - limits: a transaction that would make a larger object is rejected.
     package init(
-        storage: any ServerStorage, workerID: String?, operationCountMax: Int = DataLimits.standard.operationCount,
-        limits: DataLimits = .standard
+        storage: any JournaledStorage, journal: (any Journal)? = nil, workerID: String?,
+        operationCountMax: Int = DataLimits.standard.operationCount, limits: DataLimits = .standard
     ) {
         self.limits = limits
         self.storage = storage
+        self.journal = journal ?? OwnJournal(storage)
         self.workerID = workerID
         self.operationCountMax = operationCountMax
     }
 
-    /// Commits a group, and returns once it is durable. After an error nothing of the group is stored.
+    /// Commits a group, and returns once it is durable. After an error nothing of the group is stored here.
     ///
     /// O(operations · log n), where n is the number of writes that an operation is merged with, even if all of them
     /// concern one object.
@@ -31,31 +45,72 @@ package struct CommitPipeline {
     ///   - uploads: the uploads in order of arrival; the sequences of one client ascend. Uploads that were accepted
     ///     earlier are acknowledged again.
     ///   - now: the server's wall clock.
-    /// - Throws: ``StorageError`` when the group could not be stored.
-    package func commit(_ uploads: [Upload], now: Timestamp) throws -> CommittedGroup {
-        do {
-            return try commit(uploads, now: now, storing: .atOnce)
-        } catch is LimitExcess {
-            // One of them would make an object too large, and something of it is stored already.
-            return try commit(uploads, now: now, storing: .afterChecks)
+    ///   - publish: called with each group of others that had to be applied first, once it is durable.
+    /// - Throws: ``StorageError`` when the group could not be appended or stored. If it may be in the journal all the
+    ///   same, the same uploads are acknowledged by the next attempt.
+    package func commit(
+        _ uploads: [Upload], now: Timestamp, following publish: (CommittedGroup) -> Void = { _ in }
+    ) throws -> CommittedGroup {
+        for _ in 0..<Self.attemptCountMax {
+            let committed = try storage.transaction { () throws -> CommittedGroup? in
+                let prepared = try prepare(uploads, now: now)
+                return try append(prepared) == .appended ? finish(prepared) : nil
+            }
+            if let committed { return committed }
+            try catchUp(publish)
         }
+        throw StorageError(.busy, "others keep appending to the journal; the uploads have to be sent again")
     }
 
-    private func commit(
-        _ uploads: [Upload], now: Timestamp, storing creations: GroupCommit.Creations
-    ) throws -> CommittedGroup {
-        var group = GroupCommit(
-            storage: storage, workerID: workerID, operationCountMax: operationCountMax, limits: limits,
-            creations: creations, now: now)
-        try storage.begin()
-        do {
-            for upload in uploads { try group.accept(upload) }
-            try group.finish()
-            try storage.commit()
-        } catch {
-            storage.rollback()
-            throw error
+    /// Merges a group against the state, and changes nothing.
+    package func prepare(_ uploads: [Upload], now: Timestamp) throws -> PreparedGroup {
+        var preparation = GroupPreparation(
+            storage: storage, operationCountMax: operationCountMax, limits: limits, now: now)
+        for upload in uploads { try preparation.accept(upload) }
+        return preparation.prepared(workerID: workerID)
+    }
+
+    /// Appends a prepared group to the journal, again and again while nobody knows whether it is there.
+    ///
+    /// - Returns: `appended` or `conflict`.
+    package func append(_ prepared: PreparedGroup) throws -> JournalOutcome {
+        guard let record = prepared.record else { return .appended }
+        for _ in 0..<Self.attemptCountMax {
+            let outcome = try journal.append(record, after: prepared.head)
+            if outcome != .unknown { return outcome }
         }
-        return group.committed
+        throw StorageError(.busy, "it is not known whether the journal has the uploads; they have to be sent again")
+    }
+
+    /// Applies a group that the journal has. Within a transaction of the storage in which nothing was written since the
+    /// group was prepared.
+    package func finish(_ prepared: PreparedGroup) throws -> CommittedGroup {
+        var committed = CommittedGroup(
+            delta: CommitDelta(changes: [], version: storage.version), authors: [],
+            acceptedAt: prepared.group.acceptedAt)
+        if let record = prepared.record {
+            committed = CommittedGroup(try storage.apply(record, prepared.group, known: prepared.known))
+        }
+        committed.acknowledged = prepared.acknowledged
+        committed.rejections = prepared.rejections
+        committed.supersededCount = prepared.supersededCount
+        return committed
+    }
+
+    /// Applies the next record of the journal, which another engine has appended, in a transaction of its own.
+    ///
+    /// - Returns: what there is to publish.
+    /// - Throws: ``StorageError/Code/journal`` if it is not the next one, or does not fit the state.
+    package func follow(_ record: JournalRecord) throws -> CommittedGroup {
+        CommittedGroup(try storage.transaction { try storage.apply(record) })
+    }
+
+    /// Applies everything that the journal has and this database lacks.
+    package func catchUp(_ publish: (CommittedGroup) -> Void) throws {
+        while true {
+            let records = try journal.records(after: storage.head.position, countMax: Self.recordCountMax)
+            if records.isEmpty { return }
+            for record in records { publish(try follow(record)) }
+        }
     }
 }

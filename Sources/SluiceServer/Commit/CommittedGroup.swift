@@ -1,22 +1,39 @@
 package import SluiceModel
+internal import SluiceStorage
 package import SluiceViews
 package import SluiceWire
 
-/// The result of a group of uploads, once it is durable.
+/// A group that is durable here, as it is published.
 package struct CommittedGroup: Sendable {
     /// The difference between the states before and after the group.
     package var delta: CommitDelta
     /// The author of each version of the group; the delta names authors by their positions here.
     package var authors: [CommitAuthor]
     package var acceptedAt: Timestamp
-    /// The highest acknowledged sequence of each session.
-    package var acknowledged: [SessionID: UInt64]
-    package var rejections: [Rejection]
+    /// Whether the schema is another one since.
+    package var changesSchema = false
+    /// The highest acknowledged sequence of each session that uploaded here.
+    package var acknowledged: [SessionID: UInt64] = [:]
+    package var rejections: [Rejection] = []
     /// The number of operations that had no effect by the rules of merging.
-    package var supersededCount: Int
+    package var supersededCount = 0
 
     package struct Rejection: Sendable {
         package var session: SessionID
         package var rejection: ServerMessage.Rejection
+    }
+}
+
+extension CommittedGroup {
+    init(_ applied: AppliedGroup) {
+        let group = applied.group
+        let authors = group.transactions.enumerated().map { offset, transaction in
+            CommitAuthor(
+                version: group.baseVersion + UInt64(offset) + 1, userID: transaction.userID,
+                clientID: transaction.clientID, kinds: transaction.kinds, acceptedAt: group.acceptedAt,
+                workerID: group.workerID)
+        }
+        self.init(
+            delta: applied.delta, authors: authors, acceptedAt: group.acceptedAt, changesSchema: applied.changesSchema)
     }
 }

@@ -34,21 +34,35 @@ final class Committer {
         operationCount += upload.changeset.operations.count
     }
 
+    private var pipeline: CommitPipeline {
+        let limits = database.limits
+        return CommitPipeline(
+            storage: database.storage, workerID: workerID, operationCountMax: Int(limits.server.operationCountMax),
+            limits: limits.data)
+    }
+
+    /// Applies what other engines have appended to the journal.
+    ///
+    /// - Parameter publish: called with each group once it is durable here.
+    /// - Throws: ``StorageError``; a record that does not continue the database's history changes nothing.
+    func follow(_ records: [JournalRecord], publish: (CommittedGroup) -> Void) throws {
+        try database.becomeDurable()
+        let pipeline = pipeline
+        for record in records { publish(try pipeline.follow(record)) }
+    }
+
     /// Commits what was gathered, and returns once it is durable.
     ///
+    /// - Parameter publish: called with each group of other engines that had to be applied first.
     /// - Returns: nil if nothing was gathered.
-    func commit(now: Timestamp) -> Outcome? {
+    func commit(now: Timestamp, following publish: (CommittedGroup) -> Void) -> Outcome? {
         guard !uploads.isEmpty else { return nil }
         let group = uploads
         uploads = []
         operationCount = 0
         do {
             try database.becomeDurable()
-            let limits = database.limits
-            let pipeline = CommitPipeline(
-                storage: database.storage, workerID: workerID, operationCountMax: Int(limits.server.operationCountMax),
-                limits: limits.data)
-            let committed = try pipeline.commit(group, now: now)
+            let committed = try pipeline.commit(group, now: now, following: publish)
             counts.note(committed)
             return .committed(committed)
         } catch {

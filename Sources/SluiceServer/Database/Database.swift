@@ -46,15 +46,7 @@ final class Database {
     /// Runs `body` in one transaction, which is rolled back if it throws.
     @discardableResult
     func transaction<Result>(_ body: () throws -> Result) throws -> Result {
-        try storage.begin()
-        do {
-            let result = try body()
-            try storage.commit()
-            return result
-        } catch {
-            storage.rollback()
-            throw error
-        }
+        try storage.transaction(body)
     }
 
     /// Runs the work of a query within a limit.

@@ -26,7 +26,7 @@ extension DatabaseEngine {
 
     /// Commits the uploads gathered so far, and sends the result to all sessions concerned.
     func commit(now: Timestamp) {
-        switch committer.commit(now: now) {
+        switch committer.commit(now: now, following: publishFollowed) {
         case nil: break
         case .committed(let group):
             publish(group)
@@ -47,6 +47,19 @@ extension DatabaseEngine {
                 }
             }
         }
+    }
+
+    /// Applies and publishes what other engines have appended to the journal. A record that does not continue this
+    /// database's history changes nothing, and ends every session.
+    func follow(_ records: [JournalRecord]) {
+        do { try committer.follow(records, publish: publishFollowed) } catch {
+            endAll(reason(of: error, "the journal could not be followed"))
+        }
+    }
+
+    private func publishFollowed(_ group: CommittedGroup) {
+        if group.changesSchema { beginSessionsAnew() }
+        publish(group)
     }
 
     /// Sends the changes of a durable group to all sessions concerned, and acknowledges the uploads to their authors.

@@ -51,7 +51,7 @@ extension DatabaseEngine {
 
     /// Ends every session and asks its client to open it again at once, because views, positions and rows in memory
     /// belong to the old schema.
-    private func beginSessionsAnew() {
+    func beginSessionsAnew() {
         hub.removeAll()
         digests.removeAll()
         bootstraps.removeAll()

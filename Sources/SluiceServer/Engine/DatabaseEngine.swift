@@ -76,6 +76,9 @@ package final class DatabaseEngine {
                 if finishReading(preparation) { continue }
                 commit(now: now)
                 finish(preparation, now: now)
+            case .follow(let records):
+                commit(now: now)
+                follow(records)
             }
         }
         commit(now: now)

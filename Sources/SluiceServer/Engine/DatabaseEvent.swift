@@ -1,3 +1,4 @@
+package import SluiceStorage
 package import SluiceWire
 
 /// An event for a database.
@@ -10,4 +11,6 @@ package enum DatabaseEvent: Sendable {
     case closed(SessionID)
     /// The engine's work beside its queue has ended.
     case prepared(QueryPreparation)
+    /// The journal has further records, appended by other engines; ascending.
+    case follow([JournalRecord])
 }

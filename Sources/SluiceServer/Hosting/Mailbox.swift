@@ -125,6 +125,7 @@ extension DatabaseEvent {
         switch self {
         case .open(let id, _, _), .messages(let id, _), .closed(let id): id
         case .prepared(let preparation): preparation.session
+        case .follow: SessionID(connection: 0, session: 0)
         }
     }
 

@@ -58,7 +58,7 @@ final class Sessions {
             session: id.session, identity: identity, outcome: client.outcome, version: storage.version,
             acknowledged: client.record.sequence,
             rejections: client.outcome == .resumed && clientID != nil && storage.damage == nil
-                ? try storage.rejections(of: client.record.id) : [],
+                ? try storage.rejections(of: client.record.id).map { try ServerMessage.Rejection(wireBytes: $0) } : [],
             userID: user.id, schema: storage.schema)
         var messages = [ServerMessage.opened(opened)]
         open[id] = session
@@ -84,7 +84,7 @@ final class Sessions {
         departed = []
         guard database.isWritable else { return }
         do {
-            try database.transaction { for client in clients { try database.storage.removeClient(client) } }
+            try database.transaction { try database.storage.removeClients(clients) }
         } catch {
             database.noteFailure("clients could not be forgotten", error)
         }

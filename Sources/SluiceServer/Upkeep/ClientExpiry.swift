@@ -38,18 +38,13 @@ struct ClientExpiry {
         case .running(let after): (isFirst, cursor) = (false, after)
         }
         state = .idle(until: Timestamp(microseconds: now.microseconds + Self.interval))
-        try storage.begin()
-        do {
+        let result = try storage.transaction {
             if isFirst { try storage.noteSeen(connected(), at: now) }
-            let result = try storage.forgetClients(
+            return try storage.forgetClients(
                 lastSeenBefore: Timestamp(microseconds: now.microseconds - retention), after: cursor,
                 countMax: Self.recordCountMax)
-            try storage.commit()
-            if let next = result.next { state = .running(after: next) }
-            return result.count
-        } catch {
-            storage.rollback()
-            throw error
         }
+        if let next = result.next { state = .running(after: next) }
+        return result.count
     }
 }

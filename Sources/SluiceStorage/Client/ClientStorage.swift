@@ -12,7 +12,7 @@ package protocol ObjectStanding: ObjectSource {
 }
 
 /// Reads a client's store as of one commit: objects, subscriptions and memberships.
-package protocol ClientReading: ObjectReading, ObjectStanding {
+package protocol ClientReading: ObjectReading, ObjectStanding, QueryPlanning {
     /// The subscriptions, dormant ones included, by ascending id. Takes O(n log n).
     var subscriptions: [SubscriptionRecord] { get }
 

@@ -14,10 +14,15 @@ struct DatabaseHeader {
             case .client: "a client's store"
             }
         }
-    }
 
-    /// The format that this library writes; older ones it can read.
-    static let formatVersion: UInt32 = 1
+        /// The format that this library writes; older ones it can read. A server's log is a journal since format 2.
+        var formatVersion: UInt32 {
+            switch self {
+            case .server: 2
+            case .client: 1
+            }
+        }
+    }
 
     private static let length = 100
     private let bytes: [UInt8]
@@ -59,10 +64,10 @@ struct DatabaseHeader {
                 damage: "its header is that of \(what)")
         }
         let version = word(60)
-        guard version <= Self.formatVersion else {
+        guard version <= kind.formatVersion else {
             throw StorageError(
                 .newerFormat,
-                "\(path) has format \(version), and this version reads up to \(Self.formatVersion); "
+                "\(path) has format \(version), and this version reads up to \(kind.formatVersion); "
                     + "it was left as it is. Update this program")
         }
         let pageSize = word(16) >> 16 == 1 ? 65_536 : Int(word(16) >> 16)

@@ -42,6 +42,8 @@ public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let unsupported = Code(description: "unsupported")
         /// An object that is larger than a message may be: an older version of this library stored it.
         public static let oversized = Code(description: "oversized")
+        /// A record of the journal that cannot follow what a database holds, or cannot be read.
+        public static let journal = Code(description: "journal")
         /// A value beyond what the store can hold.
         public static let tooLarge = Code(description: "tooLarge")
     }

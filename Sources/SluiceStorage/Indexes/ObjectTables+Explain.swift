@@ -3,7 +3,7 @@ internal import SluiceQuery
 internal import SluiceViews
 
 extension ObjectTables {
-    /// See ``ObjectReading/plan(of:inOrder:)``.
+    /// See ``QueryPlanning/plan(of:inOrder:)``.
     func plan(of query: Query, inOrder: Bool) throws -> QueryExplanation.Plan? {
         guard query.object == nil else { return nil }
         let columns = try table(query.classIndex).rowColumns(alias: SQLCompiler.rootAlias)

@@ -43,7 +43,10 @@ package protocol ObjectReading: ViewSource {
 
     /// The number of results of a query, at most its limit.
     func count(matching query: Query) throws -> Int
+}
 
+/// Explains how a store runs queries.
+package protocol QueryPlanning {
     /// The SQL statement of a query, and SQLite's plan for it; nil for one object by its id. The statement is not run.
     ///
     /// - Parameter inOrder: whether results come in the query's order and up to its limit, instead of in the order of

@@ -78,7 +78,7 @@ extension ObjectTables {
         return result
     }
 
-    /// See ``ServerStorage/roots(matching:after:)``.
+    /// See ``JournaledStorage/roots(matching:after:)``.
     func roots(matching query: Query, after cursor: RowCursor?, in source: any ObjectSource) throws -> [ObjectRef] {
         guard query.object == nil, query.sort.isEmpty, query.stages.isEmpty else {
             return try refs(matching: query, in: source)

@@ -59,6 +59,13 @@ final class ObjectTables {
         return (statement.int(0), statement.int(1))
     }
 
+    /// Whether an object has a row: it is present, deleted or a ghost.
+    func knows(_ object: ObjectRef) throws(StorageError) -> Bool {
+        let table = try table(object.classIndex)
+        guard table.schema.accepts(object.key) else { return false }
+        return try find(object.key, in: table) != nil
+    }
+
     /// The local row id of an object that has one: present, deleted or a ghost.
     func rowID(of object: ObjectRef) throws(StorageError) -> Int64? {
         let table = try table(object.classIndex)

@@ -3,7 +3,7 @@ package import SluiceQuery
 package import SluiceViews
 
 /// The reading half of every store: object tables on one connection.
-package class SQLiteObjectStore: ObjectReading {
+package class SQLiteObjectStore: ObjectReading, QueryPlanning {
     let tables: ObjectTables
     /// Whether a missing index of ids may be made.
     var isMakingIDIndexes: Bool

@@ -120,6 +120,18 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
 
     package func rollback() { undo() }
 
+    package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+        try begin()
+        do {
+            let result = try body()
+            try commit()
+            return result
+        } catch {
+            rollback()
+            throw error
+        }
+    }
+
     private func undo() {
         connection.rollback()
         // If the tables cannot be opened again, the next call meets the same error.

@@ -2,32 +2,45 @@ package import SluiceModel
 
 /// Tells merging what was done to one object after a version. Valid until the next entry of the log.
 package struct ObjectHistory {
-    private let trail: ObjectTrail?
-    private let version: UInt64
+    /// What the log has, and what the group has that is being merged; nil if that is nothing.
+    private var logged: ObjectTrail?
+    private var recent: ObjectTrail?
+    private var version: UInt64 = 0
 
     /// The history of an object to which nothing was done.
-    package init() {
-        trail = nil
-        version = 0
-    }
+    package init() {}
 
     /// - Parameter version: the version after which the history begins.
     package init(_ trail: ObjectTrail, since version: UInt64) {
-        self.trail = trail
+        logged = trail
         self.version = version
     }
 
+    /// The same history, and after it what transactions did that are not in the log yet.
+    package func followed(by trail: ObjectTrail) -> ObjectHistory {
+        var history = trail.isWhole ? ObjectHistory() : self
+        history.recent = trail
+        return history
+    }
+
     /// The deletion, if the object was deleted and not created again.
-    package var deleted: WriteStamp? { trail?.deleted.flatMap { $0.version > version ? $0 : nil } }
+    package var deleted: WriteStamp? {
+        if let recent, recent.isWhole { return recent.deleted }
+        return logged?.deleted.flatMap { $0.version > version ? $0 : nil }
+    }
 
     /// The latest assignment of a property by stamp. O(log n) in the assignments.
     package func latestAssignment(of property: Int) -> WriteStamp? {
-        trail?.latestAssignment(of: property, since: version)
+        let logged = logged?.latestAssignment(of: property, since: version)
+        let recent = recent?.latestAssignment(of: property, since: 0)
+        guard let logged, let recent else { return logged ?? recent }
+        return max(logged, recent)
     }
 
     /// The amounts of the additions to a property that are later than a stamp, to be added one after the other.
     /// Neighbouring additions may come as their sum.
     package func additions(to property: Int, laterThan stamp: WriteStamp) -> [Value] {
-        trail?.additions(to: property, since: version, laterThan: stamp) ?? []
+        (logged?.additions(to: property, since: version, laterThan: stamp) ?? [])
+            + (recent?.additions(to: property, since: 0, laterThan: stamp) ?? [])
     }
 }

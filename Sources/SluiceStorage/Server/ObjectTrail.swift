@@ -14,6 +14,8 @@ package final class ObjectTrail {
     }
 
     private(set) var deleted: WriteStamp?
+    /// Whether the object was created or deleted here, so that nothing counts that was done to it before.
+    private(set) var isWhole = false
     private var properties: [Int: PropertyTrail] = [:]
     /// How many stamps and stretches were read, for tests of how the work grows.
     var stepCount: UInt64 = 0
@@ -27,6 +29,7 @@ package final class ObjectTrail {
         switch kind {
         case .create, .delete:
             deleted = kind == .delete ? stamp : nil
+            isWhole = true
             properties = [:]
         case .update: break
         }

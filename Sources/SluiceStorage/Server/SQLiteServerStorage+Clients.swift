@@ -6,17 +6,17 @@ extension SQLiteServerStorage {
     ) throws -> ClientRecord {
         try requireTransaction()
         let sql = """
-            INSERT INTO _clients (user, nonce, sequence, version, created, seen) VALUES (?, ?, ?, 0, ?, ?) RETURNING id
+            INSERT INTO _clients (user, nonce, sequence, version, created, seen) VALUES (?, ?, 0, 0, ?, ?) RETURNING id
             """
         let id = try connection.withStatement(sql) { statement in
             statement.bind(1, userID)
             statement.bind(2, nonce)
-            statement.bind(3, Int64(bitPattern: sequence))
+            statement.bind(3, createdAt.microseconds)
             statement.bind(4, createdAt.microseconds)
-            statement.bind(5, createdAt.microseconds)
             _ = try statement.step()
             return UInt64(clamping: statement.int(0))
         }
+        if sequence > 0 { try perform(.progress(client: id, sequence: sequence)) }
         return ClientRecord(id: id, userID: userID, nonce: nonce, sequence: sequence, createdAt: createdAt)
     }
 
@@ -38,23 +38,27 @@ extension SQLiteServerStorage {
     package func update(_ client: ClientRecord) throws {
         try requireTransaction()
         let sql = """
-            UPDATE _clients SET user = ?, nonce = ?, sequence = ?, version = ?, created = ?, seen = ? WHERE id = ?
+            UPDATE _clients SET user = ?, nonce = ?, version = ?, created = ?, seen = ? WHERE id = ?
             """
         try connection.withStatement(sql) { statement in
             statement.bind(1, client.userID)
             statement.bind(2, client.nonce)
-            statement.bind(3, Int64(bitPattern: client.sequence))
-            statement.bind(4, Int64(bitPattern: client.version))
-            statement.bind(5, client.createdAt.microseconds)
-            statement.bind(6, client.seenAt.microseconds)
-            statement.bind(7, Int64(bitPattern: client.id))
+            statement.bind(3, Int64(bitPattern: client.version))
+            statement.bind(4, client.createdAt.microseconds)
+            statement.bind(5, client.seenAt.microseconds)
+            statement.bind(6, Int64(bitPattern: client.id))
             try statement.run()
         }
-        try requireClient(client.id)
+        guard connection.changeCount > 0 else {
+            throw StorageError(.notFound, "\(connection.name) knows no client \(client.id)")
+        }
     }
 
-    package func removeClient(_ id: UInt64) throws {
-        try requireTransaction()
+    package func removeClients(_ ids: [UInt64]) throws {
+        if !ids.isEmpty { try perform(.forgetting(ids)) }
+    }
+
+    func deleteClient(_ id: UInt64) throws {
         for sql in ["DELETE FROM _rejections WHERE client = ?", "DELETE FROM _clients WHERE id = ?"] {
             try connection.withStatement(sql) { statement in
                 statement.bind(1, Int64(bitPattern: id))
@@ -103,7 +107,7 @@ extension SQLiteServerStorage {
                 if statement.int(1) < time.microseconds, isOutOfReach { forgotten.append(last) }
             }
         }
-        for client in forgotten { try removeClient(client) }
+        try removeClients(forgotten)
         return (forgotten.count, count == countMax ? last : nil)
     }
 
@@ -116,19 +120,25 @@ extension SQLiteServerStorage {
         try connection.execute("UPDATE _clients SET seen = created")
     }
 
-    package func setClientProgress(_ id: UInt64, sequence: UInt64) throws {
-        try requireTransaction()
-        try connection.withStatement("UPDATE _clients SET sequence = ? WHERE id = ?") { statement in
-            statement.bind(1, Int64(bitPattern: sequence))
-            statement.bind(2, Int64(bitPattern: id))
-            try statement.run()
+    package func acceptedSequence(of client: UInt64) throws -> UInt64 {
+        try connection.withStatement("SELECT sequence FROM _clients WHERE id = ?") { statement in
+            statement.bind(1, Int64(bitPattern: client))
+            return try statement.step() ? UInt64(bitPattern: statement.int(0)) : 0
         }
-        try requireClient(id)
     }
 
-    private func requireClient(_ id: UInt64) throws {
-        guard connection.changeCount > 0 else {
-            throw StorageError(.notFound, "\(connection.name) knows no client \(id)")
+    /// Stores up to where a client's uploads are accepted. A client that another engine registered gets a record that
+    /// fits no nonce.
+    func storeProgress(of id: UInt64, _ sequence: UInt64, at time: Timestamp) throws {
+        let sql = """
+            INSERT INTO _clients (id, nonce, sequence, version, created, seen) VALUES (?1, zeroblob(16), ?2, 0, ?3, ?3) \
+            ON CONFLICT (id) DO UPDATE SET sequence = excluded.sequence
+            """
+        try connection.withStatement(sql) { statement in
+            statement.bind(1, Int64(bitPattern: id))
+            statement.bind(2, Int64(bitPattern: sequence))
+            statement.bind(3, time.microseconds)
+            try statement.run()
         }
     }
 }

@@ -12,8 +12,9 @@ extension SQLiteServerStorage {
 
     package var epoch: UInt64 { epochs.last?.id ?? 0 }
 
-    package func beginEpoch(_ id: UInt64) throws {
-        try requireTransaction()
+    package func beginEpoch(_ id: UInt64) throws { try perform(.epoch(id)) }
+
+    func storeEpoch(_ id: UInt64) throws {
         try connection.withStatement("INSERT INTO _epochs (id, start) VALUES (?, ?)") { statement in
             statement.bind(1, Int64(bitPattern: id))
             statement.bind(2, Int64(version))

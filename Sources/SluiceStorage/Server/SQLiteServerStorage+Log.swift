@@ -1,62 +1,63 @@
 package import SluiceModel
 internal import SluiceQuery
-internal import SluiceWire
 
+/// The log as resuming clients and merging read it: who wrote what, and what there was before.
 extension SQLiteServerStorage {
-    package func append(_ entry: LogEntry) throws {
-        try requireTransaction()
-        guard entry.version == version + 1 else {
-            throw StorageError(
-                .misuse, "\(connection.name): version \(entry.version) cannot follow version \(version)")
-        }
-        var writer = ByteWriter()
-        writer.array(entry.changes) { $1.encode(into: &$0) }
-        let sql = "INSERT INTO _log (version, client, user, timestamp, accepted, changes) VALUES (?, ?, ?, ?, ?, ?)"
-        try connection.withStatement(sql) { statement in
-            statement.bind(1, Int64(entry.version))
-            statement.bind(2, Int64(bitPattern: entry.clientID))
-            statement.bind(3, entry.userID)
-            statement.bind(4, entry.timestamp.microseconds)
-            statement.bind(5, entry.acceptedAt.microseconds)
-            statement.bind(6, writer.bytes)
-            try statement.run()
-        }
-        log.version = entry.version
-        log.acceptedAt = entry.acceptedAt
-        log.entryCount += 1
-        log.byteCount += writer.count
-        versionClock.append(entry.version, entry.timestamp)
-        writeIndex?.append(entry)
-    }
-
     package func forEachLogEntry(after version: UInt64, _ body: (LogEntry) throws -> Bool) throws {
         guard version >= logStart else {
             throw StorageError(
                 .logTrimmed, "\(connection.name): the log begins after version \(logStart), not \(version)")
         }
-        let sql = """
-            SELECT version, client, user, timestamp, accepted, changes FROM _log WHERE version > ? ORDER BY version
-            """
+        if log.hasFormat1, try !forEachFormat1Entry(after: version, body) { return }
+        guard hasJournal, version < self.version, let first = try firstPosition(after: version) else { return }
+        let sql = "SELECT record, undo FROM _journal WHERE position >= ? ORDER BY position"
         try connection.withStatement(sql) { statement in
-            statement.bind(1, Int64(clamping: version))
-            while try statement.step(), try body(readEntry(statement)) {}
+            statement.bind(1, Int64(clamping: first))
+            while try statement.step() {
+                let group = try readGroup(statement.blob(0))
+                let entries = try UndoImages.entries(of: group, undoing: statement.blob(1), file: connection.name)
+                for entry in entries where entry.version > version {
+                    guard try body(fitting(entry)) else { return }
+                }
+            }
         }
     }
 
-    private func readEntry(_ statement: Statement) throws -> LogEntry {
-        let changes = try StoredBlob.decode(statement.blob(5), file: connection.name, what: "a log entry") {
-            reader throws(WireError) in
-            try reader.array { reader throws(WireError) in try LogChange(from: &reader) }
+    /// A group as it was stored, without its values.
+    func readGroup(_ bytes: [UInt8]) throws -> JournalGroup {
+        do { return try JournalGroup.decode(bytes, wantsValues: false) } catch {
+            throw StorageError.damaged(connection.name, "a log entry cannot be read")
         }
-        guard changes.allSatisfy({ $0.isPossible(in: schema) }) else {
+    }
+
+    /// An entry under the schema of now.
+    func fitting(_ entry: LogEntry) throws -> LogEntry {
+        guard entry.changes.allSatisfy({ $0.isPossible(in: schema) }) else {
             throw StorageError.damaged(connection.name, "a log entry is about objects that there cannot be")
         }
-        return LogEntry(
-            version: UInt64(clamping: statement.int(0)), clientID: UInt64(bitPattern: statement.int(1)),
-            userID: statement.isNull(2) ? nil : statement.string(2),
-            timestamp: HybridTimestamp(microseconds: statement.int(3)),
-            acceptedAt: Timestamp(microseconds: statement.int(4)),
-            changes: changes.compactMap { $0.fitting(schema) })
+        var entry = entry
+        entry.changes = entry.changes.compactMap { $0.fitting(schema) }
+        return entry
+    }
+
+    /// The position of the first group that leads beyond a version; nil if there is none. O(log n) lookups, since
+    /// versions ascend with positions and positions have no gaps.
+    private func firstPosition(after version: UInt64) throws -> UInt64? {
+        guard var low = try connection.integer("SELECT min(position) FROM _journal") else { return nil }
+        var high = Int64(log.head.position) + 1
+        let end = high
+        try connection.withStatement("SELECT version FROM _journal WHERE position = ?") { statement in
+            while low < high {
+                let middle = low + (high - low) / 2
+                statement.bind(1, middle)
+                guard try statement.step() else {
+                    throw StorageError.damaged(connection.name, "a log entry is missing")
+                }
+                if UInt64(clamping: statement.int(0)) > version { high = middle } else { low = middle + 1 }
+                statement.reset()
+            }
+        }
+        return low < end ? UInt64(low) : nil
     }
 
     package func history(of object: ObjectRef, since version: UInt64) throws -> ObjectHistory {
@@ -81,47 +82,4 @@ extension SQLiteServerStorage {
 
     /// How many records of writes, stamps and sums merging has read, for tests of how the work grows.
     package var mergeStepCount: UInt64 { writeIndex?.stepCount ?? 0 }
-
-    package func trimLog(keepingVersions: UInt64, keepingBytes: Int, entriesMax: Int) throws -> Int {
-        guard log.entryCount > keepingVersions || log.byteCount > keepingBytes else { return 0 }
-        try begin()
-        do {
-            let count = try dropEntries(
-                keepingVersions: keepingVersions, keepingBytes: keepingBytes, entriesMax: entriesMax)
-            try commit()
-            return count
-        } catch {
-            rollback()
-            throw error
-        }
-    }
-
-    private func dropEntries(keepingVersions: UInt64, keepingBytes: Int, entriesMax: Int) throws -> Int {
-        var count = 0
-        var deletes: [(object: ObjectRef, version: UInt64)] = []
-        let sql = """
-            SELECT version, client, user, timestamp, accepted, changes FROM _log ORDER BY version LIMIT ?
-            """
-        try connection.withStatement(sql) { statement in
-            statement.bind(1, Int64(entriesMax))
-            while log.entryCount > keepingVersions || log.byteCount > keepingBytes, try statement.step() {
-                let entry = try readEntry(statement)
-                for change in entry.changes where change.kind == .delete {
-                    deletes.append((change.object, entry.version))
-                }
-                log.entryCount -= 1
-                log.byteCount -= statement.bytes(5).count
-                log.start = entry.version
-                count += 1
-            }
-        }
-        try connection.withStatement("DELETE FROM _log WHERE version <= ?") { statement in
-            statement.bind(1, Int64(log.start))
-            try statement.run()
-        }
-        try meta.set("logStart", Int64(log.start))
-        for delete in deletes { try tables.purgeTombstone(delete.object, version: delete.version) }
-        writeIndex = nil
-        return count
-    }
 }

@@ -1,16 +1,13 @@
-package import SluiceWire
-
 extension SQLiteServerStorage {
     /// The most rejections that are stored for one client.
     package static let rejectionCountMax = 1_000
 
-    package func addRejection(_ rejection: ServerMessage.Rejection, of client: UInt64) throws {
-        try requireTransaction()
+    func storeRejection(_ notice: [UInt8], sequence: UInt64, of client: UInt64) throws {
         let insertion = "INSERT OR REPLACE INTO _rejections (client, sequence, rejection) VALUES (?, ?, ?)"
         try connection.withStatement(insertion) { statement in
             statement.bind(1, Int64(bitPattern: client))
-            statement.bind(2, Int64(bitPattern: rejection.sequence))
-            statement.bind(3, rejection.wireBytes())
+            statement.bind(2, Int64(bitPattern: sequence))
+            statement.bind(3, notice)
             try statement.run()
         }
         let trimming = """
@@ -23,23 +20,28 @@ extension SQLiteServerStorage {
         }
     }
 
-    package func rejections(of client: UInt64) throws -> [ServerMessage.Rejection] {
+    package func rejections(of client: UInt64) throws -> [[UInt8]] {
         let sql = "SELECT rejection FROM _rejections WHERE client = ? ORDER BY sequence"
         return try connection.withStatement(sql) { statement in
             statement.bind(1, Int64(bitPattern: client))
-            var rejections: [ServerMessage.Rejection] = []
-            while try statement.step() {
-                rejections.append(
-                    try StoredBlob.decode(
-                        ServerMessage.Rejection.self, from: statement.blob(0), file: connection.name,
-                        what: "a rejection"))
-            }
+            var rejections: [[UInt8]] = []
+            while try statement.step() { rejections.append(statement.blob(0)) }
             return rejections
         }
     }
 
     package func dropRejections(of client: UInt64, through sequence: UInt64) throws {
         try requireTransaction()
+        let sql = "SELECT 1 FROM _rejections WHERE client = ? AND sequence <= ? LIMIT 1"
+        let hasAny = try connection.withStatement(sql) { statement in
+            statement.bind(1, Int64(bitPattern: client))
+            statement.bind(2, Int64(bitPattern: sequence))
+            return try statement.step()
+        }
+        if hasAny { try perform(.confirmation(client: client, sequence: sequence)) }
+    }
+
+    func removeRejections(of client: UInt64, through sequence: UInt64) throws {
         try connection.withStatement("DELETE FROM _rejections WHERE client = ? AND sequence <= ?") { statement in
             statement.bind(1, Int64(bitPattern: client))
             statement.bind(2, Int64(bitPattern: sequence))

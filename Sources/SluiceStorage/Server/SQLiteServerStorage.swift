@@ -6,31 +6,58 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
     package let databaseID: ObjectID
     package var version: UInt64 { log.version }
     package var logStart: UInt64 { log.start }
-    package var acceptedAt: Timestamp? { log.acceptedAt }
+    package var acceptedAt: Timestamp? { version > 0 ? log.acceptedAt : nil }
 
     /// The extent of the log, known without reading it.
     struct LogState {
         var start: UInt64
         var version: UInt64
-        var entryCount: Int
-        var byteCount: Int
-        /// When the last version was accepted; nil if the log no longer has it.
-        var acceptedAt: Timestamp?
+        var head: JournalHead
+        var byteCount = 0
+        /// When the last group was accepted.
+        var acceptedAt = Timestamp(microseconds: 0)
+        /// Whether there are entries of file format 1.
+        var hasFormat1 = false
         /// The version at which values of another type came into the objects last.
         var retyped: UInt64?
 
-        /// Reads what the log holds, and the latest time in it.
-        static func read(
-            _ connection: SQLiteConnection, start: UInt64, version: UInt64
-        ) throws -> (state: LogState, latest: HybridTimestamp?) {
-            let accepted = try connection.integer("SELECT accepted FROM _log ORDER BY version DESC LIMIT 1")
-            let state = LogState(
-                start: start, version: version,
-                entryCount: Int(try connection.integer("SELECT count(*) FROM _log") ?? 0),
-                byteCount: Int(try connection.integer("SELECT sum(length(changes)) FROM _log") ?? 0),
-                acceptedAt: accepted.map { Timestamp(microseconds: $0) })
-            let latest = try connection.integer("SELECT max(timestamp) FROM _log")
-            return (state, latest.map { HybridTimestamp(microseconds: $0) })
+        /// Reads where the log ends.
+        init(_ connection: SQLiteConnection, databaseID: ObjectID, start: UInt64, hasJournal: Bool) throws {
+            self.start = start
+            hasFormat1 =
+                try SQLiteServerStorage.hasTable("_log", on: connection)
+                && connection.integer("SELECT 1 FROM _log LIMIT 1") != nil
+            let last = hasFormat1 ? try connection.integer("SELECT max(version) FROM _log") : nil
+            version = last.map { UInt64(clamping: $0) } ?? start
+            head = JournalHead(of: databaseID, version: version)
+            let sql = "SELECT position, version, accepted, chain FROM _journal ORDER BY position DESC LIMIT 1"
+            guard hasJournal else { return }
+            try connection.withStatement(sql) { statement in
+                guard try statement.step() else { return }
+                version = UInt64(clamping: statement.int(1))
+                acceptedAt = Timestamp(microseconds: statement.int(2))
+                head = JournalHead(position: UInt64(clamping: statement.int(0)), chain: statement.blob(3))
+            }
+        }
+
+        /// Reads how large the log is, and the latest time in it.
+        mutating func measure(_ connection: SQLiteConnection, hasJournal: Bool) throws -> HybridTimestamp? {
+            var latest: Int64?
+            if hasFormat1 {
+                byteCount += Int(try connection.integer("SELECT sum(length(changes)) FROM _log") ?? 0)
+                latest = try connection.integer("SELECT max(timestamp) FROM _log")
+                if head.position == 0 {
+                    let accepted = try connection.integer("SELECT accepted FROM _log ORDER BY version DESC LIMIT 1")
+                    acceptedAt = Timestamp(microseconds: accepted ?? 0)
+                }
+            }
+            if hasJournal {
+                byteCount += Int(
+                    try connection.integer("SELECT sum(length(record) + length(undo)) FROM _journal") ?? 0)
+                let other = try connection.integer("SELECT max(latest) FROM _journal")
+                latest = [latest, other].compactMap { $0 }.max()
+            }
+            return latest.map { HybridTimestamp(microseconds: $0) }
         }
     }
 
@@ -38,6 +65,10 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
     var committedLog: LogState
     var epochs: [Epoch] = []
     var writeIndex: WriteIndex?
+    /// Whether the database has a journal; one of file format 1 that cannot be written has none.
+    private(set) var hasJournal: Bool
+    /// What the open transaction has done beyond applied groups.
+    var pendingSteps: [JournalStep] = []
     var versionClock: VersionClock
     package internal(set) var damage: StorageError? { didSet { isMakingIDIndexes = damage == nil } }
 
@@ -68,13 +99,15 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         }
         databaseID = id
         let start = UInt64(clamping: try meta.integer("logStart") ?? 0)
-        let version = try connection.integer("SELECT max(version) FROM _log").map { UInt64(clamping: $0) } ?? start
+        hasJournal = try Self.hasTable("_journal", on: connection)
+        log = try LogState(connection, databaseID: id, start: start, hasJournal: hasJournal)
         var latest: HybridTimestamp?
         do {
-            (log, latest) = try LogState.read(connection, start: start, version: version)
+            latest = try log.measure(connection, hasJournal: hasJournal)
         } catch let error as StorageError where error.isOfDamage {
             // The objects can be served without what was done to them.
-            log = LogState(start: version, version: version, entryCount: 0, byteCount: 0)
+            log.start = log.version
+            log.byteCount = 0
             damage = error
         }
         log.retyped = try meta.integer("retyped").map { UInt64(clamping: $0) }
@@ -85,9 +118,14 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
             epochs = try storedEpochs()
             return
         }
-        // Databases of earlier versions have no table of epochs.
-        if try connection.integer("SELECT 1 FROM sqlite_master WHERE name = '_epochs'") == nil {
-            try Self.makeEpochs(on: connection)
+        // Databases of earlier versions have neither epochs nor a journal.
+        if try !Self.hasTable("_epochs", on: connection) { try Self.makeEpochs(on: connection) }
+        if !hasJournal {
+            try connection.atomically {
+                try Self.makeJournal(on: connection)
+                try DatabaseFile.noteFormat(connection, kind: .server)
+            }
+            hasJournal = true
         }
         try Self.addSeenTime(on: connection)
         try Self.renameRejections(on: connection)
@@ -95,11 +133,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
     }
 
     private static func makeTables(on connection: SQLiteConnection, databaseID: ObjectID) throws {
-        try connection.execute(
-            """
-            CREATE TABLE _log (version INTEGER PRIMARY KEY, client INTEGER NOT NULL, user TEXT, \
-            timestamp INTEGER NOT NULL, accepted INTEGER NOT NULL, changes BLOB NOT NULL)
-            """)
+        try makeJournal(on: connection)
         try connection.execute(
             """
             CREATE TABLE _clients (id INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT, nonce BLOB NOT NULL, \
@@ -116,7 +150,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
 
     /// Renames the rejections in a database of an earlier version, which calls them refusals.
     private static func renameRejections(on connection: SQLiteConnection) throws {
-        guard try connection.integer("SELECT 1 FROM sqlite_master WHERE name = '_refusals'") != nil else { return }
+        guard try hasTable("_refusals", on: connection) else { return }
         try connection.execute("ALTER TABLE _refusals RENAME TO _rejections")
         try connection.execute("ALTER TABLE _rejections RENAME COLUMN refusal TO rejection")
     }
@@ -135,6 +169,8 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         if let damage { record?.write(damage.damage) }
     }
 
+    override func willCommit() throws { try storePendingSteps() }
+
     override func didCommit() {
         committedLog = log
         if let writeIndex, writeIndex.isTooLarge { self.writeIndex = nil }
@@ -144,6 +180,12 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
     override func didChangeSchema() { writeIndex = nil }
 
     package override func merge(_ other: Schema, sides: (own: String, other: String)) throws -> SchemaChanges {
+        let changes = try mergeSchema(other, sides: sides)
+        if !changes.isEmpty { pendingSteps.append(.schema(other)) }
+        return changes
+    }
+
+    func mergeSchema(_ other: Schema, sides: (own: String, other: String)) throws -> SchemaChanges {
         let changes = try super.merge(other, sides: sides)
         if changes.retypes.contains(where: { $0.type.element != schema[$0.position].type.element }) {
             log.retyped = version
@@ -152,10 +194,27 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         return changes
     }
 
+    package override func removeClass(_ classIndex: Int) throws {
+        try perform(.removal(classIndex: classIndex, property: nil))
+    }
+
+    package override func removeProperty(_ property: Int, ofClass classIndex: Int) throws {
+        try perform(.removal(classIndex: classIndex, property: property))
+    }
+
+    func removeFromSchema(_ classIndex: Int, _ property: Int?) throws {
+        if let property {
+            try super.removeProperty(property, ofClass: classIndex)
+        } else {
+            try super.removeClass(classIndex)
+        }
+    }
+
     package var retypedVersion: UInt64? { log.retyped }
 
     override func didRollBack() {
         log = committedLog
+        pendingSteps = []
         versionClock.rollBack(to: log.version)
         writeIndex = nil
         if let stored = try? storedEpochs() { epochs = stored }
@@ -182,6 +241,8 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
     }
 
     package func incarnation(of object: ObjectRef) throws -> UInt64 { try tables.incarnation(of: object) }
+
+    package func knows(_ object: ObjectRef) throws -> Bool { try tables.knows(object) }
 
     package func copy(toFile path: String) throws {
         guard !connection.isInTransaction else {

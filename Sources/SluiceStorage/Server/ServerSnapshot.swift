@@ -10,10 +10,10 @@ package protocol ServerSnapshot: ObjectReading {
     /// The last version that the snapshot shows.
     var version: UInt64 { get }
 
-    /// See ``ServerStorage/withWorkLimit(_:_:)``.
+    /// See ``StorageUpkeep/withWorkLimit(_:_:)``.
     func withWorkLimit<Result>(_ limit: WorkLimit, _ body: () throws -> Result) throws -> Result
 
-    /// See ``ServerStorage/roots(matching:after:)``.
+    /// See ``JournaledStorage/roots(matching:after:)``.
     func roots(matching query: Query, after cursor: RowCursor?) throws -> [ObjectRef]
 
     /// Ends the snapshot and closes its connection.

@@ -19,6 +19,8 @@ final class SimulatedServer {
     private var stepCount = 0
     private var protocols: [UInt64: ConnectionProtocol] = [:]
     let history: ServerHistory
+    /// An engine that follows this one.
+    private(set) var follower: SimulatedFollower!
     private var startsOfEarlierLives = StartCounts()
 
     /// How subscriptions were started, counted over all lives of the server.
@@ -49,6 +51,9 @@ final class SimulatedServer {
         storage = try Self.open(path)
         engine = Self.engine(storage, options, problems, random)
         history = try ServerHistory(storage)
+        follower = try SimulatedFollower(
+            of: { [unowned self] in self.storage }, path: path.map { $0 + "-follower" }, problems: problems,
+            seed: options.followerSeed)
     }
 
     private static func open(_ path: String?) throws -> any ServerStorage {
@@ -111,6 +116,7 @@ final class SimulatedServer {
         if !events.isEmpty { outputs += carryOut(engine.handle(events, now: now)) }
         outputs += carryOut(engine.checkSessions(now: now))
         try history.record(storage)
+        try follower.step(now: now)
         return outputs
     }
 

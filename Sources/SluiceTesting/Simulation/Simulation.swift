@@ -73,6 +73,9 @@ package final class Simulation {
     /// The server's work for pages that clients share.
     package var sharedPages: SharedPageCounts { server.sharedPages }
 
+    /// What the engine that follows the server's journal has met.
+    package var follower: FollowerCounts { server.follower.counts }
+
     var now: Timestamp { Timestamp(microseconds: clock.now) }
 
     func note(_ line: @autoclosure () -> String) { trace.append(line()) }
@@ -296,5 +299,6 @@ package final class Simulation {
             try throwProblems()
         }
         for client in clients { try checkAtRest(client) }
+        try server.follower.catchUp(now: now)
     }
 }

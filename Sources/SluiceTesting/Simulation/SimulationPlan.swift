@@ -86,6 +86,8 @@ package struct SimulationOptions: Sendable {
     package var sharedPageByteCount = 32 << 20
     /// The number of different queries.
     package var queryCount = 8
+    /// What the follower of the server does.
+    package var followerSeed: UInt64 = 0
 
     package init() {}
 }
@@ -118,6 +120,7 @@ package struct SimulationPlan: Sendable {
         // Not drawn from the generator, so that old seeds keep their meaning.
         if seed % 2 == 0 { options.shareStepCountMax = 200 }
         if seed % 3 != 0 { options.askedObserverCountMax = 0 }
+        options.followerSeed = seed ^ 0xF0110
         options.bulkRowCountMin = [1, 2, .max][Int(seed / 7 % 3)]
         // Nor this: every third seed has programs of several versions.
         let evolves = seed % 3 == 0

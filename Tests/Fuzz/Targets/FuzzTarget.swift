@@ -1,7 +1,7 @@
 /// A decoder or parser of bytes from strangers. For any bytes, it neither traps nor hangs nor allocates out of
 /// proportion; what it accepts it can encode and decode again.
 package enum FuzzTarget: String, CaseIterable, Sendable {
-    case query, clientMessages, serverMessages, values, webSocket, http, csv, jsonLines
+    case query, clientMessages, serverMessages, values, journal, webSocket, http, csv, jsonLines
 
     /// Feeds an input to the target, and traps if the target breaks its promise.
     package func run(_ bytes: [UInt8]) {
@@ -10,6 +10,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
         case .clientMessages: MessageTarget.runClient(bytes)
         case .serverMessages: MessageTarget.runServer(bytes)
         case .values: ValueTarget.run(bytes)
+        case .journal: JournalTarget.run(bytes)
         case .webSocket: WebSocketTarget.run(bytes)
         case .http: HTTPTarget.run(bytes)
         case .csv: ImportTarget.run(bytes, extension: "csv")

@@ -16,7 +16,7 @@ enum ValueTarget {
         case 3: check(rest, Changeset.self)
         case 4: check(rest, Schema.self)
         case 5: check(rest, PropertySet.self)
-        case 6: check(rest, LogChange.self)
+        case 6: check(rest, ObjectRef.self)
         case 7: check(rest, ObjectBlock.self)
         default:
             if let decimal = DecimalKey.decode(rest) {

@@ -126,8 +126,34 @@ enum Garage {
     }
 }
 
+extension SQLiteServerStorage {
+    /// Applies a group of one transaction, as if another engine had appended it.
+    @discardableResult
+    func record(
+        client: UInt64 = 1, sequence: UInt64 = 1, user: String? = nil, at time: Int64 = 0, accepted: Int64 = 0,
+        after steps: [JournalStep] = [], _ changes: [JournalChange] = []
+    ) throws -> AppliedGroup {
+        let transaction = JournalTransaction(
+            clientID: client, sequence: sequence, userID: user, timestamp: HybridTimestamp(microseconds: time),
+            changes: changes)
+        let group = JournalGroup(
+            baseVersion: version, acceptedAt: Timestamp(microseconds: accepted),
+            steps: steps + [.transaction(transaction)])
+        return try apply(JournalRecord(group, after: head))
+    }
+}
+
+extension JournalChange {
+    /// The creation of an object as a row has it, with all its values.
+    static func create(_ row: Row, ofClass classIndex: Int) -> JournalChange {
+        JournalChange(
+            ObjectRef(classIndex, row.key), .create, written: PropertySet(all: row.values.count), values: row.values)
+    }
+}
+
 extension ObjectWriting {
     /// Runs a transaction.
+    @discardableResult
     func write<Result>(_ body: () throws -> Result) throws -> Result {
         try begin()
         do {

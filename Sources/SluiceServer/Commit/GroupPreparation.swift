@@ -1,0 +1,209 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceWire
+
+/// Merges a group of uploads against the present state, and writes nothing: the result is redo data.
+struct GroupPreparation {
+    private let storage: any JournaledStorage
+    private let check: OperationCheck
+    private let operationCountMax: Int
+    private let limits: DataLimits
+    /// The server's clock, which never goes back.
+    private let now: Timestamp
+    private var version: UInt64
+    private var objects: GroupObjects
+    private var groupHistory = GroupHistory()
+    private var steps: [JournalStep] = []
+    private var progress: [UInt64: UInt64] = [:]
+    private var acknowledged: [SessionID: UInt64] = [:]
+    private var rejections: [CommittedGroup.Rejection] = []
+    private var supersededCount = 0
+
+    /// An object that one upload touches.
+    private struct TouchedObject {
+        var object: ObjectRef
+        /// The object before the upload.
+        var old: Row?
+        /// Whether nothing is known of the object before the upload, not even that it was deleted.
+        var isUnknown: Bool
+        var merger: Merger
+    }
+
+    init(storage: any JournaledStorage, operationCountMax: Int, limits: DataLimits, now: Timestamp) {
+        self.operationCountMax = operationCountMax
+        self.limits = limits
+        self.storage = storage
+        self.now = max(now, storage.acceptedAt ?? now)
+        check = OperationCheck(schema: storage.schema, limits: limits)
+        version = storage.version
+        objects = GroupObjects(storage)
+    }
+
+    /// Merges an upload: accepts it, rejects it, or acknowledges it again.
+    ///
+    /// - Throws: ``StorageError`` when the state cannot be read.
+    mutating func accept(_ upload: Upload) throws {
+        let changeset = upload.changeset
+        let accepted = try progress[upload.clientID] ?? storage.acceptedSequence(of: upload.clientID)
+        acknowledged[upload.session] = max(accepted, changeset.sequence)
+        guard changeset.sequence > accepted else { return }
+        progress[upload.clientID] = changeset.sequence
+        if let problem = upload.problem { return reject(upload, problem) }
+        guard changeset.operations.count <= operationCountMax else {
+            let reason = ServerMessage.Rejection.Reason(
+                code: .limitExceeded,
+                message:
+                    "\(changeset.operations.count) operations in one transaction; a server accepts at most \(operationCountMax)"
+            )
+            return reject(upload, reason)
+        }
+        var upload = upload
+        for (index, operation) in changeset.operations.enumerated() {
+            guard let problem = check.problem(with: operation) else { continue }
+            // It may have been made when a property was of a narrower type.
+            let fitting = check.fitting(operation)
+            guard check.problem(with: fitting) == nil else {
+                // A rejection is stored, and told again at every opening: it must stay small.
+                let isNamed = limits.excess(of: operation.object.key, in: "") == nil
+                let reason = ServerMessage.Rejection.Reason(
+                    object: isNamed ? operation.object : nil, code: .invalidOperation, message: problem)
+                return reject(upload, reason)
+            }
+            upload.changeset.operations[index] = fitting
+        }
+        do {
+            try merge(upload)
+        } catch let excess as LimitExcess {
+            reject(upload, .init(code: .limitExceeded, message: excess.description))
+        }
+    }
+
+    private mutating func reject(_ upload: Upload, _ reason: ServerMessage.Rejection.Reason) {
+        let rejection = ServerMessage.Rejection(sequence: upload.changeset.sequence, reasons: [reason])
+        steps.append(
+            .rejection(client: upload.clientID, sequence: rejection.sequence, notice: rejection.wireBytes()))
+        rejections.append(.init(session: upload.session, rejection: rejection))
+    }
+
+    /// - Throws: ``LimitExcess`` when the upload would make an object too large; nothing of it counts then.
+    private mutating func merge(_ upload: Upload) throws {
+        let changeset = upload.changeset
+        // Limited, so that a clock far ahead cannot win every merge.
+        let limit = now.microseconds + HybridClock.driftMax
+        let timestamp = HybridTimestamp(microseconds: min(changeset.timestamp.microseconds, limit))
+        let stamp = WriteStamp(timestamp: timestamp, clientID: upload.clientID, version: version + 1)
+        var touched: [TouchedObject] = []
+        touched.reserveCapacity(changeset.operations.count)
+        var positions: [ObjectRef: Int] = [:]
+        positions.reserveCapacity(changeset.operations.count)
+        var kinds: Set<OperationKind> = []
+        for operation in changeset.operations {
+            operation.addKinds(to: &kinds)
+            let position = positions[operation.object] ?? touched.count
+            if position == touched.count {
+                positions[operation.object] = position
+                touched.append(try touch(operation))
+            }
+            let history =
+                touched[position].isUnknown
+                ? ObjectHistory()
+                : try history(
+                    of: operation.object, row: touched[position].merger.row, since: changeset.baseVersion, for: stamp)
+            touched[position].merger.apply(operation, author: stamp, history: history)
+        }
+        for object in touched {
+            guard let row = object.merger.row else { continue }
+            let name = storage.schema[object.object.classIndex].name
+            if let excess = limits.excess(of: row, replacing: object.old, in: name) { throw excess }
+        }
+        version += 1
+        var transaction = JournalTransaction(
+            clientID: upload.clientID, sequence: changeset.sequence, userID: upload.userID, timestamp: timestamp,
+            kinds: kinds, changes: [])
+        transaction.changes.reserveCapacity(touched.count)
+        for object in touched {
+            supersededCount += object.merger.supersededCount
+            guard let change = change(of: object) else { continue }
+            var row = object.merger.row
+            row?.version = version
+            objects.set(row, of: object.object)
+            transaction.changes.append(change)
+        }
+        groupHistory.append(transaction, version: version)
+        steps.append(.transaction(transaction))
+    }
+
+    private mutating func touch(_ operation: ObjectOperation) throws -> TouchedObject {
+        let object = operation.object
+        var isUnknown = false
+        // Of a new object usually nothing is known, which costs less to find out than to read it.
+        if case .create = operation.action, !objects.has(object) { isUnknown = try !storage.knows(object) }
+        let old = isUnknown ? nil : try objects.row(object)
+        return TouchedObject(
+            object: object, old: old, isUnknown: isUnknown,
+            merger: Merger(old, of: storage.schema[object.classIndex]))
+    }
+
+    /// The changes of an object that the author did not know of, as far as they may take precedence over the author's
+    /// write.
+    ///
+    /// It reads the log only if the object was changed since the author's version, and only from the first change that
+    /// is not earlier than the author's write.
+    private mutating func history(
+        of object: ObjectRef, row: Row?, since version: UInt64, for author: WriteStamp
+    ) throws -> ObjectHistory {
+        let isReset = groupHistory.isReset(object)
+        let logged = isReset ? ObjectHistory() : try logged(object, row: row, since: version, for: author)
+        guard version <= storage.version, isReset || (row?.version ?? 0) > storage.version,
+            let trail = groupHistory.trail(of: object, notBefore: author.timestamp)
+        else { return logged }
+        return logged.followed(by: trail)
+    }
+
+    private func logged(
+        _ object: ObjectRef, row: Row?, since version: UInt64, for author: WriteStamp
+    ) throws -> ObjectHistory {
+        let version = max(version, storage.version(before: author.timestamp))
+        guard version < storage.version, let last = try row?.version ?? storage.lastVersion(of: object), last > version
+        else { return ObjectHistory() }
+        return try storage.history(of: object, since: max(version, storage.logStart))
+    }
+
+    /// What an upload does to an object; nil if it changes nothing.
+    private func change(of touched: TouchedObject) -> JournalChange? {
+        let merger = touched.merger
+        switch (touched.old, merger.row) {
+        case (nil, nil): return nil
+        case (nil, let row?):
+            return JournalChange(
+                touched.object, .create, written: merger.written, values: merger.written.map { row.values[$0] },
+                additions: merger.additions)
+        case (_?, nil): return JournalChange(touched.object, .delete)
+        case (let old?, let row?):
+            let written = row.differences(from: old).union(merger.written)
+            guard !written.isEmpty else { return nil }
+            return JournalChange(
+                touched.object, .update, written: written, values: written.map { row.values[$0] },
+                additions: merger.additions)
+        }
+    }
+
+    /// The result. Read it once, after the last upload.
+    func prepared(workerID: String?) -> PreparedGroup {
+        let group = JournalGroup(
+            baseVersion: storage.version, acceptedAt: now, workerID: workerID, steps: steps)
+        let objects = objects
+        return PreparedGroup(
+            group: group, record: steps.isEmpty ? nil : JournalRecord(group, after: storage.head), head: storage.head,
+            known: { objects.before($0) }, acknowledged: acknowledged, rejections: rejections,
+            supersededCount: supersededCount)
+    }
+}
+
+extension Row {
+    /// The properties in which two states of an object differ.
+    fileprivate func differences(from other: Row) -> PropertySet {
+        PropertySet(values.indices.filter { !values[$0].isIdentical(to: other.values[$0]) })
+    }
+}

@@ -1,0 +1,17 @@
+internal import SluiceModel
+package import SluiceStorage
+
+/// A group of uploads after merging: redo data for the journal, and what the uploaders are to be told once the journal
+/// has it.
+package struct PreparedGroup {
+    package let group: JournalGroup
+    /// The group as the journal gets it; nil if all uploads were accepted earlier.
+    package let record: JournalRecord?
+    /// The head that the group was made for.
+    package let head: JournalHead
+    /// Objects as they were before the group, as far as merging has read them.
+    let known: (ObjectRef) -> Row?
+    let acknowledged: [SessionID: UInt64]
+    let rejections: [CommittedGroup.Rejection]
+    let supersededCount: Int
+}

@@ -1,0 +1,218 @@
+internal import SluiceModel
+internal import SluiceWire
+
+/// The bytes of a group: a format byte, what was done without the values, then all values in order. Who wants to know
+/// only who wrote what need not decode the values.
+extension JournalGroup {
+    private static let format: UInt8 = 1
+
+    /// The most bytes of one group, above what the limits of uploads allow.
+    package static let byteCountMax = 1 << 29
+
+    private static let limits = WireLimits(
+        frameLengthMax: byteCountMax, expandedLengthMax: byteCountMax, elementCountMax: 1 << 30, nestingDepthMax: 64)
+
+    package func encoded() -> [UInt8] {
+        var writer = ByteWriter()
+        writer.byte(Self.format)
+        writer.varint(baseVersion)
+        writer.zigzag(acceptedAt.microseconds)
+        writer.optional(workerID) { $0.string($1) }
+        writer.array(steps) { $1.encode(into: &$0) }
+        for transaction in transactions {
+            for change in transaction.changes {
+                for value in change.values { value.encode(into: &writer) }
+            }
+        }
+        return writer.bytes
+    }
+
+    /// Decodes a group from bytes that anyone may have written: memory is bounded by a multiple of their number.
+    ///
+    /// - Parameter wantsValues: whether to decode the values; if false, every change has none.
+    /// - Throws: ``StorageError/Code/journal`` if the bytes are no group that this version can read.
+    package static func decode(_ bytes: [UInt8], wantsValues: Bool = true) throws(StorageError) -> JournalGroup {
+        guard bytes.count <= byteCountMax else {
+            throw StorageError(.journal, "a group of the journal has \(bytes.count) bytes; at most \(byteCountMax)")
+        }
+        guard bytes.first == format else {
+            let found = bytes.first.map { "format \($0)" } ?? "no bytes"
+            throw StorageError(.journal, "a group of the journal has \(found); this version reads format \(format)")
+        }
+        do throws(WireError) {
+            return try bytes.withUnsafeBufferPointer { buffer throws(WireError) in
+                var reader = ByteReader(UnsafeRawBufferPointer(buffer), limits: limits)
+                _ = try reader.byte()
+                var group = try JournalGroup(from: &reader)
+                guard wantsValues else { return group }
+                for index in group.steps.indices { try group.steps[index].readValues(&reader) }
+                try reader.expectEnd()
+                return group
+            }
+        } catch {
+            throw StorageError(.journal, "a group of the journal cannot be read: \(error)")
+        }
+    }
+
+    private init(from reader: inout ByteReader) throws(WireError) {
+        self.init(
+            baseVersion: try reader.varint(), acceptedAt: Timestamp(microseconds: try reader.zigzag()),
+            workerID: try reader.optional { reader throws(WireError) in try reader.string() },
+            steps: try reader.array { reader throws(WireError) in try JournalStep(from: &reader) })
+    }
+}
+
+extension JournalStep {
+    fileprivate enum Tag {
+        static let transaction: UInt8 = 0
+        static let rejection: UInt8 = 1
+        static let confirmation: UInt8 = 2
+        static let progress: UInt8 = 3
+        static let forgetting: UInt8 = 4
+        static let epoch: UInt8 = 5
+        static let schema: UInt8 = 6
+        static let removal: UInt8 = 7
+        static let trim: UInt8 = 8
+    }
+
+    fileprivate func encode(into writer: inout ByteWriter) {
+        switch self {
+        case .transaction(let transaction):
+            writer.byte(Tag.transaction)
+            transaction.encode(into: &writer)
+        case .rejection(let client, let sequence, let notice):
+            writer.byte(Tag.rejection)
+            writer.varint(client)
+            writer.varint(sequence)
+            writer.data(notice)
+        case .confirmation(let client, let sequence):
+            writer.byte(Tag.confirmation)
+            writer.varint(client)
+            writer.varint(sequence)
+        case .progress(let client, let sequence):
+            writer.byte(Tag.progress)
+            writer.varint(client)
+            writer.varint(sequence)
+        case .forgetting(let clients):
+            writer.byte(Tag.forgetting)
+            writer.array(clients) { $0.varint($1) }
+        case .epoch(let id):
+            writer.byte(Tag.epoch)
+            writer.fixed64(id)
+        case .schema(let schema):
+            writer.byte(Tag.schema)
+            schema.encode(into: &writer)
+        case .removal(let classIndex, let property):
+            writer.byte(Tag.removal)
+            writer.varint(classIndex)
+            writer.optional(property) { $0.varint($1) }
+        case .trim(let version):
+            writer.byte(Tag.trim)
+            writer.varint(version)
+        }
+    }
+
+    fileprivate init(from reader: inout ByteReader) throws(WireError) {
+        switch try reader.byte() {
+        case Tag.transaction: self = .transaction(try JournalTransaction(from: &reader))
+        case Tag.rejection:
+            self = .rejection(
+                client: try reader.varint(), sequence: try reader.varint(), notice: try reader.data())
+        case Tag.confirmation: self = .confirmation(client: try reader.varint(), sequence: try reader.varint())
+        case Tag.progress: self = .progress(client: try reader.varint(), sequence: try reader.varint())
+        case Tag.forgetting:
+            self = .forgetting(try reader.array { reader throws(WireError) in try reader.varint() })
+        case Tag.epoch: self = .epoch(try reader.fixed64())
+        case Tag.schema: self = .schema(try Schema(from: &reader))
+        case Tag.removal:
+            self = .removal(
+                classIndex: try reader.position(),
+                property: try reader.optional { reader throws(WireError) in try reader.position() })
+        case Tag.trim: self = .trim(version: try reader.varint())
+        case let tag: throw WireError(.malformed, "\(tag) is no kind of step", offset: reader.offset)
+        }
+    }
+
+    fileprivate mutating func readValues(_ reader: inout ByteReader) throws(WireError) {
+        guard case .transaction(var transaction) = self else { return }
+        // The changes must not be shared while they are filled.
+        self = .epoch(0)
+        for index in transaction.changes.indices {
+            let count = transaction.changes[index].written.count
+            try reader.spend(elements: count)
+            guard count <= reader.remaining else {
+                throw WireError(
+                    .truncated, "\(count) values announced, \(reader.remaining) bytes left", offset: reader.offset)
+            }
+            var values: [Value] = []
+            values.reserveCapacity(count)
+            for _ in 0..<count { values.append(try Value(from: &reader)) }
+            transaction.changes[index].values = values
+        }
+        self = .transaction(transaction)
+    }
+}
+
+extension JournalTransaction {
+    fileprivate func encode(into writer: inout ByteWriter) {
+        writer.varint(clientID)
+        writer.varint(sequence)
+        writer.optional(userID) { $0.string($1) }
+        writer.zigzag(timestamp.microseconds)
+        writer.varint(kinds.reduce(0) { $0 | 1 << UInt64($1.code) })
+        writer.array(changes) { $1.encode(into: &$0) }
+    }
+
+    fileprivate init(from reader: inout ByteReader) throws(WireError) {
+        let clientID = try reader.varint()
+        let sequence = try reader.varint()
+        let userID = try reader.optional { reader throws(WireError) in try reader.string() }
+        let timestamp = HybridTimestamp(microseconds: try reader.zigzag())
+        let codes = try reader.varint()
+        let kinds = OperationKind.allCases.filter { codes >> UInt64($0.code) & 1 == 1 }
+        guard codes.nonzeroBitCount == kinds.count else {
+            throw WireError(.malformed, "\(codes) are no kinds of operations", offset: reader.offset)
+        }
+        self.init(
+            clientID: clientID, sequence: sequence, userID: userID, timestamp: timestamp, kinds: Set(kinds),
+            changes: try reader.array(minimumSize: 5) { reader throws(WireError) in try JournalChange(from: &reader) })
+    }
+}
+
+extension JournalChange {
+    private static let hasAdditions: UInt8 = 4
+
+    fileprivate func encode(into writer: inout ByteWriter) {
+        object.encode(into: &writer)
+        writer.byte(kind.rawValue | (additions.isEmpty ? 0 : Self.hasAdditions))
+        written.encode(into: &writer)
+        if !additions.isEmpty { writer.array(additions) { $1.encode(into: &$0) } }
+    }
+
+    fileprivate init(from reader: inout ByteReader) throws(WireError) {
+        let object = try ObjectRef(from: &reader)
+        let flags = try reader.byte()
+        guard let kind = LogChange.Kind(rawValue: flags & 3), flags & ~(3 | Self.hasAdditions) == 0 else {
+            throw WireError(.malformed, "a change of kind \(flags)", offset: reader.offset)
+        }
+        let written = try PropertySet(from: &reader)
+        guard kind != .delete || written.isEmpty else {
+            throw WireError(.malformed, "a delete that writes", offset: reader.offset)
+        }
+        let additions =
+            flags & Self.hasAdditions == 0
+            ? [] : try reader.array { reader throws(WireError) in try LogChange.Addition(from: &reader) }
+        self.init(object, kind, written: written, additions: additions)
+    }
+}
+
+extension LogChange.Addition {
+    func encode(into writer: inout ByteWriter) {
+        writer.varint(property)
+        amount.encode(into: &writer)
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        self.init(property: try reader.position(), amount: try Value(from: &reader))
+    }
+}

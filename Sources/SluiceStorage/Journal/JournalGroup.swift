@@ -1,0 +1,99 @@
+package import SluiceModel
+
+/// One group of a database's history as redo data: what was done, after merging, complete enough to do it again.
+///
+/// A group takes one position of the journal. Its transactions take the versions after the group's base; everything
+/// else in it (rejections, epochs, schema changes, trims) takes no version.
+package struct JournalGroup: Hashable, Sendable {
+    /// The version before the group.
+    package var baseVersion: UInt64
+    /// When the server accepted the group; never earlier than the group before.
+    package var acceptedAt: Timestamp
+    /// The server process that accepted the group; nil if it has no name.
+    package var workerID: String?
+    /// What was done, in order.
+    package var steps: [JournalStep]
+
+    package init(baseVersion: UInt64, acceptedAt: Timestamp, workerID: String? = nil, steps: [JournalStep]) {
+        self.baseVersion = baseVersion
+        self.acceptedAt = acceptedAt
+        self.workerID = workerID
+        self.steps = steps
+    }
+
+    /// The transactions, in the order of their versions.
+    package var transactions: some Sequence<JournalTransaction> {
+        steps.lazy.compactMap { if case .transaction(let transaction) = $0 { transaction } else { nil } }
+    }
+}
+
+/// One part of a group.
+package enum JournalStep: Hashable, Sendable {
+    /// An accepted transaction, which makes the next version.
+    case transaction(JournalTransaction)
+    /// A transaction that was rejected, and what its client is told, in the form in which it travels.
+    case rejection(client: UInt64, sequence: UInt64, notice: [UInt8])
+    /// A client has confirmed its rejections up to a sequence, and they are dropped.
+    case confirmation(client: UInt64, sequence: UInt64)
+    /// A client's uploads count as accepted up to a sequence, because another identity of it uploaded them.
+    case progress(client: UInt64, sequence: UInt64)
+    /// Clients that are forgotten, with their sequences and rejections.
+    case forgetting([UInt64])
+    /// A new epoch, by its random number.
+    case epoch(UInt64)
+    /// A schema that is merged into the database's.
+    case schema(Schema)
+    /// A class, or one of its properties, that is removed.
+    case removal(classIndex: Int, property: Int?)
+    /// The log up to a version is dropped.
+    case trim(version: UInt64)
+}
+
+/// An accepted transaction as redo data.
+package struct JournalTransaction: Hashable, Sendable {
+    package var clientID: UInt64
+    /// The client's number of the transaction.
+    package var sequence: UInt64
+    package var userID: String?
+    /// When the client made the transaction, by its hybrid clock, as far as the server believes it.
+    package var timestamp: HybridTimestamp
+    /// The kinds of the operations as they were uploaded, for change events.
+    package var kinds: Set<OperationKind>
+    /// What the transaction did to each object, in order; an object occurs once.
+    package var changes: [JournalChange]
+
+    package init(
+        clientID: UInt64, sequence: UInt64, userID: String?, timestamp: HybridTimestamp,
+        kinds: Set<OperationKind> = [], changes: [JournalChange]
+    ) {
+        self.clientID = clientID
+        self.sequence = sequence
+        self.userID = userID
+        self.timestamp = timestamp
+        self.kinds = kinds
+        self.changes = changes
+    }
+}
+
+/// What one transaction did to one object.
+package struct JournalChange: Hashable, Sendable {
+    package var object: ObjectRef
+    package var kind: LogChange.Kind
+    /// The properties that were written; none for a delete. The others of a new object have their defaults.
+    package var written: PropertySet
+    /// The values of `written` after the transaction, in ascending order of position.
+    package var values: [Value]
+    /// Which of `written` were additions and not assignments, with the amounts.
+    package var additions: [LogChange.Addition]
+
+    package init(
+        _ object: ObjectRef, _ kind: LogChange.Kind, written: PropertySet = [], values: [Value] = [],
+        additions: [LogChange.Addition] = []
+    ) {
+        self.object = object
+        self.kind = kind
+        self.written = written
+        self.values = values
+        self.additions = additions
+    }
+}

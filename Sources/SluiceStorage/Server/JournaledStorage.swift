@@ -1,0 +1,139 @@
+package import SluiceModel
+package import SluiceQuery
+
+/// A database as its journal makes it: objects, the log, sequences and rejections of clients, epochs and the schema, by
+/// positions and versions.
+///
+/// All of that changes only by groups of the journal: by ``apply(_:)``, or by the methods below that make a step of the
+/// transaction's own group. Everything is synchronous and belongs to one thread. Reads see the open transaction.
+package protocol JournaledStorage: ObjectReading {
+    /// Chosen at random when the database was created.
+    var databaseID: ObjectID { get }
+
+    /// The epoch that the next version belongs to. A new one begins each time the database is opened, so that a version
+    /// that was undone by restoring a backup can be told from the later version of the same number.
+    var epoch: UInt64 { get }
+
+    /// The last version in the log, that of the open transaction included; 0 before the first upload.
+    var version: UInt64 { get }
+
+    /// When ``version`` was accepted; nil if there is none, or if the log no longer has it.
+    var acceptedAt: Timestamp? { get }
+
+    /// Where the database stands in its journal, the open transaction included.
+    var head: JournalHead { get }
+
+    /// Runs `body` in a write transaction, and makes what it did durable and visible at its end. If `body` throws,
+    /// nothing of it is stored. There is at most one transaction at a time.
+    ///
+    /// - Throws: what `body` throws; ``StorageError/Code/vanished`` if the file is no longer where it was opened, since
+    ///   what was committed would be lost with it.
+    func transaction<Result>(_ body: () throws -> Result) throws -> Result
+
+    /// Applies the next record of the journal: makes the objects, the log, sequences, rejections, epochs and schema as
+    /// they are after it, from nothing but the record. Within a transaction, which must be undone after an error.
+    ///
+    /// - Returns: what there is to publish.
+    /// - Throws: ``StorageError/Code/journal`` if the record is not the next one of this database's history, or does
+    ///   not fit its state.
+    func apply(_ record: JournalRecord) throws -> AppliedGroup
+
+    /// Applies a record that was just made of a group for the present state.
+    ///
+    /// - Parameter known: objects as they are now, as far as the maker has read them; nil for others.
+    func apply(
+        _ record: JournalRecord, _ group: JournalGroup, known: @escaping (ObjectRef) -> Row?
+    ) throws -> AppliedGroup
+
+    /// The stored records after a position, see ``Journal/records(after:countMax:)``.
+    func records(after position: UInt64, countMax: Int) throws -> [JournalRecord]
+
+    /// Adds the classes, properties, indexes, names and wider types of `other` that the schema does not have. Existing
+    /// rows get the defaults of new properties. O(rows) where numbers become wider, else independent of the rows.
+    ///
+    /// - Parameter sides: what to call the database and `other` in messages.
+    /// - Throws: `SchemaError` when the two schemas contradict each other; nothing is then changed.
+    func merge(_ other: Schema, sides: (own: String, other: String)) throws -> SchemaChanges
+
+    /// Removes a class that has no objects and that no property links to. Its position is not used again.
+    ///
+    /// - Throws: `SchemaError` that says what is in the way; nothing is changed then.
+    func removeClass(_ classIndex: Int) throws
+
+    /// Removes a property of which no object has another value than the default. Its position is not used again.
+    ///
+    /// - Throws: `SchemaError` that says what is in the way; nothing is changed then.
+    func removeProperty(_ property: Int, ofClass classIndex: Int) throws
+
+    /// The version after which the log begins: the changes after it, or after any later version, can be read.
+    var logStart: UInt64 { get }
+
+    /// The version at which a property got another type last; nil if none did. A query may find other objects since
+    /// then, though none has changed: `5 / 2` is 2 with integers.
+    var retypedVersion: UInt64? { get }
+
+    /// The objects that match a query. If the query sorts or has stages, they come in its order and up to its limit;
+    /// else in the order of storage, and whatever its limit.
+    ///
+    /// - Parameter cursor: for a query without order, where the page before ended; nil for all objects.
+    func roots(matching query: Query, after cursor: RowCursor?) throws -> [ObjectRef]
+
+    /// How often the object has been deleted; 0 for an unknown one.
+    func incarnation(of object: ObjectRef) throws -> UInt64
+
+    /// Whether anything is known of an object: it is present, deleted, or the target of a link.
+    func knows(_ object: ObjectRef) throws -> Bool
+
+    /// Calls `body` with the entries after a version in ascending order, until it returns false.
+    ///
+    /// - Throws: ``StorageError/Code/logTrimmed`` if the log does not reach back to `version`.
+    func forEachLogEntry(after version: UInt64, _ body: (LogEntry) throws -> Bool) throws
+
+    /// The version that last wrote or deleted an object; nil if the database does not know it.
+    func lastVersion(of object: ObjectRef) throws -> UInt64?
+
+    /// A version up to which everything was written earlier than a time; 0 if none is known.
+    func version(before timestamp: HybridTimestamp) -> UInt64
+
+    /// What was done to an object after a version, according to the log.
+    ///
+    /// Recent versions are answered from memory; for an older one the log is read back to it once.
+    /// - Throws: ``StorageError/Code/logTrimmed`` if the log does not reach back to `version`.
+    func history(of object: ObjectRef, since version: UInt64) throws -> ObjectHistory
+
+    /// Every object touched after a version, with its image at that version (nil if it did not exist), in the order in
+    /// which they were first touched.
+    ///
+    /// - Parameter countMax: the most objects wanted; the log is not read on once there are more.
+    /// - Returns: nil if there are more objects.
+    /// - Throws: ``StorageError/Code/logTrimmed`` if the log does not reach back to `version`.
+    func oldImages(since version: UInt64, countMax: Int) throws -> [(object: ObjectRef, row: Row?)]?
+
+    /// What a client is to be told of its rejected transactions, as the journal has it, ascending by sequence. The last
+    /// thousand are kept until the client confirms them.
+    func rejections(of client: UInt64) throws -> [[UInt8]]
+
+    /// Drops the rejections that a client has confirmed.
+    ///
+    /// - Parameter sequence: the highest of their sequences.
+    func dropRejections(of client: UInt64, through sequence: UInt64) throws
+
+    /// Begins a new epoch after ``version``.
+    ///
+    /// - Parameter id: a number chosen at random.
+    func beginEpoch(_ id: UInt64) throws
+
+    /// Whether a version that a client reached in an epoch is part of this history. False for an epoch that is no
+    /// longer stored.
+    func reaches(_ version: UInt64, inEpoch id: UInt64) -> Bool
+
+    /// Up to where the uploads of a client are accepted or rejected; 0 for an unknown one.
+    func acceptedSequence(of client: UInt64) throws -> UInt64
+}
+
+extension JournaledStorage {
+    /// Every object touched after a version, with its image at that version, however many there are.
+    package func oldImages(since version: UInt64) throws -> [(object: ObjectRef, row: Row?)] {
+        try oldImages(since: version, countMax: .max) ?? []
+    }
+}

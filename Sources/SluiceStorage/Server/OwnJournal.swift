@@ -1,0 +1,15 @@
+/// The journal of a database to which nobody else appends. A record is stored when it is applied, in the transaction
+/// and the file of the state, so appending only compares.
+package struct OwnJournal: Journal {
+    private let storage: any JournaledStorage
+
+    package init(_ storage: any JournaledStorage) { self.storage = storage }
+
+    package func append(_ record: JournalRecord, after head: JournalHead) -> JournalOutcome {
+        head == storage.head ? .appended : .conflict
+    }
+
+    package func records(after position: UInt64, countMax: Int) throws -> [JournalRecord] {
+        try storage.records(after: position, countMax: countMax)
+    }
+}

@@ -1,0 +1,158 @@
+package import SluiceModel
+internal import SluiceQuery
+package import SluiceViews
+
+/// The table of groups: redo data as they were appended, and undo images as applying made them.
+extension SQLiteServerStorage {
+    static func makeJournal(on connection: SQLiteConnection) throws {
+        try connection.execute(
+            """
+            CREATE TABLE _journal (position INTEGER PRIMARY KEY, version INTEGER NOT NULL, accepted INTEGER NOT NULL, \
+            latest INTEGER, chain BLOB NOT NULL, record BLOB NOT NULL, undo BLOB NOT NULL)
+            """)
+    }
+
+    package var head: JournalHead { log.head }
+
+    package func apply(_ record: JournalRecord) throws -> AppliedGroup {
+        let expected = log.head.following(record.bytes)
+        guard record.head == expected else { throw mismatch(record.head, expected) }
+        return try apply(record, JournalGroup.decode(record.bytes), isForeign: true)
+    }
+
+    package func apply(
+        _ record: JournalRecord, _ group: JournalGroup, known: @escaping (ObjectRef) -> Row?
+    ) throws -> AppliedGroup {
+        try apply(record, group, isForeign: false, known: known)
+    }
+
+    private func apply(
+        _ record: JournalRecord, _ group: JournalGroup, isForeign: Bool,
+        known: @escaping (ObjectRef) -> Row? = { _ in nil }
+    ) throws -> AppliedGroup {
+        try requireTransaction()
+        guard pendingSteps.isEmpty else {
+            throw StorageError(.misuse, "\(connection.name): a group cannot share its transaction with other steps")
+        }
+        guard record.head.position == log.head.position + 1 else { throw mismatch(record.head, log.head) }
+        guard group.baseVersion == version else {
+            throw StorageError(
+                .journal,
+                "\(connection.name): group \(record.head.position) follows version \(group.baseVersion), and the "
+                    + "database has version \(version)")
+        }
+        guard group.acceptedAt >= log.acceptedAt else {
+            throw StorageError(
+                .journal, "\(connection.name): group \(record.head.position) was accepted before the group before it")
+        }
+        let schemaBefore = schema
+        log.acceptedAt = group.acceptedAt
+        var effect = GroupEffect(self, isForeign: isForeign, known: known)
+        for step in group.steps {
+            if case .transaction(let transaction) = step {
+                let entry = LogEntry(transaction, version: version + 1, of: group)
+                let whole = try effect.carryOut(transaction, as: entry)
+                writeIndex?.append(whole)
+                log.version += 1
+                versionClock.append(log.version, transaction.timestamp)
+            } else {
+                try carryOut(step, &effect)
+            }
+        }
+        try effect.finish(at: group.acceptedAt)
+        try store(record, latest: group.transactions.map(\.timestamp).max(), undo: effect.undo.bytes)
+        return AppliedGroup(
+            group: group, delta: effect.delta(version: version), changesSchema: schema != schemaBefore)
+    }
+
+    /// Why a record cannot be the next one.
+    private func mismatch(_ found: JournalHead, _ expected: JournalHead) -> StorageError {
+        let place = "\(connection.name): group \(found.position) of a journal"
+        if found.position <= log.head.position {
+            return StorageError(.journal, "\(place) is applied already; the next is \(log.head.position + 1)")
+        }
+        if found.position > log.head.position + 1 {
+            return StorageError(.journal, "\(place) came before group \(log.head.position + 1)")
+        }
+        return StorageError(.journal, "\(place) does not continue the history that the database has")
+    }
+
+    /// Carries out a step and makes it part of the transaction's own group.
+    func perform(_ step: JournalStep) throws {
+        try requireTransaction()
+        var effect = GroupEffect(self, isForeign: false)
+        try carryOut(step, &effect)
+        try effect.finish(at: log.acceptedAt)
+        pendingSteps.append(step)
+    }
+
+    private func carryOut(_ step: JournalStep, _ effect: inout GroupEffect) throws {
+        switch step {
+        case .transaction: break
+        case .rejection(let client, let sequence, let notice):
+            try storeRejection(notice, sequence: sequence, of: client)
+            effect.noteProgress(of: client, sequence)
+        case .confirmation(let client, let sequence): try removeRejections(of: client, through: sequence)
+        case .progress(let client, let sequence): effect.noteProgress(of: client, sequence)
+        case .forgetting(let clients): for client in clients { try deleteClient(client) }
+        case .epoch(let id): try storeEpoch(id)
+        case .schema(let other): _ = try mergeSchema(other, sides: ("the database", "its journal"))
+        case .removal(let classIndex, let property): try removeFromSchema(classIndex, property)
+        case .trim(let version): try dropLog(through: version)
+        }
+    }
+
+    /// Appends the steps of this transaction that are not part of an applied group.
+    func storePendingSteps() throws {
+        guard !pendingSteps.isEmpty else { return }
+        let group = JournalGroup(baseVersion: version, acceptedAt: log.acceptedAt, steps: pendingSteps)
+        pendingSteps = []
+        try store(JournalRecord(group, after: log.head), latest: nil, undo: [])
+    }
+
+    private func store(_ record: JournalRecord, latest: HybridTimestamp?, undo: [UInt8]) throws {
+        let sql = """
+            INSERT INTO _journal (position, version, accepted, latest, chain, record, undo) VALUES (?, ?, ?, ?, ?, ?, ?)
+            """
+        try connection.withStatement(sql) { statement in
+            statement.bind(1, Int64(record.head.position))
+            statement.bind(2, Int64(version))
+            statement.bind(3, log.acceptedAt.microseconds)
+            if let latest { statement.bind(4, latest.microseconds) } else { statement.bindNull(4) }
+            statement.bind(5, record.head.chain)
+            statement.bind(6, record.bytes)
+            statement.bind(7, undo)
+            try statement.run()
+        }
+        log.head = record.head
+        log.byteCount += record.bytes.count + undo.count
+    }
+
+    package func records(after position: UInt64, countMax: Int) throws -> [JournalRecord] {
+        let sql = "SELECT position, chain, record FROM _journal WHERE position > ? ORDER BY position LIMIT ?"
+        let records = try connection.withStatement(sql) { statement in
+            statement.bind(1, Int64(clamping: position))
+            statement.bind(2, Int64(countMax))
+            var records: [JournalRecord] = []
+            while try statement.step() {
+                let head = JournalHead(position: UInt64(clamping: statement.int(0)), chain: statement.blob(1))
+                records.append(JournalRecord(head: head, bytes: statement.blob(2)))
+            }
+            return records
+        }
+        guard position >= log.head.position || records.first?.head.position == position + 1 else {
+            throw StorageError(
+                .logTrimmed, "\(connection.name): the journal no longer has the group after position \(position)")
+        }
+        return records
+    }
+}
+
+/// What a group did to a database.
+package struct AppliedGroup: Sendable {
+    package var group: JournalGroup
+    /// The difference between the states before and after the group; it names authors by the positions of their
+    /// transactions in the group.
+    package var delta: CommitDelta
+    package var changesSchema: Bool
+}

@@ -1,0 +1,79 @@
+internal import SluiceModel
+
+/// Dropping old entries. Which ones is decided once and stands in the journal, so every engine drops the same.
+extension SQLiteServerStorage {
+    @discardableResult
+    package func trimLog(keepingVersions: UInt64, keepingBytes: Int, entriesMax: Int) throws -> Int {
+        let start = log.start
+        let version = try versionToTrim(
+            keepingVersions: keepingVersions, keepingBytes: keepingBytes, entriesMax: entriesMax)
+        guard version > start else { return 0 }
+        try transaction { try perform(.trim(version: version)) }
+        return Int(version - start)
+    }
+
+    /// The version up to which whole groups can be dropped.
+    private func versionToTrim(keepingVersions: UInt64, keepingBytes: Int, entriesMax: Int) throws -> UInt64 {
+        let isBytesOver = log.byteCount > keepingBytes
+        guard isBytesOver || log.version - log.start > keepingVersions else { return log.start }
+        var result = log.start
+        var byteCount = log.byteCount
+        func drops(through version: UInt64, _ length: Int) -> Bool {
+            let isOver = byteCount > keepingBytes || log.version - version >= keepingVersions
+            guard isOver, result == log.start || version - log.start <= UInt64(clamping: entriesMax) else {
+                return false
+            }
+            result = version
+            byteCount -= length
+            return true
+        }
+        let sources = [
+            (log.hasFormat1, "SELECT version, length(changes) FROM _log ORDER BY version"),
+            (hasJournal, "SELECT version, length(record) + length(undo) FROM _journal ORDER BY position"),
+        ]
+        for (isThere, sql) in sources where isThere {
+            let isAtEnd = try connection.withStatement(sql) { statement in
+                while try statement.step() {
+                    let version = UInt64(clamping: statement.int(0))
+                    guard drops(through: version, Int(statement.int(1))) else { return true }
+                }
+                return false
+            }
+            if isAtEnd { break }
+        }
+        return result
+    }
+
+    /// Drops the groups up to a version, and the tombstones of their deletions.
+    func dropLog(through version: UInt64) throws {
+        guard version <= self.version else {
+            throw StorageError(
+                .journal, "\(connection.name): the log up to version \(version) cannot be dropped at \(self.version)")
+        }
+        guard version > log.start else { return }
+        var deletes: [(object: ObjectRef, version: UInt64)] = []
+        if log.hasFormat1 { try dropFormat1(through: version, &deletes) }
+        try connection.withStatement("SELECT record, undo FROM _journal WHERE version <= ?") { statement in
+            statement.bind(1, Int64(version))
+            while try statement.step() {
+                log.byteCount -= statement.bytes(0).count + statement.bytes(1).count
+                let group = try readGroup(statement.blob(0))
+                for (offset, transaction) in group.transactions.enumerated() {
+                    for change in transaction.changes where change.kind == .delete {
+                        deletes.append((change.object, group.baseVersion + UInt64(offset) + 1))
+                    }
+                }
+            }
+        }
+        try connection.withStatement("DELETE FROM _journal WHERE version <= ?") { statement in
+            statement.bind(1, Int64(version))
+            try statement.run()
+        }
+        log.start = version
+        try meta.set("logStart", Int64(version))
+        for delete in deletes where schema.classes.indices.contains(delete.object.classIndex) {
+            try tables.purgeTombstone(delete.object, version: delete.version)
+        }
+        writeIndex = nil
+    }
+}

@@ -1,0 +1,225 @@
+import SluiceModel
+import SluiceStorage
+import SluiceViews
+import SluiceWire
+import Testing
+
+@testable import SluiceServer
+
+/// Several engines on one journal: who appends first wins, the others apply it and merge again, and a group whose fate
+/// is unknown is committed once.
+struct SharedJournalTests {
+    /// A journal in memory, which may forget to answer.
+    final class ScriptedJournal: Journal {
+        enum Event {
+            /// Takes the group, if it fits, and answers that nobody knows.
+            case takesAndStaysSilent
+            /// Loses the group, and answers that nobody knows.
+            case losesAndStaysSilent
+            /// Another engine commits first.
+            case isOvertaken(by: Node, with: Upload)
+            case fails
+        }
+
+        private(set) var records: [JournalRecord]
+        var script: [Event] = []
+        private(set) var appendCount = 0
+        private let start: JournalHead
+
+        init(continuing storage: SQLiteServerStorage) throws {
+            start = storage.head
+            records = try storage.records(after: 0, countMax: .max)
+        }
+
+        func append(_ record: JournalRecord, after head: JournalHead) throws -> JournalOutcome {
+            appendCount += 1
+            switch script.isEmpty ? nil : script.removeFirst() {
+            case .takesAndStaysSilent?:
+                _ = take(record, after: head)
+                return .unknown
+            case .losesAndStaysSilent?: return .unknown
+            case .isOvertaken(let node, let upload)?:
+                _ = try node.commit(upload)
+                return take(record, after: head)
+            case .fails?: throw StorageError(.io, "the journal is gone")
+            case nil: return take(record, after: head)
+            }
+        }
+
+        private func take(_ record: JournalRecord, after head: JournalHead) -> JournalOutcome {
+            // The same bytes again: they are there.
+            if records.last == record { return .appended }
+            guard records.last?.head ?? start == head else { return .conflict }
+            records.append(record)
+            return .appended
+        }
+
+        func records(after position: UInt64, countMax: Int) -> [JournalRecord] {
+            Array(records.drop { $0.head.position <= position }.prefix(countMax))
+        }
+    }
+
+    /// One engine on the journal.
+    final class Node {
+        let storage: SQLiteServerStorage
+        let pipeline: CommitPipeline
+        private(set) var followed: [CommittedGroup] = []
+
+        init(_ storage: SQLiteServerStorage, _ journal: ScriptedJournal, name: String) {
+            self.storage = storage
+            pipeline = CommitPipeline(storage: storage, journal: journal, workerID: name)
+        }
+
+        func commit(_ uploads: Upload...) throws -> CommittedGroup {
+            try pipeline.commit(uploads, now: Timestamp(microseconds: 1_000)) { followed.append($0) }
+        }
+
+        func catchUp() throws { try pipeline.catchUp { followed.append($0) } }
+
+        var views: [Value]? { get throws { try storage.row(ObjectRef(0, .int(1)))?.values } }
+    }
+
+    private let journal: ScriptedJournal
+    private let first: Node
+    private let second: Node
+
+    init() throws {
+        let storage = try Self.empty()
+        let schema = try Schema([
+            ClassSchema(
+                "User", primaryKey: "id",
+                properties: [Property("id", .scalar(.int)), Property("views", .scalar(.int))])
+        ])
+        _ = try storage.transaction { try storage.merge(schema, sides: ("the server", "the test")) }
+        journal = try ScriptedJournal(continuing: storage)
+        first = Node(storage, journal, name: "first")
+        second = Node(try Self.empty(), journal, name: "second")
+        try second.catchUp()
+    }
+
+    private static func empty() throws -> SQLiteServerStorage {
+        try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))
+    }
+
+    /// Adds to the views of a user, which the first upload creates. Clients of a lower number write later.
+    private func upload(_ client: UInt64, _ sequence: UInt64 = 1, adding amount: Int64 = 1) -> Upload {
+        Upload(
+            session: SessionID(connection: client, session: 1), clientID: client, userID: nil,
+            changeset: Changeset(
+                sequence: sequence, baseVersion: 0, timestamp: HybridTimestamp(microseconds: 100 - Int64(client)),
+                operations: [
+                    ObjectOperation(ObjectRef(0, .int(1)), .create([FieldOperation(1, .add(.int(amount)))]))
+                ]))
+    }
+
+    /// Checks that both engines are at the end of the journal, in the same state.
+    private func checkAgreement(views: Int64) throws {
+        try first.catchUp()
+        try second.catchUp()
+        #expect(first.storage.head == second.storage.head)
+        #expect(first.storage.head == journal.records.last?.head)
+        for node in [first, second] { #expect(try node.views == [.int(1), .int(views)]) }
+        for client in UInt64(1)...3 {
+            #expect(try first.storage.client(client)?.sequence == second.storage.client(client)?.sequence)
+        }
+    }
+
+    @Test func whoIsOvertakenAppliesWhatItMissedAndMergesAgain() throws {
+        journal.script = [.isOvertaken(by: second, with: upload(2, adding: 10))]
+        let group = try first.commit(upload(1))
+        #expect(first.followed.map { $0.authors.map(\.clientID) } == [[2]])
+        #expect(first.followed[0].authors[0].workerID == "second" && first.followed[0].acknowledged.isEmpty)
+        #expect(group.authors.map(\.version) == [2] && group.acknowledged == [upload(1).session: 1])
+        // It was a creation the first time, and an addition to what the other had created the second time.
+        #expect(group.delta.changes.first?.old?.values[1] == .int(10))
+        try checkAgreement(views: 11)
+    }
+
+    @Test func aGroupThatTheJournalTookWithoutSayingSoIsCommittedOnce() throws {
+        journal.script = [.takesAndStaysSilent]
+        #expect(try first.commit(upload(1)).authors.count == 1)
+        #expect(journal.appendCount == 2 && journal.records.count == 2)
+        try checkAgreement(views: 1)
+    }
+
+    @Test func aGroupThatTheJournalLostIsAppendedAgain() throws {
+        journal.script = [.losesAndStaysSilent, .losesAndStaysSilent]
+        _ = try first.commit(upload(1))
+        #expect(journal.appendCount == 3 && journal.records.count == 2)
+        try checkAgreement(views: 1)
+    }
+
+    @Test func afterSilenceAnotherEnginesGroupMayBeThereInstead() throws {
+        journal.script = [.losesAndStaysSilent, .isOvertaken(by: second, with: upload(2))]
+        _ = try first.commit(upload(1))
+        try checkAgreement(views: 2)
+    }
+
+    @Test func aClientThatMovesToAnotherEngineIsAcknowledgedAndNotAppliedTwice() throws {
+        // The journal has the group, and the engine that appended it never heard so.
+        journal.script = [ScriptedJournal.Event](repeating: .takesAndStaysSilent, count: 1) + [.fails]
+        #expect(throws: StorageError.self) { try first.commit(upload(1)) }
+        #expect(first.storage.version == 0, "what is not known to be in the journal is not stored")
+        let group = try second.commit(upload(1), upload(1, 2))
+        #expect(group.acknowledged == [upload(1).session: 2])
+        try checkAgreement(views: 2)
+        // Nor does the first engine, when the client comes back.
+        #expect(try first.commit(upload(1), upload(1, 2)).authors.isEmpty)
+        #expect(journal.records.count == 3)
+    }
+
+    @Test func aJournalThatNeverAnswersStoresNothingAndKeepsTheClientWaiting() throws {
+        journal.script = [ScriptedJournal.Event](repeating: .losesAndStaysSilent, count: 100)
+        let error = #expect(throws: StorageError.self) { try first.commit(upload(1)) }
+        #expect(error?.code == .busy)
+        #expect(first.storage.head == second.storage.head && first.storage.version == 0)
+    }
+
+    @Test func theTimeOfAcceptanceNeverGoesBack() throws {
+        _ = try second.pipeline.commit([upload(2)], now: Timestamp(microseconds: 9_000))
+        let group = try first.commit(upload(1))
+        #expect(group.acceptedAt == Timestamp(microseconds: 9_000), "the clock of this engine said 1,000")
+    }
+
+    @Test func rejectionsAndTheirSequencesReachEveryEngine() throws {
+        var bad = upload(1)
+        bad.problem = .init(code: .invalidOperation, message: "no")
+        #expect(try first.commit(bad, upload(2)).rejections.map(\.rejection.sequence) == [1])
+        try checkAgreement(views: 1)
+        for node in [first, second] {
+            let notices = try node.storage.rejections(of: 1)
+            #expect(try notices.map { try ServerMessage.Rejection(wireBytes: $0).reasons[0].message } == ["no"])
+        }
+    }
+
+    // MARK: Publishing
+
+    @Test func anEnginePublishesWhatAnotherHasCommitted() throws {
+        let author = try Bench()
+        let reader = try Bench()
+        let uploader = try author.open().id
+        func follow() throws -> [ServerMessage] {
+            let records = try author.storage.records(after: reader.storage.head.position, countMax: .max)
+            return try reader.handle([.follow(records)])
+        }
+        _ = try follow()
+        let id = try reader.open(options: .readOnly).id
+        _ = try reader.handle([
+            .messages(id, [.subscribe(.init(session: 1, subscription: 1, query: "Plane WHERE seats > 0"))])
+        ])
+        _ = try reader.work()
+        _ = try author.upload(uploader, [author.planes(3)])
+        let commits = try follow().compactMap { message -> ServerMessage.Commit? in
+            if case .commit(let commit) = message { commit } else { nil }
+        }
+        #expect(commits.map(\.header.version) == [1])
+        #expect(commits.first?.header.acknowledged == nil)
+        #expect(try reader.seats(3) == .int(2))
+        // A record that does not continue this history ends the session and changes nothing.
+        let head = reader.storage.head
+        let again = try author.storage.records(after: head.position - 1, countMax: 1)
+        let messages = try reader.handle([.follow(again)])
+        guard case .error(let failure)? = messages.last else { throw StorageError(.damaged, "the session goes on") }
+        #expect(failure.action == .retry && reader.storage.head == head)
+    }
+}

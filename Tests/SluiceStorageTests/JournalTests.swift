@@ -1,0 +1,245 @@
+import SluiceModel
+import SluiceQuery
+import SluiceStorage
+import TestSupport
+import Testing
+
+/// The journal of a database: redo records, and engines that apply them.
+struct JournalTests {
+    /// A group with every kind of step.
+    private static let everyStep = JournalGroup(
+        baseVersion: 7, acceptedAt: Timestamp(microseconds: 1_000), workerID: "w",
+        steps: [
+            .transaction(
+                JournalTransaction(
+                    clientID: 3, sequence: 9, userID: nil, timestamp: HybridTimestamp(microseconds: 20),
+                    kinds: [.create, .set, .add],
+                    changes: [
+                        JournalChange(Garage.carRef("A"), .create, written: [0, 1], values: [.string("A"), .int(5)]),
+                        JournalChange(
+                            Garage.carRef("B"), .update, written: [1], values: [.int(12)],
+                            additions: [LogChange.Addition(property: 1, amount: .int(2))]),
+                        JournalChange(Garage.carRef("C"), .delete),
+                    ])),
+            .rejection(client: 3, sequence: 10, notice: [1, 2]), .confirmation(client: 3, sequence: 8),
+            .progress(client: 4, sequence: 2), .forgetting([5]), .epoch(1), .schema(Schema()),
+            .removal(classIndex: 1, property: nil), .removal(classIndex: 0, property: 2), .trim(version: 6),
+        ])
+
+    /// Written out by hand from the description of the format, so that a change of it is noticed.
+    private static let everyStepBytes = """
+        01 07 d00f 01 01 77 0a 00 03 09 00 28 15 03 00020141 00 0103 00020142 05 0102 01 01 0304 00020143 02 00 01 03 0a \
+        02 0102 02 03 08 03 04 02 04 01 05 05 0100000000000000 06 00 07 01 00 07 00 01 02 08 06 060141 030a 0318
+        """
+
+    private static func hexadecimal(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    // MARK: Bytes
+
+    @Test func aGroupHasTheBytesThatItHadInThisFormat() throws {
+        let bytes = Self.everyStep.encoded()
+        #expect(Self.hexadecimal(bytes) == Self.everyStepBytes.filter { $0 != " " })
+        #expect(try JournalGroup.decode(bytes) == Self.everyStep)
+    }
+
+    @Test func theChainHasTheHashThatItHadInThisFormat() {
+        let start = JournalHead(of: ObjectID(high: 1, low: 2), version: 0)
+        #expect(
+            Self.hexadecimal(start.chain) == "4b2ccae12cabbb614ff23e9ee6835b5079cab3b09a7ac50e02b0e1c335c7aa21")
+        let next = start.following(Self.everyStep.encoded())
+        #expect(next.position == 1)
+        #expect(Self.hexadecimal(next.chain) == "7a5e8a2bc4740665834053c86b50640251b3e119d72b469a71a457567c948771")
+    }
+
+    @Test func aGroupWithoutItsValuesTellsWhoWroteWhat() throws {
+        let outline = try JournalGroup.decode(Self.everyStep.encoded(), wantsValues: false)
+        let changes = outline.transactions.flatMap(\.changes)
+        #expect(changes.map(\.object) == ["A", "B", "C"].map(Garage.carRef))
+        #expect(changes.allSatisfy { $0.values.isEmpty })
+        #expect(changes.map(\.written) == [[0, 1], [1], []])
+    }
+
+    @Test func bytesThatAreNoGroupAreRefused() throws {
+        let bytes = Self.everyStep.encoded()
+        for count in 0..<bytes.count {
+            let error = #expect(throws: StorageError.self) { try JournalGroup.decode(Array(bytes.prefix(count))) }
+            #expect(error?.code == .journal)
+        }
+        #expect(throws: StorageError.self) { try JournalGroup.decode(bytes + [0]) }
+        let newer = #expect(throws: StorageError.self) { try JournalGroup.decode([2] + bytes.dropFirst()) }
+        #expect(newer?.message.contains("format 2") == true)
+    }
+
+    @Test(arguments: 0..<8 as Range<UInt64>) func changedBytesAreRefusedOrDecodeToAnotherGroup(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let bytes = Self.everyStep.encoded()
+        for _ in 0..<2_000 {
+            var changed = bytes
+            for _ in 0..<Int.random(in: 1...3, using: &generator) {
+                changed[Int.random(in: changed.indices, using: &generator)] = .random(in: 0...255, using: &generator)
+            }
+            guard let group = try? JournalGroup.decode(changed) else { continue }
+            #expect(try JournalGroup.decode(group.encoded()).encoded() == group.encoded())
+        }
+    }
+
+    // MARK: Following
+
+    /// What a database holds that follows from its journal.
+    private func state(_ storage: SQLiteServerStorage) throws -> [String] {
+        var lines = ["\(storage.head) \(storage.version) \(storage.logStart) \(String(describing: storage.acceptedAt))"]
+        lines.append("\(storage.epoch) \(storage.schema.classes.map { ($0.name, $0.properties) })")
+        for classIndex in storage.schema.classes.indices {
+            lines += try storage.rows(ofClass: classIndex).values.sorted { $0.key < $1.key }.map { "\($0)" }
+        }
+        for client in UInt64(1)...4 {
+            lines.append("\(try storage.client(client)?.sequence ?? 0) \(try storage.rejections(of: client))")
+        }
+        try storage.forEachLogEntry(after: storage.logStart) { entry in
+            lines.append("\(entry)")
+            return true
+        }
+        return lines
+    }
+
+    /// Applies everything that one database has and another lacks.
+    private func follow(_ leader: SQLiteServerStorage, by follower: SQLiteServerStorage) throws {
+        for record in try leader.records(after: follower.head.position, countMax: .max) {
+            _ = try follower.transaction { try follower.apply(record) }
+        }
+    }
+
+    private func empty(_ location: StorageLocation = .memory) throws -> SQLiteServerStorage {
+        try SQLiteServerStorage.open(location, databaseID: ObjectID(high: 1, low: 2))
+    }
+
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
+    func aDatabaseThatOnlySeesTheRecordsHasTheSameState(seed: UInt64) throws {
+        let folder = try TemporaryFolder()
+        let location = StorageLocation.file(folder.file("follower"))
+        var follower = try empty(location)
+        let driven = try LogTests.Driven(seed: seed)
+        let leader = driven.storage
+        var generator = SeededGenerator(seed: seed)
+        for round in 0..<40 {
+            try leader.write { for _ in 0..<Int.random(in: 1...4, using: &generator) { try driven.upload() } }
+            switch Int.random(in: 0..<8, using: &generator) {
+            case 0: try leader.write { try leader.beginEpoch(UInt64(round)) }
+            case 1: try leader.trimLog(keepingVersions: 10, keepingBytes: .max, entriesMax: 20)
+            case 2:
+                let property = Property("extra\(round)", .scalar(.int))
+                let extra = try ClassSchema("Owner", properties: [property])
+                try leader.write { _ = try leader.merge(Schema([extra]), sides: ("a", "b")) }
+                try leader.write { try leader.removeProperty(leader.schema[1].properties.count - 1, ofClass: 1) }
+            case 3: try leader.write { try leader.removeClients([.random(in: 1...3, using: &generator)]) }
+            case 4:
+                follower.close()
+                follower = try empty(location)
+            default: break
+            }
+            // It may be behind for a while, but never so far that the journal is trimmed.
+            try follow(leader, by: follower)
+            #expect(try state(follower) == state(leader), "seed \(seed), round \(round)")
+        }
+    }
+
+    @Test func rejectionsEpochsSchemaChangesAndTrimsTakePositionsOnly() throws {
+        let storage = try Garage.server()
+        try storage.write { try storage.record([.create(Garage.car("A"), ofClass: Garage.car)]) }
+        let (version, position) = (storage.version, storage.head.position)
+        let rejection = JournalStep.rejection(client: 1, sequence: 2, notice: [7])
+        try storage.write {
+            let group = JournalGroup(
+                baseVersion: version, acceptedAt: Timestamp(microseconds: 0), steps: [rejection])
+            _ = try storage.apply(JournalRecord(group, after: storage.head))
+        }
+        #expect(try storage.rejections(of: 1) == [[7]] && storage.client(1)?.sequence == 2)
+        try storage.write { try storage.dropRejections(of: 1, through: 2) }
+        #expect(try storage.rejections(of: 1).isEmpty)
+        try storage.write { try storage.dropRejections(of: 1, through: 2) }
+        try storage.write { try storage.beginEpoch(9) }
+        let more = try Schema([ClassSchema("More", properties: [Property("n", .scalar(.int))])])
+        try storage.write { _ = try storage.merge(more, sides: ("a", "b")) }
+        try storage.write { _ = try storage.merge(more, sides: ("a", "b")) }
+        try storage.write { try storage.removeClass(2) }
+        #expect(try storage.trimLog(keepingVersions: 0, keepingBytes: 0, entriesMax: .max) == 1)
+        #expect(storage.version == version)
+        #expect(storage.head.position == position + 6, "what changes nothing takes no position")
+    }
+
+    @Test func aRecordTwiceOutOfOrderOrOfAnotherHistoryIsRefusedAndChangesNothing() throws {
+        let leader = try Garage.server()
+        for key in ["A", "B", "C"] {
+            try leader.write { try leader.record([.create(Garage.car(key), ofClass: Garage.car)]) }
+        }
+        let records = try leader.records(after: 0, countMax: 10)
+        let follower = try empty()
+        for record in records.prefix(2) { _ = try follower.transaction { try follower.apply(record) } }
+        let other = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 5, low: 5))
+        try other.write { _ = try other.merge(Garage.schema(), sides: ("a", "b")) }
+        try other.write { try other.record([.create(Garage.car("A"), ofClass: Garage.car)]) }
+        try other.write { try other.record([.create(Garage.car("B"), ofClass: Garage.car)]) }
+        var changed = records[2]
+        changed.bytes[changed.bytes.count - 1] ^= 1
+        let wrong: [(JournalRecord, String)] = [
+            (records[1], "is applied already; the next is 3"), (records[3], "came before group 3"),
+            (try other.records(after: 2, countMax: 1)[0], "does not continue the history"),
+            (changed, "does not continue the history"),
+        ]
+        let before = try state(follower)
+        for (record, message) in wrong {
+            let error = #expect(throws: StorageError.self) { try follower.transaction { try follower.apply(record) } }
+            #expect(error?.code == .journal && error?.message.contains(message) == true, "\(String(describing: error))")
+            #expect(try state(follower) == before)
+        }
+        try follow(leader, by: follower)
+        #expect(try state(follower) == state(leader))
+    }
+
+    @Test func aGroupThatDoesNotFitTheStateIsRefusedWhole() throws {
+        let storage = try Garage.server()
+        try storage.write {
+            try storage.record(accepted: 50, [.create(Garage.car("A", former: []), ofClass: Garage.car)])
+        }
+        let fine = JournalChange.create(Garage.car("B"), ofClass: Garage.car)
+        let wrong: [JournalChange] = [
+            .create(Garage.car("A"), ofClass: Garage.car), JournalChange(Garage.carRef("Z"), .delete),
+            JournalChange(Garage.carRef("Z"), .update, written: [1], values: [.int(1)]),
+            JournalChange(Garage.carRef("A"), .update, written: [99], values: [.int(1)]),
+            JournalChange(Garage.carRef("A"), .update, written: [1], values: []),
+            JournalChange(ObjectRef(0, .int(1)), .delete), JournalChange(ObjectRef(9, .int(1)), .delete),
+        ]
+        let before = try state(storage)
+        for change in wrong {
+            let error = #expect(throws: StorageError.self) {
+                try storage.transaction { try storage.record(accepted: 50, [fine, change]) }
+            }
+            #expect(error?.code == .journal, "\(change)")
+            #expect(try state(storage) == before)
+        }
+        let early = #expect(throws: StorageError.self) {
+            try storage.transaction { try storage.record(accepted: 49, [fine]) }
+        }
+        #expect(early?.message.contains("accepted before") == true)
+        #expect(try state(storage) == before)
+    }
+
+    @Test func aJournalThatNoLongerReachesBackSaysSoAndACopyOfTheFileGoesOn() throws {
+        let folder = try TemporaryFolder()
+        let leader = try Garage.server()
+        for key in ["A", "B", "C"] {
+            try leader.write { try leader.record([.create(Garage.car(key), ofClass: Garage.car)]) }
+        }
+        #expect(try leader.trimLog(keepingVersions: 1, keepingBytes: .max, entriesMax: .max) == 2)
+        let error = #expect(throws: StorageError.self) { try leader.records(after: 0, countMax: 10) }
+        #expect(error?.code == .logTrimmed)
+        try leader.copy(toFile: folder.file("copy"))
+        let copy = try empty(.file(folder.file("copy")))
+        #expect(copy.head == leader.head)
+        try leader.write { try leader.record([.create(Garage.car("D"), ofClass: Garage.car)]) }
+        try follow(leader, by: copy)
+        #expect(try state(copy) == state(leader))
+    }
+}
