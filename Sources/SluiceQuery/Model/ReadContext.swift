@@ -1,4 +1,5 @@
 package import SluiceModel
+internal import Synchronization
 
 /// What a reader may read: for some classes, a condition that objects must meet.
 ///
@@ -8,14 +9,11 @@ package final class ReadContext: Sendable {
     /// Everything is readable.
     package static let everything = ReadContext()
 
-    /// A condition, prepared for evaluation.
-    struct Rule: Sendable {
-        let query: Query
-        let evaluator: Evaluator
-    }
-
     /// The conditions by class.
-    let rules: [Int: Rule]
+    private let rules: [Int: Query]
+    /// What evaluation has made of the conditions, by class; see ``prepared(ofClass:_:)``.
+    private let preparations = Mutex<[Int: any Sendable]>([:])
+    let schema: Schema
     /// The conditions in the query language, sorted.
     private let texts: [String]
     /// Equal for equal contexts, whatever the schema has of their classes, and zero for ``everything``.
@@ -25,6 +23,7 @@ package final class ReadContext: Sendable {
 
     private init() {
         rules = [:]
+        schema = Schema()
         texts = []
         id = ObjectID(high: 0, low: 0)
         formKey = ""
@@ -37,7 +36,7 @@ package final class ReadContext: Sendable {
     ///   - schema: the schema to check the conditions against.
     /// - Throws: ``QueryError`` when a condition is wrong, or has clauses.
     package init(_ conditions: [String], schema: Schema) throws(QueryError) {
-        var rules: [Int: Rule] = [:]
+        var rules: [Int: Query] = [:]
         for text in conditions {
             let query: Query
             do { query = try .parse(text, schema: schema) } catch {
@@ -52,14 +51,15 @@ package final class ReadContext: Sendable {
                     "what is readable of a class is one condition without clauses, such as "
                         + "'\(query.className) WHERE owner == $0'; '\(text)' is something else", at: nil)
             }
-            rules[query.classIndex] = Rule(query: query, evaluator: Evaluator(query, schema: schema))
+            rules[query.classIndex] = query
         }
         self.rules = rules
+        self.schema = schema
         texts = conditions.sorted()
         id =
             texts.isEmpty
             ? ObjectID(high: 0, low: 0) : SHA256.truncatedID(of: Array(texts.joined(separator: "\u{1}").utf8))
-        formKey = rules.values.map(\.query.form.key).sorted().joined(separator: "\u{2}")
+        formKey = rules.values.map(\.form.key).sorted().joined(separator: "\u{2}")
     }
 
     package var isEverything: Bool { texts.isEmpty }
@@ -68,14 +68,20 @@ package final class ReadContext: Sendable {
     package var classes: [Int] { rules.keys.sorted() }
 
     /// What is readable of a class; nil if all of it is.
-    package func condition(ofClass classIndex: Int) -> Query? { rules[classIndex]?.query }
+    package func condition(ofClass classIndex: Int) -> Query? { rules[classIndex] }
 
-    /// Whether an object is readable.
+    /// What was made of the condition on a class, kept for the next caller.
     ///
-    /// - Parameter source: the objects as they are, whoever reads.
-    package func allows(_ row: Row, ofClass classIndex: Int, in source: any ObjectSource) throws -> Bool {
-        guard let rule = rules[classIndex] else { return true }
-        return try rule.evaluator.matches(row, in: source)
+    /// - Parameter make: called once for a class, with its condition.
+    /// - Returns: nil if all of the class is readable.
+    func prepared<Prepared: Sendable>(ofClass classIndex: Int, _ make: (Query) -> Prepared) -> Prepared? {
+        guard let condition = rules[classIndex] else { return nil }
+        return preparations.withLock { known in
+            if let prepared = known[classIndex] as? Prepared { return prepared }
+            let prepared = make(condition)
+            known[classIndex] = prepared
+            return prepared
+        }
     }
 
     /// The same context, checked against another schema.

@@ -109,7 +109,7 @@ final class Bootstraps {
     }
 
     /// Drops the pages of a view that nobody subscribes to any more.
-    func removePages(of view: SharedView) { shared.cache.removeAll(of: view.query.hash) }
+    func removePages(of view: SharedView) { shared.cache.removeAll(of: view.query.key) }
 
     /// Forgets all subscriptions and pages. Call it when the schema has changed in another way than by growing.
     func removeAll() {
@@ -238,9 +238,9 @@ final class Bootstraps {
     /// Notes how a commit has changed a view, so that those who are sent its pages get the change behind them.
     func note(_ delta: ViewDelta, of view: SharedView) {
         let isBootstrapping = view.subscriptions.contains { !$0.isComplete }
-        guard isBootstrapping || shared.cache.hasRun(of: view.query.hash) else { return }
+        guard isBootstrapping || shared.cache.hasRun(of: view.query.key) else { return }
         let objects = delta.objects
-        shared.cache.touch(objects, of: view.query.hash)
+        shared.cache.touch(objects, of: view.query.key)
         for subscription in view.subscriptions where !subscription.isComplete { subscription.touch(objects) }
     }
 

@@ -55,7 +55,7 @@ final class SharedPages {
     func run(for subscription: ViewSubscription, _ make: (LiveView) throws -> Bootstrap) rethrows -> PageRun {
         let live = subscription.view.live
         let run: PageRun
-        if let known = cache.openRun(of: live.query.hash), subscription.hasRoom(for: known.remaining, limits) {
+        if let known = cache.openRun(of: live.query.key), subscription.hasRoom(for: known.remaining, limits) {
             run = known
             if !run.pages.isEmpty { counts.joined += 1 }
         } else {

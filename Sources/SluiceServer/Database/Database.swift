@@ -1,5 +1,9 @@
-internal import SluiceModel
+package import SluiceModel
+package import SluiceQuery
 internal import SluiceStorage
+
+/// Says what a user may read of a database with a schema.
+package typealias ReadContexts = (User, Schema) throws -> ReadContext
 
 /// One open database, as all parts of its engine share it: its storage, its limits, and what is known of damage and of
 /// obstacles to writing.
@@ -8,6 +12,7 @@ internal import SluiceStorage
 final class Database {
     let name: String
     let limits: DatabaseLimits
+    let readContext: ReadContexts
     private(set) var storage: any ServerStorage
     /// Creates the file of a database that is still in memory, because it has nothing to keep yet; nil if it has its
     /// file.
@@ -21,10 +26,14 @@ final class Database {
     private var hasLoggedDamage = false
     private let log: LogSink?
 
-    init(name: String, storage: any ServerStorage, limits: DatabaseLimits, log: LogSink?) {
+    init(
+        name: String, storage: any ServerStorage, limits: DatabaseLimits, readContext: @escaping ReadContexts,
+        log: LogSink?
+    ) {
         self.name = name
         self.storage = storage
         self.limits = limits
+        self.readContext = readContext
         self.log = log
         obstacle = storage.obstacle.map { .sinceOpened($0) } ?? .none
     }

@@ -64,7 +64,7 @@ extension DatabaseEngine {
     }
 
     private func sharedView(of query: Query) throws -> SharedView {
-        try hub[query.hash] ?? insert(try hub.make(query))
+        try hub[query.key] ?? insert(try hub.make(query))
     }
 
     /// Adds a view to those that are kept current.
@@ -123,7 +123,7 @@ extension DatabaseEngine {
 
     /// Brings a view of an earlier version up to date, and starts the subscription for which it was made.
     private func finish(_ live: LiveView, asOf version: UInt64, for start: SubscriptionStart, now: Timestamp) throws {
-        if let view = hub[start.query.hash] { return try begin(start, with: view, now: now) }
+        if let view = hub[start.query.key] { return try begin(start, with: view, now: now) }
         guard live.shape.isSame(under: database.storage.schema) else {
             var start = start
             start.query = try start.query.rebound(to: database.storage.schema)
@@ -270,7 +270,7 @@ extension DatabaseEngine {
         subscription.comparison = nil
         bootstraps.end(subscription)
         listRoots()
-        guard !view.hasSubscriptions, hub[view.query.hash] === view else { return }
+        guard !view.hasSubscriptions, hub[view.query.key] === view else { return }
         hub.remove(view)
         digests.remove(view)
         bootstraps.removePages(of: view)

@@ -36,13 +36,15 @@ package final class DatabaseEngine {
 
     /// - Parameters:
     ///   - workerID: the name of this server process in change events.
+    ///   - readContext: what a user may read.
     ///   - random: makes random numbers for nonces and ids.
     package init(
         name: String, storage: any ServerStorage, workerID: String? = nil, limits: DatabaseLimits = DatabaseLimits(),
-        log: LogSink? = nil, random: @escaping () -> UInt64
+        log: LogSink? = nil, readContext: @escaping ReadContexts = { _, _ in .everything },
+        random: @escaping () -> UInt64
     ) {
         self.random = random
-        database = Database(name: name, storage: storage, limits: limits, log: log)
+        database = Database(name: name, storage: storage, limits: limits, readContext: readContext, log: log)
         turn = Turn(database)
         sessions = Sessions(database, random: random)
         committer = Committer(database, workerID: workerID)
@@ -137,7 +139,8 @@ package final class DatabaseEngine {
         case .credit(_, let pages):
             subscriber.addCredit(pages, atMost: database.limits.server.pageCreditMax)
         case .members(let members): try compare(members, by: subscriber)
-        case .reportRequest(let request): outbox.send([try reports.answer(request) { facts }], to: id)
+        case .reportRequest(let request):
+            outbox.send([try reports.answer(request, to: subscriber.user) { facts }], to: id)
         case .close:
             sessions.noteDeparture(of: session)
             close(id)
@@ -158,7 +161,7 @@ package final class DatabaseEngine {
             if let stale = opening.superseded {
                 end(stale, .init(.protocolViolation, "the client has opened another session", action: .retry))
             }
-            subscriptions.open(id)
+            subscriptions.open(id, user: user)
             outbox.send(opening.messages, to: id)
         } catch {
             outbox.end(id, reason(of: error, "a session could not be opened"))

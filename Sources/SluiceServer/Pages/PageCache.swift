@@ -1,4 +1,5 @@
 internal import SluiceModel
+internal import SluiceQuery
 internal import SluiceViews
 
 /// The page runs of a database, and the memory that they may take.
@@ -7,7 +8,7 @@ internal import SluiceViews
 /// share its pages.
 struct PageCache {
     /// The runs of each view by the hash of its query, the newest last.
-    private var runs: [ObjectID: [PageRun]] = [:]
+    private var runs: [Query.Key: [PageRun]] = [:]
     /// The runs without receivers, the one that was left first first.
     private var idle: [PageRun] = []
     private let byteCountMax: Int
@@ -25,14 +26,14 @@ struct PageCache {
     private(set) var byteCount = 0
 
     /// The run that a new subscription of a view may share from the first page on.
-    func openRun(of queryHash: ObjectID) -> PageRun? { runs[queryHash]?.last.flatMap { $0.isWorthJoining ? $0 : nil } }
+    func openRun(of query: Query.Key) -> PageRun? { runs[query]?.last.flatMap { $0.isWorthJoining ? $0 : nil } }
 
     /// Whether there are pages of a view.
-    func hasRun(of queryHash: ObjectID) -> Bool { runs[queryHash] != nil }
+    func hasRun(of query: Query.Key) -> Bool { runs[query] != nil }
 
-    private func has(_ run: PageRun) -> Bool { runs[run.queryHash]?.contains { $0 === run } ?? false }
+    private func has(_ run: PageRun) -> Bool { runs[run.query]?.contains { $0 === run } ?? false }
 
-    mutating func add(_ run: PageRun) { runs[run.queryHash, default: []].append(run) }
+    mutating func add(_ run: PageRun) { runs[run.query, default: []].append(run) }
 
     // MARK: Receivers
 
@@ -45,7 +46,7 @@ struct PageCache {
     mutating func leave(_ run: PageRun) {
         run.receiverCount -= 1
         guard run.receiverCount == 0, has(run) else { return }
-        guard run.isWorthJoining, runs[run.queryHash]?.last === run, !run.remaining.isUnlisted else {
+        guard run.isWorthJoining, runs[run.query]?.last === run, !run.remaining.isUnlisted else {
             return remove(run)
         }
         idle.append(run)
@@ -54,15 +55,15 @@ struct PageCache {
 
     private mutating func remove(_ run: PageRun) {
         idle.removeAll { $0 === run }
-        runs[run.queryHash]?.removeAll { $0 === run }
-        if runs[run.queryHash]?.isEmpty ?? false { runs[run.queryHash] = nil }
+        runs[run.query]?.removeAll { $0 === run }
+        if runs[run.query]?.isEmpty ?? false { runs[run.query] = nil }
         byteCount -= run.takeCounted()
     }
 
     /// Removes the runs of a view that has no subscriptions any more.
-    mutating func removeAll(of queryHash: ObjectID) {
-        for run in runs.removeValue(forKey: queryHash) ?? [] { byteCount -= run.takeCounted() }
-        idle.removeAll { $0.queryHash == queryHash }
+    mutating func removeAll(of query: Query.Key) {
+        for run in runs.removeValue(forKey: query) ?? [] { byteCount -= run.takeCounted() }
+        idle.removeAll { $0.query == query }
     }
 
     mutating func removeAll() {
@@ -106,7 +107,7 @@ struct PageCache {
     }
 
     /// Records objects whose place or content in a view a commit has changed.
-    func touch(_ objects: Set<ObjectRef>, of queryHash: ObjectID) {
-        for run in runs[queryHash] ?? [] { run.touch(objects) }
+    func touch(_ objects: Set<ObjectRef>, of query: Query.Key) {
+        for run in runs[query] ?? [] { run.touch(objects) }
     }
 }

@@ -36,7 +36,7 @@ final class PageRun {
         var byteCount = 0
     }
 
-    let queryHash: ObjectID
+    let query: Query.Key
     /// The classes of which a change may make a page stale.
     private let classes: Set<Int>
     private(set) var pages: [Page] = []
@@ -65,7 +65,7 @@ final class PageRun {
     private var countedByteCount = 0
 
     init(of live: LiveView, _ bootstrap: Bootstrap, isOpen: Bool = true) {
-        queryHash = live.query.hash
+        query = live.query.key
         classes = Set(live.shape.concernedProperties.keys)
         remaining = bootstrap
         // Nobody's members are compared.
@@ -74,7 +74,7 @@ final class PageRun {
     }
 
     private init(forking run: PageRun, at page: Int) {
-        queryHash = run.queryHash
+        query = run.query
         classes = run.classes
         isOpen = false
         remaining = run.pages[page].start

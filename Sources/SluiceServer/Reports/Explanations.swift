@@ -18,10 +18,11 @@ extension Reports {
             wantedIndexRemark: try indexes.remark(on: wanted))
     }
 
-    /// The answer to a request for an explanation.
-    func explain(_ request: ClientMessage.ReportRequest) throws -> ServerMessage {
+    /// The answer to a request for an explanation, which is of the query as the user may read it.
+    func explain(_ request: ClientMessage.ReportRequest, to user: User) throws -> ServerMessage {
         do {
             let query = try Query.parse(request.argument, schema: storage.schema)
+                .read(in: database.readContext(user, storage.schema))
             let json = Array(try explanation(of: query).json.utf8)
             return .report(session: request.session, request: request.request, json: json)
         } catch let error as QueryError {

@@ -22,14 +22,16 @@ struct Reports {
     /// The answer to a request.
     ///
     /// - Throws: ``StorageError`` that ends the session.
-    func answer(_ request: ClientMessage.ReportRequest, _ facts: () -> Facts) throws -> ServerMessage {
+    func answer(
+        _ request: ClientMessage.ReportRequest, to user: User, _ facts: () -> Facts
+    ) throws -> ServerMessage {
         do {
             let json: JSONText
             switch request.topic {
             case .status: json = try status(facts())
             case .subscriptions: json = subscriptionList(facts().views)
             case .schema: json = try schemaReport()
-            case .explain: return try explain(request)
+            case .explain: return try explain(request, to: user)
             default:
                 return request.failure(.unknownReport, "this server has no report \(request.topic.rawValue)")
             }

@@ -1,4 +1,5 @@
 internal import SluiceModel
+internal import SluiceQuery
 internal import SluiceViews
 internal import SluiceWire
 
@@ -6,7 +7,7 @@ internal import SluiceWire
 struct ReplayCache {
     private struct Key: Hashable {
         var since: UInt64
-        var queryHash: ObjectID
+        var query: Query.Key
     }
 
     /// The version to which the cached changes lead.
@@ -40,9 +41,9 @@ struct ReplayCache {
 
     /// The changes of a view between two versions; `make` is called if they are not cached.
     mutating func block(
-        of queryHash: ObjectID, since: UInt64, to version: UInt64, _ make: () throws -> ViewBlock
+        of query: Query.Key, since: UInt64, to version: UInt64, _ make: () throws -> ViewBlock
     ) rethrows -> ViewBlock {
-        let key = Key(since: since, queryHash: queryHash)
+        let key = Key(since: since, query: query)
         if version == self.version, let known = blocks[key] { return known }
         let block = try make()
         makeRoom(for: 1 + block.objects.count + block.departures.count, version: version)

@@ -42,7 +42,7 @@ final class Replays {
         let commit = try cache.commit(since: version, to: storage.version) { try changes(since: version) }
         guard let commit else { return nil }
         guard live.shape.concerns(commit) else { return ViewBlock() }
-        let block = try cache.block(of: live.query.hash, since: version, to: storage.version) {
+        let block = try cache.block(of: live.query.key, since: version, to: storage.version) {
             try content(of: live.differences(since: commit, in: storage))
         }
         return block.estimatedSize <= byteCountMax ? block : nil

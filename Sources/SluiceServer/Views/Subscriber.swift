@@ -3,6 +3,8 @@ internal import SluiceModel
 /// What one session subscribes to, and how much it may be sent of it.
 final class Subscriber {
     let session: SessionID
+    /// Who subscribes.
+    let user: User
     var subscriptions: [UInt64: ViewSubscription] = [:]
     /// The highest number of a subscription so far.
     var lastSubscription: UInt64 = 0
@@ -11,8 +13,9 @@ final class Subscriber {
     /// How many members the client has listed, or was asked to list, for subscriptions that are not complete yet.
     var comparedMemberCount = 0
 
-    init(_ session: SessionID, pageCredit: UInt64) {
+    init(_ session: SessionID, user: User, pageCredit: UInt64) {
         self.session = session
+        self.user = user
         self.pageCredit = pageCredit
     }
 

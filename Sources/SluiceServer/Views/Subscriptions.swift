@@ -31,8 +31,8 @@ final class Subscriptions {
     var count: Int { subscribers.values.reduce(0) { $0 + $1.subscriptions.count } }
 
     /// Lets a session subscribe.
-    func open(_ session: SessionID) {
-        subscribers[session] = Subscriber(session, pageCredit: database.limits.server.pageCreditMax)
+    func open(_ session: SessionID, user: User) {
+        subscribers[session] = Subscriber(session, user: user, pageCredit: database.limits.server.pageCreditMax)
     }
 
     /// Removes a session.
@@ -67,12 +67,14 @@ final class Subscriptions {
         guard subscriber.subscriptions.count + waitingCount < countMax else {
             throw Refusal(code: .limitExceeded, message: "a session has at most \(countMax) subscriptions")
         }
+        let query: Query
         do {
-            return try Query.parse(request.query, schema: database.storage.schema)
+            query = try Query.parse(request.query, schema: database.storage.schema)
         } catch {
             let isUnknown = error.code == .unknownClass || error.code == .unknownProperty
             throw Refusal(
                 code: isUnknown ? .unknownName : .invalidQuery, message: error.message, position: error.position)
         }
+        return query.read(in: try database.readContext(subscriber.user, database.storage.schema))
     }
 }

@@ -3,10 +3,11 @@ internal import SluiceQuery
 internal import SluiceStorage
 internal import SluiceViews
 
-/// The live views of a database: one for each query that somebody subscribes to, kept current from commit to commit.
+/// The live views of a database: one for each query that somebody subscribes to and each
+/// context that it is read in, kept current from commit to commit.
 final class ViewHub {
     let database: Database
-    private var views: [ObjectID: SharedView] = [:]
+    private var views: [Query.Key: SharedView] = [:]
     private(set) var index: ViewIndex
     private var shapes: ViewShapes
 
@@ -20,8 +21,8 @@ final class ViewHub {
 
     var all: some Collection<SharedView> { views.values }
 
-    /// The view of a query, by the query's hash.
-    subscript(hash: ObjectID) -> SharedView? { views[hash] }
+    /// The view of a query, by the query's key.
+    subscript(key: Query.Key) -> SharedView? { views[key] }
 
     // MARK: Making views
 
@@ -38,14 +39,14 @@ final class ViewHub {
     /// Adds a view to those that are kept current.
     func insert(_ live: LiveView) -> SharedView {
         let view = SharedView(live)
-        views[live.query.hash] = view
+        views[live.query.key] = view
         index.insert(live)
         return view
     }
 
     /// Removes a view that nobody subscribes to any more.
     func remove(_ view: SharedView) {
-        views[view.query.hash] = nil
+        views[view.query.key] = nil
         index.remove(view.live)
     }
 
@@ -86,7 +87,7 @@ final class ViewHub {
             defer { check(after: commit, reporting: deltas) }
         #endif
         for live in concerned(by: commit, before: before) {
-            guard let view = views[live.query.hash] else { continue }
+            guard let view = views[live.query.key] else { continue }
             do {
                 let delta = try limitingUpkeep(of: view, spending: &spent) {
                     defer { index.update(live) }

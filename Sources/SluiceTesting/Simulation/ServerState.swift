@@ -8,6 +8,7 @@ final class ServerState: ViewSource {
     let schema: Schema
     let version: UInt64
     private let rows: [[ObjectKey: Row]]
+    private var readableStates: [[String]: ServerState] = [:]
     private var snapshots: [String: (query: Query, snapshot: ViewSnapshot)] = [:]
 
     /// Reads all objects of the storage.
@@ -49,6 +50,26 @@ final class ServerState: ViewSource {
                 return row
             }
         }
+    }
+
+    /// The same state without what a context does not allow.
+    private init(_ other: ServerState, in context: ReadContext) throws {
+        schema = other.schema
+        version = other.version
+        rows = try other.rows.enumerated().map { classIndex, rows in
+            try rows.filter { try context.allows($0.value, ofClass: classIndex, in: other) }
+        }
+    }
+
+    /// The state as somebody sees it who may read only what conditions allow.
+    ///
+    /// - Parameter conditions: see ``ReadContext/init(_:schema:)``.
+    func readable(by conditions: [String]) throws -> ServerState {
+        guard !conditions.isEmpty else { return self }
+        if let known = readableStates[conditions] { return known }
+        let state = try ServerState(self, in: ReadContext(conditions, schema: schema))
+        readableStates[conditions] = state
+        return state
     }
 
     func row(_ object: ObjectRef) -> Row? { rows[object.classIndex][object.key] }

@@ -59,6 +59,9 @@ final class SimulatedClient {
         try open(nil)
     }
 
+    /// Whether the client may not read everything.
+    var isLimited: Bool { index >= options.clientCount - options.limitedClientCount }
+
     var storage: any ClientStorage {
         guard let opened else { preconditionFailure("the client is closed") }
         return opened.storage
@@ -81,6 +84,7 @@ final class SimulatedClient {
         engineOptions.listedMemberCountMax = options.listedMemberCountMax
         engineOptions.bulkRowCountMin = options.bulkRowCountMin
         engineOptions.askedObserverCountMax = options.askedObserverCountMax
+        engineOptions.isReadOnly = isLimited
         let engine = try ClientEngine(
             storage: storage, options: engineOptions, now: clock, random: random,
             log: problems.sink("client \(index)"))

@@ -1,4 +1,5 @@
 import SluiceModel
+import SluiceQuery
 import SluiceServer
 import SluiceStorage
 import SluiceWire
@@ -7,6 +8,8 @@ import SluiceWire
 final class SimulatedServer {
     private let options: SimulationOptions
     private let path: String?
+    /// What each client may read, by client.
+    private let conditions: [[String]]
     private let random: () -> UInt64
     private let problems: ProblemLog
     private(set) var storage: any ServerStorage
@@ -43,13 +46,17 @@ final class SimulatedServer {
 
     /// - Parameter path: the database's file; nil keeps the data in memory, and hands them over when the server
     ///   restarts.
-    init(_ options: SimulationOptions, path: String?, problems: ProblemLog, random: @escaping () -> UInt64) throws {
+    init(
+        _ options: SimulationOptions, path: String?, conditions: [[String]], problems: ProblemLog,
+        random: @escaping () -> UInt64
+    ) throws {
         self.options = options
+        self.conditions = conditions
         self.path = path
         self.random = random
         self.problems = problems
         storage = try Self.open(path)
-        engine = Self.engine(storage, options, problems, random)
+        engine = Self.engine(storage, options, conditions, problems, random)
         history = try ServerHistory(storage)
         follower = try SimulatedFollower(
             of: { [unowned self] in self.storage }, path: path.map { $0 + "-follower" }, problems: problems,
@@ -61,7 +68,7 @@ final class SimulatedServer {
     }
 
     private static func engine(
-        _ storage: any ServerStorage, _ options: SimulationOptions, _ problems: ProblemLog,
+        _ storage: any ServerStorage, _ options: SimulationOptions, _ conditions: [[String]], _ problems: ProblemLog,
         _ random: @escaping () -> UInt64
     ) -> DatabaseEngine {
         var limits = DatabaseLimits()
@@ -78,6 +85,9 @@ final class SimulatedServer {
         limits.server.operationCountMax = options.operationCountMax
         return DatabaseEngine(
             name: "simulation", storage: storage, workerID: "worker", limits: limits, log: problems.sink("server"),
+            readContext: { user, schema in
+                try ReadContext(user.id.flatMap { Int($0) }.map { conditions[$0] } ?? [], schema: schema)
+            },
             random: random)
     }
 
@@ -88,7 +98,11 @@ final class SimulatedServer {
     var hasWork: Bool { preparation != nil || !readings.isEmpty || engine.hasWork }
 
     /// Handles items of several connections as one batch.
-    func handle(_ items: [(connection: UInt64, item: SimulatedNetwork.Item)], now: Timestamp) throws -> [Output] {
+    ///
+    /// - Parameter client: returns the client at the other end of a connection.
+    func handle(
+        _ items: [(connection: UInt64, item: SimulatedNetwork.Item)], from client: (UInt64) -> Int?, now: Timestamp
+    ) throws -> [Output] {
         var outputs: [Output] = []
         var events: [DatabaseEvent] = []
         for (connection, item) in items {
@@ -104,7 +118,8 @@ final class SimulatedServer {
                 for action in protocols[connection]?.receive(frame, now: now) ?? [] {
                     switch action {
                     case .send(let frame): outputs.append(.send(frame, to: connection))
-                    case .open(let session, _, let open, let user, _):
+                    case .open(let session, _, let open, var user, _):
+                        if let client = client(connection), !conditions[client].isEmpty { user.id = "\(client)" }
                         events.append(.open(SessionID(connection: connection, session: session), open, user))
                     case .deliver(let session, _, let messages, _):
                         events.append(.messages(SessionID(connection: connection, session: session), messages))
@@ -164,7 +179,7 @@ final class SimulatedServer {
         }
         startsOfEarlierLives += engine.statistics.starts
         sharedPagesOfEarlierLives += engine.statistics.sharedPages
-        engine = Self.engine(storage, options, problems, random)
+        engine = Self.engine(storage, options, conditions, problems, random)
         try engine.beginEpoch()
         try history.record(storage)
     }

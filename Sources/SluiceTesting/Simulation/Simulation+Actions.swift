@@ -11,6 +11,7 @@ extension Simulation {
         let client = clients[action.client]
         var generator = SeededGenerator(seed: action.seed)
         switch action.kind {
+        case .write where client.isLimited, .abandonWrite where client.isLimited, .evolve where client.isLimited: break
         case .write, .abandonWrite: try write(client, isAbandoned: action.kind == .abandonWrite, &generator)
         case .observe: try observe(client, &generator)
         case .gather: try gather(&generator)

@@ -24,7 +24,8 @@ extension Simulation {
                 guard let state = server.history.state(at: version) else {
                     throw SimulationFailure("client \(client.index) stands at version \(version), which never was")
                 }
-                try SubscriptionCheck(client, query, record, state).run()
+                let readable = try state.readable(by: conditions(on: client))
+                try SubscriptionCheck(client, query, record, readable).run()
             } else {
                 try checkEverythingOnDisk(client, query, record)
             }
@@ -214,7 +215,8 @@ extension Simulation {
                 throw SimulationFailure("client \(client.index): '\(record.canonicalText)' is \(record.state) at rest")
             }
             let query = try Query.parse(record.canonicalText, schema: storage.schema)
-            try SubscriptionCheck(client, query, record, server.history.latest).run()
+            let readable = try server.history.latest.readable(by: conditions(on: client))
+            try SubscriptionCheck(client, query, record, readable).run()
         }
         try client.engine.purgeUnsubscribed()
         try carryOutActions(of: client)

@@ -16,6 +16,8 @@ package final class Simulation {
     var server: SimulatedServer
     var clients: [SimulatedClient] = []
     let queryTexts: [String]
+    /// What each client may read, by client.
+    private let conditions: [[String]]
     private let clock: SimulatedClock
     private let problems = ProblemLog()
     private let folder: String?
@@ -39,6 +41,10 @@ package final class Simulation {
         queryTexts = (0..<options.queryCount).map { _ in
             SimulationWorld.queryText(clientCount: options.clientCount, &generator)
         }
+        var rules = SeededGenerator(seed: plan.seed ^ 0x5EC5E7)
+        conditions = (0..<options.clientCount).map { index in
+            index < options.clientCount - options.limitedClientCount ? [] : SimulationWorld.conditions(&rules)
+        }
         if options.usesFiles {
             let folder = "/dev/shm/sluice-simulation-\(UUID().uuidString)"
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -51,7 +57,8 @@ package final class Simulation {
             return { source.next() }
         }
         server = try SimulatedServer(
-            options, path: folder.map { "\($0)/server.sluicedb" }, problems: problems, random: random())
+            options, path: folder.map { "\($0)/server.sluicedb" }, conditions: conditions, problems: problems,
+            random: random())
         for index in 0..<options.clientCount {
             let skew =
                 options.clockSkewMax == 0
@@ -75,6 +82,9 @@ package final class Simulation {
 
     /// What the engine that follows the server's journal has met.
     package var follower: FollowerCounts { server.follower.counts }
+
+    /// What a client may read.
+    func conditions(on client: SimulatedClient) -> [String] { conditions[client.index] }
 
     var now: Timestamp { Timestamp(microseconds: clock.now) }
 
@@ -215,7 +225,7 @@ package final class Simulation {
     ) throws {
         note("  server takes \(batch.map { "\($0.connection): \(Self.describe($0.item, as: ClientMessage.self))" })")
         for case (let connection, .request) in batch { network.post(.opened, to: .toClient, of: connection) }
-        let outputs = try server.handle(batch, now: now)
+        let outputs = try server.handle(batch, from: { network.connections[$0]?.client }, now: now)
         if crashing { return try crashServer(SeededGenerator(seed: 0)) }
         carryOut(outputs)
     }

@@ -88,6 +88,8 @@ package struct SimulationOptions: Sendable {
     package var queryCount = 8
     /// What the follower of the server does.
     package var followerSeed: UInt64 = 0
+    /// How many clients, the last ones, may not read everything. They only read, and learn the schema from the server.
+    package var limitedClientCount = 0
 
     package init() {}
 }
@@ -137,6 +139,13 @@ package struct SimulationPlan: Sendable {
         if crowds { options.queryCount = 300 }
         let actionCount = crowds ? min(actionCount, 40) : actionCount
         let writerCount = gathers ? options.clientCount - 3 : options.clientCount
+        // Nor this: in every fourth seed somebody may not read everything.
+        let limits = seed % 4 == 1 && !evolves
+        if limits {
+            options.limitedClientCount = 1 + Int(seed / 4 % 2)
+            options.clientCount += options.limitedClientCount
+            options.lastClientLearnsSchema = false
+        }
         self.options = options
         var actions: [SimulationAction] = []
         for _ in 0..<actionCount {
@@ -164,6 +173,15 @@ package struct SimulationPlan: Sendable {
                     let crowd = SimulationAction(kind: .crowd, client: client, seed: generator.next())
                     actions.insert(crowd, at: generator.below(actions.count / 2 + 1))
                 }
+            }
+        }
+        if limits {
+            var generator = SeededGenerator(seed: seed ^ 0x11D)
+            for _ in 0..<actionCount / 3 {
+                let client = options.clientCount - 1 - generator.below(options.limitedClientCount)
+                let action = SimulationAction(
+                    kind: generator.pick(weighted: weights), client: client, seed: generator.next())
+                actions.insert(action, at: generator.below(actions.count + 1))
             }
         }
         if evolves {

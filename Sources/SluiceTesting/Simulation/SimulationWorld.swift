@@ -59,6 +59,7 @@ struct SimulationWorld {
     /// The schema that one client declares: the same classes, in an order that depends on the client.
     static func schema(ofClient client: Int, version: Int, options: SimulationOptions) throws -> Schema {
         if options.lastClientLearnsSchema, client == options.clientCount - 1 { return Schema() }
+        if client >= options.clientCount - options.limitedClientCount { return Schema() }
         let all = try classes(version: version)
         return try Schema(
             all.indices.map { index in
@@ -199,6 +200,15 @@ struct SimulationWorld {
                 exclusions: ["parent", "parent.parent", "parent.text"])
         ),
     ]
+
+    /// Makes the conditions that say what a client may read: for some classes none, for some that nothing is readable.
+    static func conditions(_ generator: inout SeededGenerator) -> [String] {
+        clauses.compactMap { name, clauses in
+            guard generator.chance(60) else { return nil }
+            let predicate = generator.chance(10) ? "FALSEPREDICATE" : generator.pick(clauses.predicates)
+            return "\(name) WHERE \(predicate)"
+        }
+    }
 
     /// Makes the text of a query. Some combinations are not valid queries.
     static func queryText(clientCount: Int, _ generator: inout SeededGenerator) -> String {
