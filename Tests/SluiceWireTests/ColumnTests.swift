@@ -100,6 +100,19 @@ import Testing
         #expect(try ObjectGroup(wireBytes: with.wireBytes()) == with)
     }
 
+    @Test(arguments: 0..<200) func theTargetsOfADecodedColumnAreThoseOfItsValues(seed: UInt64) throws {
+        var random = SampleGenerator(seed: seed)
+        let values = random.column(count: 1 + random.below(40))
+        let column = try ByteReader.decode(encode(values)) { reader throws(WireError) in
+            try Column.decode(count: values.count, from: &reader)
+        }
+        var expected: Set<ObjectKey> = []
+        for value in values { value.forEachLink { expected.insert($0) } }
+        var targets: Set<ObjectKey> = []
+        column.forEachTarget { targets.insert($0) }
+        #expect(targets == expected)
+    }
+
     @Test func columnWithoutRoomForABitmapMustNotMarkNulls() throws {
         #expect(try decode([0], count: 2) == [.null, .null])
         #expect(try decode([31, 0, 1], count: 2) == [.null, .bool(false)])
@@ -129,7 +142,7 @@ import Testing
 
     private func decode(_ bytes: [UInt8], count: Int) throws -> [Value] {
         try ByteReader.decode(bytes) { reader throws(WireError) in
-            try Column.decode(count: count, isNested: false, from: &reader)
+            try Column.decode(count: count, from: &reader).values(keys: [])
         }
     }
 

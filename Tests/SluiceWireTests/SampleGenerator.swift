@@ -91,7 +91,7 @@ struct SampleGenerator: RandomNumberGenerator {
 
     /// Makes values of one type, as a column of a property, some of them null.
     mutating func column(count: Int) -> [Value] {
-        let kind = below(16)
+        let kind = below(17)
         let nulls = pick([0, 0, 3])
         let base = integer()
         let step = integer() >> 40
@@ -116,6 +116,7 @@ struct SampleGenerator: RandomNumberGenerator {
             case 12: .map(map { .int($0.integer()) })
             case 13: .bool(bool())
             case 14: .float(Float(small) / 10)
+            case 15: .link(.string(pick(pool)))
             default: value()
             }
         }

@@ -57,8 +57,8 @@ extension ClientState {
         of subscription: UInt64, role: MemberRole, in tables: ObjectTables, _ body: (ObjectRef) throws -> Bool
     ) throws {
         for place in members.places(of: subscription) where !place.isStaged && place.role == role {
-            let didVisitAll = try members.bitmap(place).forEach { row in
-                try body(ObjectRef(place.classIndex, tables.key(ofRow: row, in: place.classIndex)))
+            let didVisitAll = try tables.forEachKey(of: members.bitmap(place), ofClass: place.classIndex) { key in
+                try body(ObjectRef(place.classIndex, key))
             }
             guard didVisitAll else { return }
         }

@@ -77,17 +77,18 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     /// - Precondition: there is no subscription and nothing in the outbox.
     func evictAll() throws
 
-    /// Stores those rows of a batch of whose objects nothing is known here, not even a ghost or a tombstone, and makes
-    /// them members. Costs less for each row than storing one by one.
+    /// Stores those rows of a batch whose objects are present here, unless they are later here, and those of whose
+    /// objects nothing is known, not even a ghost or a tombstone; and makes them members. Costs less for each row than
+    /// storing one by one.
     ///
     /// - Parameters:
     ///   - positions: the rows of the batch to store, ascending.
-    ///   - subscriptions: the subscriptions that have the objects from now on, in the staged membership while a
-    ///     bootstrap is staged.
-    /// - Returns: the positions that were left out, ascending.
-    func insertUnknown(
-        _ batch: RowBatch, at positions: [Int], as role: MemberRole, of subscriptions: [UInt64]
-    ) throws -> [Int]
+    ///   - role: what the objects are from now on, in place of the other role; nil leaves memberships as they are.
+    ///   - subscriptions: the subscriptions that have them, in the staged membership while a bootstrap is staged.
+    ///   - isObserved: whether to return what the rows were before, and who became a member.
+    func store(
+        _ batch: RowBatch, at positions: [Int], as role: MemberRole?, of subscriptions: [UInt64], isObserved: Bool
+    ) throws -> BatchOutcome
 
     /// The base image of an object; nil if none is stored.
     func baseImage(of object: ObjectRef) throws -> BaseImage?

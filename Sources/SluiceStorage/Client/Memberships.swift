@@ -37,14 +37,41 @@ struct Memberships: Sendable {
         return true
     }
 
-    /// Adds rows, most of which are new.
-    mutating func insert(_ rows: [Int64], at place: Place) {
-        bitmaps.update(place.subscription, default: [:]) { places in
+    /// Adds rows.
+    ///
+    /// - Returns: the positions of those that were not there, ascending.
+    mutating func insert(_ rows: [Int64], at place: Place) -> [Int] {
+        let added = bitmaps.update(place.subscription, default: [:]) { places in
             var bitmap = places.removeValue(forKey: place) ?? RowBitmap()
-            for row in rows { bitmap.insert(row) }
-            places[place] = bitmap
+            defer { places[place] = bitmap }
+            return rows.indices.filter { bitmap.insert(rows[$0]) }
         }
-        for base in Set(rows.lazy.map(RowChunk.base(of:))) { changed.insert(ChunkPlace(place: place, base: base)) }
+        noteChanges(added.lazy.map { rows[$0] }, at: place)
+        return added
+    }
+
+    /// Removes rows.
+    ///
+    /// - Returns: those that were there.
+    mutating func remove(_ rows: [Int64], at place: Place) -> [Int64] {
+        guard bitmaps[place.subscription]?[place] != nil else { return [] }
+        let removed = bitmaps.update(place.subscription, default: [:]) { places in
+            var bitmap = places.removeValue(forKey: place) ?? RowBitmap()
+            defer { places[place] = bitmap }
+            return rows.filter { bitmap.remove($0) }
+        }
+        noteChanges(removed, at: place)
+        return removed
+    }
+
+    private mutating func noteChanges(_ rows: some Sequence<Int64>, at place: Place) {
+        var last: Int64?
+        for row in rows {
+            let base = RowChunk.base(of: row)
+            if base == last { continue }
+            last = base
+            changed.insert(ChunkPlace(place: place, base: base))
+        }
     }
 
     mutating func remove(_ row: Int64, at place: Place) -> Bool {

@@ -39,26 +39,6 @@ extension SQLiteClientStorage {
         return isNew
     }
 
-    package func insertUnknown(
-        _ batch: RowBatch, at positions: [Int], as role: MemberRole, of subscriptions: [UInt64]
-    ) throws -> [Int] {
-        try requireTransaction()
-        for subscription in subscriptions { try requireSubscription(subscription) }
-        let stored = try tables.insertUnknown(batch, at: positions)
-        guard !stored.rows.isEmpty else { return stored.leftOut }
-        for subscription in subscriptions {
-            let place = Memberships.Place(
-                subscription: subscription, isStaged: isStaging(subscription), classIndex: batch.classIndex, role: role)
-            state.members.insert(stored.rows, at: place)
-            isStateChanged = true
-            // A large subscription is not filed by row.
-            for row in stored.rows where !holders.large.contains(subscription) {
-                holders.insert(row, ofClass: batch.classIndex, subscription: subscription)
-            }
-        }
-        return stored.leftOut
-    }
-
     /// The local row id of an object that can be a member: it is present, or a tombstone hides it while a delete is
     /// pending. A ghost cannot be one, because its row may be deleted at any time.
     private func rowOfMember(_ object: ObjectRef) throws -> Int64 {

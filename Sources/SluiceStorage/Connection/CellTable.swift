@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import SluiceWire
 
 /// Rows of values in the form in which SQLite takes them, for a statement that reads them as a table.
 ///
@@ -19,6 +20,10 @@ final class CellTable: ParameterSink {
     private let cells: UnsafeMutableBufferPointer<Cell>
     private var arena = BindingArena()
     private(set) var rowCount = 0
+    /// The row that is being filled.
+    private var row = 0
+    /// The texts that are not in the arena.
+    private var texts: [TextColumn.Bytes] = []
 
     init(width: Int, rowCountMax: Int) {
         self.width = width
@@ -33,13 +38,20 @@ final class CellTable: ParameterSink {
     /// - Precondition: there is room for it.
     func beginRow() {
         precondition((rowCount + 1) * width <= cells.count, "more rows than there is room for")
+        row = rowCount
         rowCount += 1
     }
 
-    // MARK: Filling: columns of the last row, counted from 1
+    /// Goes back to a row, to fill more of its columns.
+    func select(_ row: Int) {
+        precondition(row < rowCount, "there is no such row")
+        self.row = row
+    }
+
+    // MARK: Filling: columns of the row, counted from 1
 
     private func set(_ column: Int32, _ kind: Kind, _ word: UInt64, length: Int = 0) {
-        cells[(rowCount - 1) * width + Int(column) - 1] = Cell(kind: kind, length: Int32(clamping: length), word: word)
+        cells[row * width + Int(column) - 1] = Cell(kind: kind, length: Int32(clamping: length), word: word)
     }
 
     func bindNull(_ index: Int32) {}
@@ -60,6 +72,41 @@ final class CellTable: ParameterSink {
     private func set(_ column: Int32, _ kind: Kind, bytes: UnsafeRawBufferPointer) {
         let copy = arena.copy(bytes)
         set(column, kind, UInt64(UInt(bitPattern: copy)), length: bytes.count)
+    }
+
+    // MARK: Filling a column of all rows
+
+    /// - Parameters:
+    ///   - positions: where the values of the rows are, in the order of the rows.
+    ///   - isNull: which positions are null; empty for none.
+    @inline(__always)
+    func fill(_ column: Int32, _ positions: ArraySlice<Int>, _ isNull: [Bool], _ number: (Int) -> Int64) {
+        fill(column, positions, isNull) { Cell(kind: .integer, word: UInt64(bitPattern: number($0))) }
+    }
+
+    @inline(__always)
+    func fill(_ column: Int32, _ positions: ArraySlice<Int>, _ isNull: [Bool], _ number: (Int) -> Double) {
+        fill(column, positions, isNull) { Cell(kind: .real, word: number($0).bitPattern) }
+    }
+
+    /// Fills a column with texts that stay where they are.
+    func fill(_ column: Int32, _ positions: ArraySlice<Int>, _ isNull: [Bool], _ texts: TextColumn) {
+        self.texts.append(texts.bytes)
+        fill(column, positions, isNull) { position in
+            let text = texts.utf8(texts.index(ofRow: position))
+            let address = UInt64(UInt(bitPattern: text.baseAddress))
+            return Cell(kind: .text, length: Int32(clamping: text.count), word: address)
+        }
+    }
+
+    @inline(__always)
+    private func fill(_ column: Int32, _ positions: ArraySlice<Int>, _ isNull: [Bool], _ cell: (Int) -> Cell) {
+        precondition(positions.count <= rowCount && Int(column) <= width, "the column is not in the table")
+        var index = Int(column) - 1
+        for position in positions {
+            if isNull.isEmpty || !isNull[position] { cells[index] = cell(position) }
+            index += width
+        }
     }
 
     // MARK: Reading

@@ -10,6 +10,14 @@ final class ClassTable {
         let codec: ColumnCodec
         /// The quoted name of its column, or of its table.
         let name: String
+
+        var field: Field { Field(property: property, codec: codec) }
+    }
+
+    /// What reading and binding need of a column, without references, so that going through many counts none.
+    struct Field {
+        let property: Int
+        let codec: ColumnCodec
     }
 
     /// The position of the class.
@@ -18,12 +26,16 @@ final class ClassTable {
     let name: String
     /// The properties with a column, in schema order.
     let singles: [Column]
+    /// The same, as ``Field``s.
+    let fields: [Field]
     /// The properties with a table of their own.
     let collections: [Column]
     /// The columns that hold the key, as SQL: `p_vin`, or `_hi, _lo`.
     let keyColumns: [String]
     /// Whether the class has an index of its objects' ids.
     var hasIDIndex = false
+    /// Whether most rows of the last page were of objects that are here, so that the next are looked up first.
+    var expectsPresent = false
     /// The next local row id. No id is used twice while a store is open, so that caches by id stay right. An error
     /// where the end of the table is damaged: its other rows can still be read.
     private var nextRow: Result<Int64, StorageError>
@@ -57,6 +69,7 @@ final class ClassTable {
             }
         }
         self.singles = singles
+        fields = singles.map(\.field)
         self.collections = collections
         keyColumns = declared.primaryKey.map { [layout.column($0)] } ?? [TableLayout.high, TableLayout.low]
         do {
@@ -91,8 +104,8 @@ final class ClassTable {
     // MARK: Statements
 
     enum Purpose: Hashable {
-        case revive, find, rowByKey, keyByRow, versionByRow, insertGhost, insertUnknown
-        case update(PropertySet)
+        case revive, find, rowByKey, keyByRow, versionByRow, insertGhost, insertUnknown, findAll, findRows
+        case update(PropertySet), updateTogether(PropertySet)
         case insertElement(Int), deleteElements(Int), elements(Int), insertID, deleteID
     }
 

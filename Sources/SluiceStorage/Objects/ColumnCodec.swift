@@ -98,6 +98,19 @@ extension Statement {
         }
     }
 
+    /// The set that ``bind(_:_:)`` wrote.
+    func propertySet(_ column: Int32) -> PropertySet {
+        if isNull(column) { return [] }
+        let bytes = isBlob(column) ? blob(column) : []
+        guard !bytes.isEmpty else { return PropertySet(words: [UInt64(bitPattern: int(column))]) }
+        return PropertySet(
+            words: stride(from: 0, to: bytes.count, by: 8).map { start in
+                bytes[start..<min(start + 8, bytes.count)].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+            })
+    }
+}
+
+extension ParameterSink {
     /// Binds a set of absent properties: null for none, an integer for the first 63 positions, else the words of the
     /// set, little-endian.
     func bind(_ index: Int32, _ absent: PropertySet) {
@@ -108,16 +121,5 @@ extension Statement {
         } else {
             bind(index, words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64($0 * 8)) } })
         }
-    }
-
-    /// The set that ``bind(_:_:)`` wrote.
-    func propertySet(_ column: Int32) -> PropertySet {
-        if isNull(column) { return [] }
-        let bytes = isBlob(column) ? blob(column) : []
-        guard !bytes.isEmpty else { return PropertySet(words: [UInt64(bitPattern: int(column))]) }
-        return PropertySet(
-            words: stride(from: 0, to: bytes.count, by: 8).map { start in
-                bytes[start..<min(start + 8, bytes.count)].reversed().reduce(0) { $0 << 8 | UInt64($1) }
-            })
     }
 }

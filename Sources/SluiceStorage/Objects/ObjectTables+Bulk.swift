@@ -1,5 +1,6 @@
 internal import SluiceModel
 internal import SluiceQuery
+internal import SluiceWire
 
 /// The rows of a batch that were stored.
 struct StoredRows {
@@ -10,7 +11,8 @@ struct StoredRows {
 }
 
 extension ObjectTables {
-    private static let chunkCount = 1_024
+    /// How many rows a statement stores at the most.
+    static let chunkCount = 1_024
 
     /// Stores those rows of a batch of whose objects nothing is known, not even a ghost or a tombstone, with a
     /// statement for a thousand rows.
@@ -39,15 +41,12 @@ extension ObjectTables {
             cells.beginRow()
             cells.bind(1, first + Int64(offset))
             cells.bind(2, Int64(bitPattern: batch.versions[position]))
-            var column: Int32 = 3
-            if !table.isKeyed {
-                try table.bind(batch.keys[position], from: column, to: cells)
-                column += 2
-            }
-            for (single, source) in zip(table.singles, columns.singles) {
-                try bind(columns.value(source, at: position), single, to: column, of: cells, table)
-                column += 1
-            }
+            if !table.isKeyed { try table.bind(batch.keys[position], from: 3, to: cells) }
+        }
+        var column: Int32 = table.isKeyed ? 3 : 5
+        for (single, source) in zip(table.singles, columns.singles) {
+            try fill(cells, column, single, with: source, of: columns, at: positions, table)
+            column += 1
         }
         let count = positions.count
         let insertedCount = try connection.reading(cells) {
@@ -97,16 +96,16 @@ extension ObjectTables {
 }
 
 /// Where the values of a class's columns are in a batch.
-private struct BatchColumns {
+struct BatchColumns {
     enum Source {
         case key
-        case cell(Int)
+        case column(ValueColumn)
         case constant(Value)
     }
 
     let singles: [Source]
     let collections: [Source]
-    private let batch: RowBatch
+    let batch: RowBatch
 
     init(_ batch: RowBatch, _ table: ClassTable) {
         self.batch = batch
@@ -114,7 +113,7 @@ private struct BatchColumns {
         for (offset, property) in batch.properties.enumerated() { offsets[property] = offset }
         func source(_ column: ClassTable.Column) -> Source {
             if column.property == table.schema.primaryKeyIndex { return .key }
-            if let offset = offsets[column.property] { return .cell(offset) }
+            if let offset = offsets[column.property] { return .column(batch.columns[offset]) }
             return .constant(table.schema.properties[column.property].defaultValue)
         }
         singles = table.singles.map(source)
@@ -125,7 +124,7 @@ private struct BatchColumns {
     func value(_ source: Source, at position: Int) -> Value {
         switch source {
         case .key: batch.keys[position].value
-        case .cell(let offset): batch.cells[position * batch.properties.count + offset]
+        case .column(let column): column.value(at: position, keys: batch.keys)
         case .constant(let value): value
         }
     }

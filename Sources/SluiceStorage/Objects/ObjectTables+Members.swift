@@ -7,10 +7,29 @@ extension ObjectTables {
     /// - Returns: whether all were visited.
     func forEachRow(of rows: RowBitmap, ofClass classIndex: Int, _ body: (Row) throws -> Bool) throws -> Bool {
         let table = try table(classIndex)
-        let select = """
-            SELECT \(table.rowColumns().joined(separator: ", ")) FROM \(table.name) \
-            WHERE \(TableLayout.state) = \(TableLayout.State.present) AND \(TableLayout.row)
-            """
+        let condition = "\(TableLayout.state) = \(TableLayout.State.present) AND "
+        return try forEach(of: rows, table, table.rowColumns(), condition) { try body(readRow($0, table)) }
+    }
+
+    /// Calls `body` with the keys of a set's objects, in ascending order of row id, until it returns false.
+    ///
+    /// - Returns: whether all were visited.
+    func forEachKey(of rows: RowBitmap, ofClass classIndex: Int, _ body: (ObjectKey) throws -> Bool) throws -> Bool {
+        let table = try table(classIndex)
+        return try forEach(of: rows, table, [TableLayout.row] + table.keyColumns, "") {
+            try body(table.key(of: $0, from: 1))
+        }
+    }
+
+    /// - Parameters:
+    ///   - columns: what to read, the row id first.
+    ///   - condition: what must hold beside the row id, followed by `AND`; empty for nothing.
+    private func forEach(
+        of rows: RowBitmap, _ table: ClassTable, _ columns: [String], _ condition: String,
+        _ body: (Statement) throws -> Bool
+    ) throws -> Bool {
+        let select =
+            "SELECT \(columns.joined(separator: ", ")) FROM \(table.name) WHERE \(condition)\(TableLayout.row)"
         for chunk in rows.chunks {
             let elements = chunk.elements
             guard let first = elements.first, let last = elements.last else { continue }
@@ -24,7 +43,7 @@ extension ObjectTables {
                     $0.bind(2, high)
                     while try $0.step() {
                         guard chunk.contains(UInt16(truncatingIfNeeded: $0.int(0))) else { continue }
-                        guard try body(readRow($0, table)) else { return false }
+                        guard try body($0) else { return false }
                     }
                     return true
                 }
@@ -32,7 +51,7 @@ extension ObjectTables {
                 didVisitAll = try connection.withStatement("\(select) = ?") { statement in
                     for element in elements {
                         statement.bind(1, chunk.base << 16 | Int64(element))
-                        if try statement.step(), try !body(readRow(statement, table)) { return false }
+                        if try statement.step(), try !body(statement) { return false }
                         statement.reset()
                     }
                     return true

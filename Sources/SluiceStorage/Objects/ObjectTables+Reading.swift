@@ -53,12 +53,13 @@ extension ObjectTables {
         values.removeAll(keepingCapacity: true)
         values.reserveCapacity(table.schema.properties.count)
         var column: Int32 = table.isKeyed ? 3 : 5
-        for single in table.singles {
-            while values.count < single.property { values.append(.null) }
-            values.append(try read(single.codec, column, of: statement, table))
+        let count = table.schema.properties.count
+        for field in table.fields {
+            while values.count < field.property { values.append(.null) }
+            values.append(try read(field.codec, column, of: statement, table))
             column += 1
         }
-        while values.count < table.schema.properties.count { values.append(.null) }
+        while values.count < count { values.append(.null) }
         if !table.collections.isEmpty {
             let owner = statement.int(0)
             for collection in table.collections {

@@ -32,8 +32,8 @@ extension ObjectTables {
             try table.bind(row.key, from: parameter, to: statement)
             parameter += 2
         }
-        for column in table.singles {
-            try bind(row, column, to: parameter, of: statement, table)
+        for field in table.fields {
+            try bind(row, field, to: parameter, of: statement, table)
             parameter += 1
         }
         guard try statement.runUnlessDuplicate() else { return try replace(row, table, ifKnown: ifKnown) }
@@ -137,8 +137,8 @@ extension ObjectTables {
         statement.bind(1, Int64(bitPattern: row.version))
         statement.bind(2, row.absent)
         var parameter: Int32 = 3
-        for column in table.singles where written.contains(column.property) {
-            try bind(row, column, to: parameter, of: statement, table)
+        for field in table.fields where written.contains(field.property) {
+            try bind(row, field, to: parameter, of: statement, table)
             parameter += 1
         }
         statement.bind(parameter, id)
@@ -152,21 +152,21 @@ extension ObjectTables {
     }
 
     private func bind(
-        _ row: Row, _ column: ClassTable.Column, to parameter: Int32, of statement: Statement, _ table: ClassTable
+        _ row: Row, _ field: ClassTable.Field, to parameter: Int32, of statement: Statement, _ table: ClassTable
     ) throws(StorageError) {
         let value =
-            column.property == table.schema.primaryKeyIndex ? row.key.value : row.values[column.property]
-        try bind(value, column, to: parameter, of: statement, table)
+            field.property == table.schema.primaryKeyIndex ? row.key.value : row.values[field.property]
+        try bind(value, field, to: parameter, of: statement, table)
     }
 
     func bind(
-        _ value: Value, _ column: ClassTable.Column, to parameter: Int32, of statement: some ParameterSink,
+        _ value: Value, _ field: ClassTable.Field, to parameter: Int32, of statement: some ParameterSink,
         _ table: ClassTable
     ) throws(StorageError) {
-        if case .link(let target) = column.codec, case .link(let key) = value {
+        if case .link(let target) = field.codec, case .link(let key) = value {
             statement.bind(parameter, try targetRow(key, in: target))
-        } else if !column.codec.bind(value, to: parameter, of: statement) {
-            let property = table.schema.properties[column.property]
+        } else if !field.codec.bind(value, to: parameter, of: statement) {
+            let property = table.schema.properties[field.property]
             throw StorageError(
                 .misuse, "\(table.schema.name).\(property.name) is \(property.type), not \(value.kindName)")
         }
@@ -198,14 +198,14 @@ extension ObjectTables {
             for (position, element) in elements.enumerated() {
                 statement.bind(1, row)
                 statement.bind(2, Int64(position))
-                try bind(element, column, to: 3, of: statement, table)
+                try bind(element, column.field, to: 3, of: statement, table)
                 try statement.run()
             }
         case (.map, .map(let map)):
             for entry in map.entries {
                 statement.bind(1, row)
                 statement.bind(2, entry.key)
-                try bind(entry.value, column, to: 3, of: statement, table)
+                try bind(entry.value, column.field, to: 3, of: statement, table)
                 try statement.run()
             }
         default:
@@ -214,7 +214,7 @@ extension ObjectTables {
         }
     }
 
-    private func deleteElements(of column: ClassTable.Column, ofRow row: Int64, _ table: ClassTable) throws {
+    func deleteElements(of column: ClassTable.Column, ofRow row: Int64, _ table: ClassTable) throws {
         let statement = try table.statement(.deleteElements(column.property)) {
             "DELETE FROM \(column.name) WHERE \(TableLayout.owner) = ?"
         }

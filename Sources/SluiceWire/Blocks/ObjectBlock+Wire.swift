@@ -24,6 +24,7 @@ extension ObjectGroup: WireCodable {
             Column.encode(ColumnCells($0, first: 0, stride: 1, count: count), into: &writer)
         }
         IntegerSequence.encode(versions.map { Int64(bitPattern: $0) }, into: &writer)
+        let cells = cells
         cells.withUnsafeBufferPointer { cells in
             for index in 0..<width {
                 let column = ColumnCells(cells, first: index, stride: width, count: count)
@@ -50,29 +51,34 @@ extension ObjectGroup: WireCodable {
         let count = Int(announced)
         try reader.spend(elements: count * (width + 2))
         guard count > 0 else { return }
-        keys = try ObjectKey.column(count: count, from: &reader)
+        let keyColumn = try Column.decode(count: count, from: &reader)
+        keys = try ObjectKey.keys(of: keyColumn, reader)
         versions = try IntegerSequence.decode(count: count, from: &reader).map { UInt64(bitPattern: $0) }
-        let width = width
-        let keys = keys
-        var cells = [Value](repeating: .null, count: count * width)
-        try cells.withUnsafeMutableBufferPointer { buffer throws(WireError) in
-            guard let base = buffer.baseAddress else { return }
-            for index in 0..<width {
-                let target = Column.Target(base: base + index, stride: width, count: count)
-                try Column.decode(into: target, keys: keys, from: &reader)
-            }
-        }
-        self.cells = cells
+        var columns: [ValueColumn] = []
+        columns.reserveCapacity(width)
+        for _ in 0..<width { columns.append(try Column.decode(count: count, hasKeys: true, from: &reader)) }
+        decoded = Decoded(columns: columns, keys: keyColumn)
     }
 }
 
 extension ObjectKey {
-    /// Reads a column of keys; the caller has taken them off the budget.
+    /// Reads a column of keys, at least one; the caller has taken them off the budget.
     static func column(count: Int, from reader: inout ByteReader) throws(WireError) -> [ObjectKey] {
-        let values = try Column.decode(count: count, isNested: false, from: &reader)
+        try keys(of: Column.decode(count: count, from: &reader), reader)
+    }
+
+    /// The values of a column as keys.
+    static func keys(of column: ValueColumn, _ reader: ByteReader) throws(WireError) -> [ObjectKey] {
+        guard column.isNull.isEmpty else { throw reader.malformed("a null for a key") }
+        switch column.content {
+        case .integers(.int, let numbers): return numbers.map { .int($0) }
+        case .texts(.string, let texts):
+            return (0..<column.count).map { .string(texts.text(texts.index(ofRow: $0))) }
+        default: break
+        }
         var keys: [ObjectKey] = []
-        keys.reserveCapacity(count)
-        for value in values {
+        keys.reserveCapacity(column.count)
+        for value in column.values(keys: []) {
             switch value {
             case .objectID(let id): keys.append(.id(id))
             case .int(let key): keys.append(.int(key))

@@ -1,6 +1,7 @@
 package import SluiceModel
 
-/// Rows of one class that carry the same properties and have the same role.
+/// Rows of one class that carry the same properties and have the same role. Their values lie row after row in a group
+/// that is being filled, and by column in one that was decoded.
 package struct ObjectGroup: Hashable, Sendable {
     package let classIndex: Int
     package let role: RowRole
@@ -10,8 +11,10 @@ package struct ObjectGroup: Hashable, Sendable {
     package let positions: [Int]
     package internal(set) var keys: [ObjectKey] = []
     package internal(set) var versions: [UInt64] = []
-    /// The values row after row, `width` of them each, in ascending order of property.
-    package internal(set) var cells: [Value] = []
+    /// The values of a group that is filled, row after row.
+    private var filled: [Value] = []
+    /// The values of a group that was decoded.
+    var decoded: Decoded?
     /// What the rows that were appended take at the most, in bytes.
     package private(set) var estimatedSize: Int
 
@@ -29,8 +32,40 @@ package struct ObjectGroup: Hashable, Sendable {
     /// The number of rows.
     package var count: Int { keys.count }
 
+    /// Shared, so that a group takes as little room as the budget of a message counts for it.
+    final class Decoded: Sendable {
+        /// A column for each property.
+        let columns: [ValueColumn]
+        let keys: ValueColumn
+
+        init(columns: [ValueColumn], keys: ValueColumn) {
+            self.columns = columns
+            self.keys = keys
+        }
+    }
+
+    /// A column for each property, in ascending order of property.
+    package var columns: [ValueColumn] {
+        if let decoded { return decoded.columns }
+        return (0..<width).map { index in
+            ValueColumn(stride(from: index, to: filled.count, by: width).map { filled[$0] })
+        }
+    }
+
+    /// The keys as a column of values.
+    package var keyColumn: ValueColumn { decoded?.keys ?? ValueColumn(keys.map(\.value)) }
+
+    /// The values row after row, `width` of them each, in ascending order of property.
+    var cells: [Value] {
+        guard decoded != nil else { return filled }
+        return (0..<count).flatMap { values(at: $0) }
+    }
+
     /// The values of a row, in ascending order of property.
-    package func values(at row: Int) -> ArraySlice<Value> { cells[row * width..<(row + 1) * width] }
+    package func values(at row: Int) -> ArraySlice<Value> {
+        guard let decoded else { return filled[row * width..<(row + 1) * width] }
+        return decoded.columns.map { $0.value(at: row, keys: keys) }[...]
+    }
 
     package func row(at index: Int) -> BlockRow {
         BlockRow(
@@ -39,23 +74,44 @@ package struct ObjectGroup: Hashable, Sendable {
     }
 
     /// Adds a row of all properties, of which the group's are taken.
-    package mutating func append(_ row: Row) {
+    ///
+    /// - Returns: what the row takes at the most, in bytes.
+    @discardableResult
+    package mutating func append(_ row: Row) -> Int {
+        becomeFilled()
         keys.append(row.key)
         versions.append(row.version)
-        estimatedSize += 12 + row.key.byteCount
+        var byteCount = 12 + row.key.byteCount
         for position in positions {
             let value = row.values[position]
-            estimatedSize += value.dataSize.byteCount
-            cells.append(value)
+            byteCount += value.dataSize.byteCount
+            filled.append(value)
         }
+        estimatedSize += byteCount
+        return byteCount
+    }
+
+    /// Makes room for rows to come.
+    mutating func reserveCapacity(_ rowCount: Int) {
+        keys.reserveCapacity(count + rowCount)
+        versions.reserveCapacity(count + rowCount)
+        filled.reserveCapacity(filled.count + rowCount * width)
+    }
+
+    /// Turns a group that was decoded into one that can be filled.
+    private mutating func becomeFilled() {
+        guard decoded != nil else { return }
+        filled = cells
+        decoded = nil
     }
 
     /// Adds a row of exactly the group's properties.
     package mutating func append(key: ObjectKey, version: UInt64, values: some Collection<Value>) {
         precondition(values.count == width, "\(values.count) values for \(width) properties")
+        becomeFilled()
         keys.append(key)
         versions.append(version)
-        cells.append(contentsOf: values)
+        filled.append(contentsOf: values)
         estimatedSize += values.reduce(12 + key.byteCount) { $0 + $1.dataSize.byteCount }
     }
 }

@@ -111,7 +111,7 @@ struct ByteColumn {
         }
     }
 
-    private static func lengths(count: Int, from reader: inout ByteReader) throws(WireError) -> [Int64] {
+    static func lengths(count: Int, from reader: inout ByteReader) throws(WireError) -> [Int64] {
         let lengths = try IntegerSequence.decode(count: count, from: &reader)
         var left = Int64(reader.remaining)
         for length in lengths {

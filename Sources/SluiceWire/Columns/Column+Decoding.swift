@@ -2,26 +2,21 @@ internal import FoundationEssentials
 internal import SluiceModel
 
 extension Column {
-    /// Where a column's values go: one of every `stride` cells, all null before.
-    struct Target {
-        let base: UnsafeMutablePointer<Value>
-        let stride: Int
-        let count: Int
-
-        @inline(__always)
-        subscript(row: Int) -> Value {
-            get { base[row * stride] }
-            nonmutating set { base[row * stride] = newValue }
-        }
-    }
-
-    /// Reads a column of `target.count` values, at least one.
+    /// Reads a column of `count` values, which the caller has taken off the budget.
     ///
-    /// - Parameter keys: the rows' keys, for a column that repeats them; empty where there are none.
+    /// - Parameters:
+    ///   - hasKeys: whether the rows have keys that the column may repeat.
+    ///   - isNested: whether they are elements of another column's collections.
     static func decode(
-        into target: Target, keys: [ObjectKey] = [], isNested: Bool = false, from reader: inout ByteReader
-    ) throws(WireError) {
+        count: Int, hasKeys: Bool = false, isNested: Bool = false, from reader: inout ByteReader
+    ) throws(WireError) -> ValueColumn {
         let header = try reader.byte()
+        guard count > 0 else {
+            guard header == ColumnKind.null.rawValue else {
+                throw reader.malformed("an empty column that says more than that")
+            }
+            return ValueColumn(count: 0, .null)
+        }
         let hasNulls = header & ColumnKind.nullsFlag != 0
         guard let kind = ColumnKind(rawValue: header & ~ColumnKind.nullsFlag) else {
             throw reader.malformed("\(header) is no kind of column")
@@ -30,96 +25,98 @@ extension Column {
             throw reader.malformed("a column of the kind \(kind.rawValue) that marks nulls")
         }
         switch kind {
-        case .null: break
+        case .null: return ValueColumn(count: count, .null)
         case .mixed:
-            for row in 0..<target.count { target[row] = try Value(from: &reader) }
+            var values: [Value] = []
+            values.reserveCapacity(count)
+            for _ in 0..<count { values.append(try Value(from: &reader)) }
+            return ValueColumn(values)
         case .key:
-            guard keys.count == target.count else { throw reader.malformed("a column of keys where there are none") }
-            for row in 0..<target.count { target[row] = keys[row].value }
+            guard hasKeys else { throw reader.malformed("a column of keys where there are none") }
+            return ValueColumn(count: count, .key)
         default:
             if isNested, kind.isCollection {
                 throw reader.malformed("a column of collections within collections")
             }
-            let rows = try Rows(count: target.count, hasNulls: hasNulls, from: &reader)
-            try decode(kind, rows: rows, into: target, from: &reader)
+            return try decode(kind, Rows(count: count, hasNulls: hasNulls, from: &reader), from: &reader)
         }
     }
 
     private static func decode(
-        _ kind: ColumnKind, rows: Rows, into target: Target, from reader: inout ByteReader
-    ) throws(WireError) {
+        _ kind: ColumnKind, _ rows: Rows, from reader: inout ByteReader
+    ) throws(WireError) -> ValueColumn {
         switch kind {
         case .bool:
-            let values = try integers(rows, from: &reader)
+            let values = try IntegerSequence.decode(count: rows.presentCount, from: &reader)
             guard values.allSatisfy({ $0 == 0 || $0 == 1 }) else { throw reader.malformed("a truth value above 1") }
-            rows.scatter(into: target) { .bool(values[$0] == 1) }
-        case .int:
-            let values = try integers(rows, from: &reader)
-            rows.scatter(into: target) { .int(values[$0]) }
-        case .date:
-            let values = try integers(rows, from: &reader)
-            rows.scatter(into: target) { .date(Timestamp(microseconds: values[$0])) }
-        case .linkInt:
-            let values = try integers(rows, from: &reader)
-            rows.scatter(into: target) { .link(.int(values[$0])) }
+            return rows.column(.integers(.bool, rows.spread(values, 0)))
+        case .int: return try integers(.int, rows, from: &reader)
+        case .date: return try integers(.date, rows, from: &reader)
+        case .linkInt: return try integers(.link, rows, from: &reader)
         case .float:
-            let values = try FloatingColumn.decode(count: rows.count, isSingle: true, from: &reader)
-            rows.scatter(into: target) { .float(Float(values[$0])) }
+            let values = try FloatingColumn.decode(count: rows.presentCount, isSingle: true, from: &reader)
+            return rows.column(.floats(rows.spread(values, 0)))
         case .double:
-            let values = try FloatingColumn.decode(count: rows.count, isSingle: false, from: &reader)
-            rows.scatter(into: target) { .double(values[$0]) }
-        case .string: try texts(rows, into: target, from: &reader) { .string($0) }
-        case .linkString: try texts(rows, into: target, from: &reader) { .link(.string($0)) }
+            let values = try FloatingColumn.decode(count: rows.presentCount, isSingle: false, from: &reader)
+            return rows.column(.doubles(rows.spread(values, 0)))
+        case .string: return try texts(.string, rows, from: &reader)
+        case .linkString: return try texts(.link, rows, from: &reader)
         case .data:
-            try bytes(rows, into: target, from: &reader) { (reader, count) throws(WireError) in
+            return try bytes(rows, from: &reader) { (reader, count) throws(WireError) in
                 .data(try reader.raw(count))
             }
         case .decimal:
-            try bytes(rows, into: target, from: &reader) { (reader, count) throws(WireError) in
+            return try bytes(rows, from: &reader) { (reader, count) throws(WireError) in
                 .decimal(try reader.decimal(count))
             }
-        case .uuid: try identifiers(rows, into: target, from: &reader) { .uuid($0.uuid) }
-        case .objectID: try identifiers(rows, into: target, from: &reader) { .objectID($0) }
-        case .linkID: try identifiers(rows, into: target, from: &reader) { .link(.id($0)) }
-        case .linkUUID: try identifiers(rows, into: target, from: &reader) { .link(.uuid($0.uuid)) }
-        case .list, .set, .map: try collections(kind, rows, into: target, from: &reader)
-        case .null, .key, .mixed: break
+        case .uuid: return try identifiers(rows, from: &reader) { .uuid($0.uuid) }
+        case .objectID: return try identifiers(rows, from: &reader) { .objectID($0) }
+        case .linkID: return try identifiers(rows, from: &reader) { .link(.id($0)) }
+        case .linkUUID: return try identifiers(rows, from: &reader) { .link(.uuid($0.uuid)) }
+        case .list, .set, .map: return try collections(kind, rows, from: &reader)
+        case .null, .key, .mixed: return ValueColumn(count: rows.count, .null)
         }
     }
 
-    private static func integers(_ rows: Rows, from reader: inout ByteReader) throws(WireError) -> [Int64] {
-        try IntegerSequence.decode(count: rows.count, from: &reader)
+    private static func integers(
+        _ kind: ValueColumn.Integers, _ rows: Rows, from reader: inout ByteReader
+    ) throws(WireError) -> ValueColumn {
+        let values = try IntegerSequence.decode(count: rows.presentCount, from: &reader)
+        return rows.column(.integers(kind, rows.spread(values, 0)))
     }
 
-    @inline(__always)
     private static func texts(
-        _ rows: Rows, into target: Target, from reader: inout ByteReader, _ value: (String) -> Value
-    ) throws(WireError) {
-        try bytes(rows, into: target, from: &reader) { (reader, count) throws(WireError) in
-            value(try reader.text(count))
-        }
+        _ kind: ValueColumn.Texts, _ rows: Rows, from reader: inout ByteReader
+    ) throws(WireError) -> ValueColumn {
+        let texts = try TextColumn(count: rows.presentCount, from: &reader)
+        guard let present = rows.present else { return rows.column(.texts(kind, texts)) }
+        guard !present.isEmpty else { return ValueColumn(count: rows.count, .null) }
+        return rows.column(.texts(kind, texts.spread(over: present, count: rows.count)))
     }
 
     @inline(__always)
     private static func bytes(
-        _ rows: Rows, into target: Target, from reader: inout ByteReader,
+        _ rows: Rows, from reader: inout ByteReader,
         _ value: (inout ByteReader, Int) throws(WireError) -> Value
-    ) throws(WireError) {
-        try ByteColumn.decode(count: rows.count, from: &reader, make: value) { target[rows.row(of: $0)] = $1 }
+    ) throws(WireError) -> ValueColumn {
+        var values: [Value] = []
+        values.reserveCapacity(rows.presentCount)
+        try ByteColumn.decode(count: rows.presentCount, from: &reader, make: value) { values.append($1) }
+        return ValueColumn(rows.spread(values, .null))
     }
 
     @inline(__always)
     private static func identifiers(
-        _ rows: Rows, into target: Target, from reader: inout ByteReader, _ value: (ObjectID) -> Value
-    ) throws(WireError) {
-        let ids = try IdentifierColumn.decode(count: rows.count, from: &reader)
-        rows.scatter(into: target) { value(ids[$0]) }
+        _ rows: Rows, from reader: inout ByteReader, _ value: (ObjectID) -> Value
+    ) throws(WireError) -> ValueColumn {
+        let ids = try IdentifierColumn.decode(count: rows.presentCount, from: &reader)
+        return ValueColumn(rows.spread(ids.map(value), .null))
     }
 
     private static func collections(
-        _ kind: ColumnKind, _ rows: Rows, into target: Target, from reader: inout ByteReader
-    ) throws(WireError) {
-        let counts = try IntegerSequence.decode(count: rows.count, from: &reader)
+        _ kind: ColumnKind, _ rows: Rows, from reader: inout ByteReader
+    ) throws(WireError) -> ValueColumn {
+        let counts = try IntegerSequence.decode(count: rows.presentCount, from: &reader)
         var total = 0
         for count in counts {
             guard count >= 0, count <= Int64(reader.budget.elements) else {
@@ -135,72 +132,64 @@ extension Column {
                 count: total, from: &reader, make: { (reader, count) throws(WireError) in try reader.text(count) }
             ) { keys.append($1) }
         }
-        let elements = try decode(count: total, from: &reader)
+        let elements = try decode(count: total, isNested: true, from: &reader).values(keys: [])
+        var values: [Value] = []
+        values.reserveCapacity(counts.count)
         var next = 0
-        for (index, count) in counts.enumerated() {
+        for count in counts {
             let part = elements[next..<next + Int(count)]
             switch kind {
-            case .set: target[rows.row(of: index)] = Value(setOf: Array(part))
+            case .set: values.append(Value(setOf: Array(part)))
             case .map:
                 var map = ValueMap()
                 for index in part.indices { try map.append(keys[index], elements[index], reader) }
-                target[rows.row(of: index)] = .map(map)
-            default: target[rows.row(of: index)] = .list(Array(part))
+                values.append(.map(map))
+            default: values.append(.list(Array(part)))
             }
             next += Int(count)
         }
-    }
-
-    /// Reads the elements of a column's collections, or a column of its own; the caller has taken them off the budget.
-    static func decode(count: Int, isNested: Bool = true, from reader: inout ByteReader) throws(WireError) -> [Value] {
-        var values = [Value](repeating: .null, count: count)
-        try values.withUnsafeMutableBufferPointer { buffer throws(WireError) in
-            guard let base = buffer.baseAddress else {
-                guard try reader.byte() == ColumnKind.null.rawValue else {
-                    throw reader.malformed("an empty column that says more than that")
-                }
-                return
-            }
-            try decode(into: Target(base: base, stride: 1, count: count), isNested: isNested, from: &reader)
-        }
-        return values
+        return ValueColumn(rows.spread(values, .null))
     }
 
     /// Which rows of a column are not null.
     private struct Rows {
-        /// How many are not null.
         let count: Int
-        /// Those rows; nil when all are.
-        private let present: [Int32]?
+        /// The rows that are not null; nil when all are.
+        let present: [Int32]?
+        private let isNull: [Bool]
+
+        var presentCount: Int { present?.count ?? count }
 
         init(count: Int, hasNulls: Bool, from reader: inout ByteReader) throws(WireError) {
+            self.count = count
             guard hasNulls else {
-                self.count = count
                 present = nil
+                isNull = []
                 return
             }
             let bytes = try reader.slice((count + 7) / 8)
             var present: [Int32] = []
-            BitPacking.unpack(bytes, count: count, width: 1) { row, isNull in
-                if isNull == 0 { present.append(Int32(truncatingIfNeeded: row)) }
+            var isNull: [Bool] = []
+            isNull.reserveCapacity(count)
+            BitPacking.unpack(bytes, count: count, width: 1) { row, bit in
+                isNull.append(bit != 0)
+                if bit == 0 { present.append(Int32(truncatingIfNeeded: row)) }
             }
-            self.count = present.count
-            self.present = present
+            self.present = present.count == count ? nil : present
+            self.isNull = present.count == count ? [] : isNull
         }
 
-        @inline(__always)
-        func row(of index: Int) -> Int {
-            guard let present else { return index }
-            return Int(present[index])
+        func column(_ content: ValueColumn.Content) -> ValueColumn {
+            ValueColumn(count: count, content, isNull: isNull)
         }
 
+        /// Puts the values of the rows that are not null at their rows, and `filler` at the others.
         @inline(__always)
-        func scatter(into target: Target, _ value: (Int) -> Value) {
-            if let present {
-                for (index, row) in present.enumerated() { target[Int(row)] = value(index) }
-            } else {
-                for row in 0..<count { target[row] = value(row) }
-            }
+        func spread<Element>(_ values: [Element], _ filler: Element) -> [Element] {
+            guard let present else { return values }
+            var spread = [Element](repeating: filler, count: count)
+            for (index, row) in present.enumerated() { spread[Int(row)] = values[index] }
+            return spread
         }
     }
 }

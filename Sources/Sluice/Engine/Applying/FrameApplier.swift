@@ -187,14 +187,12 @@ final class FrameApplier {
                 let properties = map.properties(fromServer: group.properties, ofClass: group.classIndex)
             else { continue }
             let declared = storage.schema[classIndex].properties
+            let columns = group.columns
             for (position, property) in properties.enumerated() {
                 guard let target = declared[property].type.targetClass.flatMap(storage.schema.index(of:)) else {
                     continue
                 }
-                for row in 0..<group.count {
-                    let values = group.values(at: row)
-                    values[values.startIndex + position].forEachLink { body(ObjectRef(target, $0)) }
-                }
+                columns[position].forEachTarget { body(ObjectRef(target, $0)) }
             }
         }
     }
@@ -220,7 +218,7 @@ final class FrameApplier {
             let images = ServerImages(
                 classIndex: classIndex, classSchema: storage.schema[classIndex], properties: properties,
                 server: applier.schema.server[group.classIndex], serverProperties: group.properties)
-            for row in try insertUnknown(group, images, of: classIndex, to: subscriptions) {
+            for row in try storeTogether(group, images, of: classIndex, to: subscriptions) {
                 let object = ObjectRef(classIndex, group.keys[row])
                 try apply(
                     images, object, version: group.versions[row], values: group.values(at: row),
@@ -233,16 +231,15 @@ final class FrameApplier {
         }
     }
 
-    /// Stores the rows of a group together, as far as nothing is known of their objects.
+    /// Stores the rows of a group together, as far as their objects are present without pending writes or unknown.
     ///
     /// - Returns: the rows that must be looked at one by one, ascending.
-    private func insertUnknown(
+    private func storeTogether(
         _ group: ObjectGroup, _ images: ServerImages, of classIndex: Int, to subscriptions: [Subscription]
     ) throws -> [Int] {
         let all = Array(0..<group.count)
-        guard group.role != .member, group.count >= applier.options.bulkRowCountMin, let batch = images.batch(of: group)
-        else { return all }
-        var unknown = all
+        guard group.count >= applier.options.bulkRowCountMin, let batch = images.batch(of: group) else { return all }
+        var others = all
         var pending: [Int] = []
         if storage.outboxCount > 0 || !objectImages.unconfirmed.isEmpty {
             pending = try all.filter { row in
@@ -250,10 +247,15 @@ final class FrameApplier {
                 return try objectImages.differs(object)
             }
             let isPending = Set(pending)
-            if !pending.isEmpty { unknown = all.filter { !isPending.contains($0) } }
+            if !pending.isEmpty { others = all.filter { !isPending.contains($0) } }
         }
-        let leftOut = try transaction.insertUnknown(
-            batch, at: unknown, as: group.role == .root ? .root : .linked, of: subscriptions.map(\.record.id))
+        let role: MemberRole? =
+            switch group.role {
+            case .root: .root
+            case .linked: .linked
+            case .member: nil
+            }
+        let leftOut = try transaction.store(batch, at: others, as: role, of: subscriptions.map(\.record.id))
         return pending.isEmpty ? leftOut : (pending + leftOut).sorted()
     }
 

@@ -34,8 +34,8 @@ struct ServerImages {
     func batch(of group: ObjectGroup) -> RowBatch? {
         guard widened.isEmpty else { return nil }
         return RowBatch(
-            classIndex: classIndex, properties: properties, absent: others, keys: group.keys, versions: group.versions,
-            cells: group.cells)
+            classIndex: classIndex, properties: properties, absent: others, keys: group.keys,
+            keyColumn: group.keyColumn, versions: group.versions, columns: group.columns)
     }
 
     /// A copy of `row`, or of a new object with defaults, with the values that the server sent.

@@ -53,36 +53,27 @@ final class StoreTransaction {
     @discardableResult
     func insert(_ row: Row, of object: ObjectRef) throws -> Bool {
         guard try storage.insertIfAbsent(row, ofClass: object.classIndex) else { return false }
-        if isObserved, olds[object] == nil {
-            olds[object] = .some(nil)
-            order.append(object)
-        }
+        if isObserved { remember(object, as: nil) }
         return true
     }
 
-    /// Stores those rows of a batch of whose objects nothing is known here, and makes them members.
+    /// Stores those rows of a batch whose objects are present or of whose objects nothing is known, and makes them
+    /// members.
     ///
+    /// - Parameter role: the role of the members; nil leaves memberships as they are.
     /// - Returns: the positions that were left out, ascending.
-    func insertUnknown(
-        _ batch: RowBatch, at positions: [Int], as role: MemberRole, of subscriptions: [UInt64]
+    func store(
+        _ batch: RowBatch, at positions: [Int], as role: MemberRole?, of subscriptions: [UInt64]
     ) throws -> [Int] {
-        let leftOut = try storage.insertUnknown(batch, at: positions, as: role, of: subscriptions)
-        guard isObserved else { return leftOut }
-        let changed = subscriptions.filter { !storage.isStaging($0) }
-        var rest = leftOut[...]
-        for position in positions {
-            if rest.first == position {
-                rest = rest.dropFirst()
-                continue
-            }
-            let object = ObjectRef(batch.classIndex, batch.keys[position])
-            if olds[object] == nil {
-                olds[object] = .some(nil)
-                order.append(object)
-            }
-            for subscription in changed { noteMembership(object, of: subscription) }
+        let outcome = try storage.store(
+            batch, at: positions, as: role, of: subscriptions, isObserved: isObserved)
+        func object(_ position: Int) -> ObjectRef { ObjectRef(batch.classIndex, batch.keys[position]) }
+        for position in outcome.created { remember(object(position), as: nil) }
+        for (position, old) in outcome.updated { remember(object(position), as: old) }
+        for (subscription, positions) in outcome.joined {
+            for position in positions { noteMembership(object(position), of: subscription) }
         }
-        return leftOut
+        return outcome.leftOut
     }
 
     /// Removes an object from this store only.
@@ -119,10 +110,14 @@ final class StoreTransaction {
     @discardableResult
     private func remember(_ object: ObjectRef) throws -> Row? {
         let current = try storage.row(object)
-        if isObserved, olds[object] == nil {
-            olds[object] = .some(current)
-            order.append(object)
-        }
+        if isObserved { remember(object, as: current) }
         return current
+    }
+
+    /// Keeps what an object was before its first change.
+    private func remember(_ object: ObjectRef, as old: Row?) {
+        guard olds[object] == nil else { return }
+        olds[object] = .some(old)
+        order.append(object)
     }
 }

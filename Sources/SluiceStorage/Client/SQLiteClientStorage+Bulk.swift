@@ -1,0 +1,86 @@
+internal import SluiceModel
+
+extension SQLiteClientStorage {
+    package func store(
+        _ batch: RowBatch, at positions: [Int], as role: MemberRole?, of subscriptions: [UInt64], isObserved: Bool
+    ) throws -> BatchOutcome {
+        try requireTransaction()
+        for subscription in subscriptions { try requireSubscription(subscription) }
+        let table = try tables.table(batch.classIndex)
+        var outcome = BatchOutcome()
+        outcome.leftOut = positions
+        func insert() throws {
+            let candidates = outcome.leftOut
+            let stored = try tables.insertUnknown(batch, at: candidates)
+            outcome.leftOut = stored.leftOut
+            guard !stored.rows.isEmpty else { return }
+            let created = isObserved ? candidates.removing(stored.leftOut) : []
+            outcome.created = created
+            guard let role else { return }
+            join(created, stored.rows, batch.classIndex, role, subscriptions, areNew: true, isObserved, &outcome)
+        }
+        func update() throws {
+            let present = try tables.updatePresent(batch, at: outcome.leftOut, isReadingOlds: isObserved)
+            outcome.leftOut = present.leftOut
+            outcome.updated = Array(zip(present.positions, present.olds))
+            guard let role, !present.rows.isEmpty else { return }
+            join(
+                present.positions, present.rows, batch.classIndex, role, subscriptions, areNew: false, isObserved,
+                &outcome)
+        }
+        // What became of the last rows says what is worth trying first.
+        if table.expectsPresent {
+            try update()
+            table.expectsPresent = outcome.leftOut.count * 2 <= positions.count
+            if !outcome.leftOut.isEmpty { try insert() }
+        } else {
+            try insert()
+            table.expectsPresent = outcome.leftOut.count * 2 > positions.count
+            if !outcome.leftOut.isEmpty { try update() }
+        }
+        return outcome
+    }
+
+    /// Makes rows members in a role.
+    ///
+    /// - Parameter areNew: whether the rows are new, so that nothing has them as members.
+    private func join(
+        _ positions: [Int], _ rows: [Int64], _ classIndex: Int, _ role: MemberRole, _ subscriptions: [UInt64],
+        areNew: Bool, _ isObserved: Bool, _ outcome: inout BatchOutcome
+    ) {
+        for subscription in subscriptions {
+            let isStaged = isStaging(subscription)
+            let place = Memberships.Place(
+                subscription: subscription, isStaged: isStaged, classIndex: classIndex, role: role)
+            if !areNew {
+                var other = place
+                // An object has one role.
+                other.role = role == .root ? .linked : .root
+                for row in state.members.remove(rows, at: other) {
+                    isStateChanged = true
+                    holders.noteDeparture(row, ofClass: classIndex, subscription: subscription)
+                }
+            }
+            let joined = state.members.insert(rows, at: place)
+            guard !joined.isEmpty else { continue }
+            isStateChanged = true
+            // A large subscription is not filed by row.
+            for index in joined where !holders.large.contains(subscription) {
+                holders.insert(rows[index], ofClass: classIndex, subscription: subscription)
+            }
+            if isObserved, !isStaged { outcome.joined.append((subscription, joined.map { positions[$0] })) }
+        }
+    }
+}
+
+extension [Int] {
+    /// The elements without some of them; both ascending.
+    fileprivate func removing(_ others: [Int]) -> [Int] {
+        var rest = others[...]
+        return filter { element in
+            guard rest.first == element else { return true }
+            rest.removeFirst()
+            return false
+        }
+    }
+}

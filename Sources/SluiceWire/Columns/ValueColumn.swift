@@ -1,0 +1,90 @@
+package import SluiceModel
+
+/// The values of one property in many rows, in the form in which they came, so that who stores them need not make a
+/// `Value` of each.
+package struct ValueColumn: Sendable {
+    package enum Content: Sendable {
+        /// Nothing but nulls.
+        case null
+        /// The rows' keys.
+        case key
+        /// Integers and what travels as integers. Null rows have any number.
+        case integers(Integers, [Int64])
+        /// Null rows have any number. Single precision is exact in double.
+        case floats([Double])
+        case doubles([Double])
+        /// Null rows have any text.
+        case texts(Texts, TextColumn)
+        /// Everything else, nulls included.
+        case values([Value])
+    }
+
+    /// What travels as integers.
+    package enum Integers: Sendable {
+        case bool, int, date, link
+    }
+
+    /// What travels as texts.
+    package enum Texts: Sendable {
+        case string, link
+    }
+
+    /// How many rows there are.
+    package let count: Int
+    package let content: Content
+    /// Which rows are null; empty if no row is, and where ``content`` says so itself.
+    package let isNull: [Bool]
+
+    init(count: Int, _ content: Content, isNull: [Bool] = []) {
+        self.count = count
+        self.content = content
+        self.isNull = isNull
+    }
+
+    package init(_ values: [Value]) { self.init(count: values.count, .values(values)) }
+
+    /// The value of a row.
+    ///
+    /// - Parameter keys: the rows' keys.
+    package func value(at row: Int, keys: [ObjectKey]) -> Value {
+        if !isNull.isEmpty, isNull[row] { return .null }
+        switch content {
+        case .null: return .null
+        case .key: return keys[row].value
+        case .integers(let kind, let numbers):
+            switch kind {
+            case .bool: return .bool(numbers[row] != 0)
+            case .int: return .int(numbers[row])
+            case .date: return .date(Timestamp(microseconds: numbers[row]))
+            case .link: return .link(.int(numbers[row]))
+            }
+        case .floats(let numbers): return .float(Float(numbers[row]))
+        case .doubles(let numbers): return .double(numbers[row])
+        case .texts(let kind, let texts):
+            let text = texts.text(texts.index(ofRow: row))
+            return kind == .string ? .string(text) : .link(.string(text))
+        case .values(let values): return values[row]
+        }
+    }
+
+    /// All values, row after row.
+    func values(keys: [ObjectKey]) -> [Value] {
+        if case .values(let values) = content { return values }
+        return (0..<count).map { value(at: $0, keys: keys) }
+    }
+
+    /// Calls `body` with the targets of the rows' links: each at least once, and seldom more often.
+    package func forEachTarget(_ body: (ObjectKey) -> Void) {
+        switch content {
+        case .values(let values):
+            for value in values { value.forEachLink(body) }
+        case .texts(.link, let texts) where texts.distinctCount < count:
+            var isUsed = [Bool](repeating: false, count: texts.distinctCount)
+            for row in 0..<count where isNull.isEmpty || !isNull[row] { isUsed[texts.index(ofRow: row)] = true }
+            for (index, isUsed) in isUsed.enumerated() where isUsed { body(.string(texts.text(index))) }
+        case .texts(.link, _), .integers(.link, _):
+            for row in 0..<count { value(at: row, keys: []).forEachLink(body) }
+        default: break
+        }
+    }
+}
