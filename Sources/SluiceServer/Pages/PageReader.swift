@@ -110,10 +110,16 @@ struct PageReader {
                 }
                 return
             }
-            for row in page.rows {
-                let object = ObjectRef(classIndex, row.key)
-                let member = ViewMember(role: .root, included: live.includedOfRoot(object))
-                try add(row, of: object, member, &bootstrap, to: &builder)
+            if bootstrap.known == nil, bootstrap.digest == nil, let included = live.includedOfRoots(ofClass: classIndex)
+            {
+                // Nothing is asked of the single row.
+                try builder.add(page.rows, of: classIndex, properties: included, role: .root)
+            } else {
+                for row in page.rows {
+                    let object = ObjectRef(classIndex, row.key)
+                    let member = ViewMember(role: .root, included: live.includedOfRoot(object))
+                    try add(row, of: object, member, &bootstrap, to: &builder)
+                }
             }
             bootstrap.readCount += page.rows.count
             bootstrap.roots = page.next.map { .scan(after: $0) } ?? .done

@@ -9,8 +9,7 @@ struct ViewBlockBuilder {
     private(set) var blocks: [ViewBlock]
     private let rowCountMax: Int
     private let byteCountMax: Int
-    private let limits: DataLimits
-    private let schema: Schema
+    private let sizeCheck: SizeCheck
     private var count = 0
 
     /// - Parameters:
@@ -22,8 +21,7 @@ struct ViewBlockBuilder {
         rowCountMax: Int = .max, byteCountMax: Int = .max, authors: [CommitAuthor] = [], schema: Schema,
         limits: DataLimits
     ) {
-        self.schema = schema
-        self.limits = limits
+        sizeCheck = SizeCheck(limits: limits, schema: schema)
         self.rowCountMax = rowCountMax
         self.byteCountMax = byteCountMax
         blocks = [ViewBlock(authors: authors)]
@@ -42,15 +40,18 @@ struct ViewBlockBuilder {
         makeRoom()
         let before = lastBlockSize
         blocks[blocks.count - 1].objects.append(row, classIndex: classIndex, role: role, properties: properties)
-        // No element takes less than a byte.
-        let byteCount = lastBlockSize - before
-        guard byteCount > min(limits.objectByteCount, limits.objectElementCount) else { return }
-        let part = Row(key: row.key, values: properties.map { row.values[$0] })
-        guard let excess = limits.excess(of: part, in: schema[classIndex].name) else { return }
-        let id = Identity(className: schema[classIndex].name, key: row.key).objectID
-        throw StorageError(
-            .oversized,
-            "the object \(id) cannot be sent: \(excess); exclude its large properties, make them smaller or delete it")
+        try sizeCheck.check(row, lastBlockSize - before, of: classIndex, properties: properties)
+    }
+
+    /// Adds the same properties of rows to the last block, whatever its size.
+    ///
+    /// - Throws: ``StorageError/Code/oversized`` when those of one take more than a reader accepts.
+    mutating func add(_ rows: [Row], of classIndex: Int, properties: PropertySet, role: RowRole) throws {
+        count += rows.count
+        let sizeCheck = sizeCheck
+        try blocks[blocks.count - 1].objects.append(rows, classIndex: classIndex, role: role, properties: properties) {
+            try sizeCheck.check($0, $1, of: classIndex, properties: properties)
+        }
     }
 
     mutating func add(_ departure: ViewDeparture, role: RowRole) {
@@ -74,5 +75,23 @@ struct ViewBlockBuilder {
     private mutating func makeRoom() {
         if count == rowCountMax || lastBlockSize >= byteCountMax { beginBlock() }
         count += 1
+    }
+}
+
+/// Refuses objects of which more would be sent than a reader accepts.
+private struct SizeCheck {
+    let limits: DataLimits
+    let schema: Schema
+
+    /// - Parameter byteCount: what the row takes in a block, at the most.
+    func check(_ row: Row, _ byteCount: Int, of classIndex: Int, properties: PropertySet) throws {
+        // No element takes less than a byte.
+        guard byteCount > min(limits.objectByteCount, limits.objectElementCount) else { return }
+        let part = Row(key: row.key, values: properties.map { row.values[$0] })
+        guard let excess = limits.excess(of: part, in: schema[classIndex].name) else { return }
+        let id = Identity(className: schema[classIndex].name, key: row.key).objectID
+        throw StorageError(
+            .oversized,
+            "the object \(id) cannot be sent: \(excess); exclude its large properties, make them smaller or delete it")
     }
 }

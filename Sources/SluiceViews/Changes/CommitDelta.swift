@@ -16,10 +16,22 @@ package struct CommitDelta: Sendable {
     package init(changes: [ObjectDelta], version: UInt64) {
         self.changes = changes
         self.version = version
-        classes = Set(changes.lazy.map(\.object.classIndex))
-        positions =
-            changes.count <= Self.fewCount
-            ? [:] : Dictionary(uniqueKeysWithValues: changes.enumerated().lazy.map { ($1.object, $0) })
+        var classes: Set<Int> = []
+        var last: Int?
+        for change in changes where change.object.classIndex != last {
+            classes.insert(change.object.classIndex)
+            last = change.object.classIndex
+        }
+        self.classes = classes
+        guard changes.count > Self.fewCount else {
+            positions = [:]
+            return
+        }
+        var positions: [ObjectRef: Int] = [:]
+        positions.reserveCapacity(changes.count)
+        for (position, change) in changes.enumerated() { positions[change.object] = position }
+        precondition(positions.count == changes.count, "an object occurs twice")
+        self.positions = positions
     }
 
     /// The change of an object; nil if the group did not change it.

@@ -33,6 +33,12 @@ extension LiveView {
         plan.rootProperties(ofClass: object.classIndex).union(closure?.included(object) ?? [])
     }
 
+    /// All properties that the view includes of every root of a class; nil if they depend on the paths that lead to the
+    /// root.
+    package func includedOfRoots(ofClass classIndex: Int) -> PropertySet? {
+        includesAlike(classIndex) ? plan.rootProperties(ofClass: classIndex) : nil
+    }
+
     /// Whether the view includes the same properties of every object of a class, whatever path leads to it.
     package func includesAlike(_ classIndex: Int) -> Bool { !plan.mixedClasses.contains(classIndex) }
 

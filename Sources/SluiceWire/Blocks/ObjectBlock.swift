@@ -30,6 +30,19 @@ package struct ObjectBlock: Hashable, Sendable {
         groups[index].append(row)
     }
 
+    /// Adds rows that carry the same properties of whole rows.
+    ///
+    /// - Parameter body: called with each row and what it takes at the most, in bytes.
+    package mutating func append(
+        _ rows: [Row], classIndex: Int, role: RowRole, properties: PropertySet,
+        _ body: (Row, Int) throws -> Void
+    ) rethrows {
+        guard !rows.isEmpty else { return }
+        let index = group(classIndex: classIndex, role: role, properties: properties)
+        groups[index].reserveCapacity(rows.count)
+        for row in rows { try body(row, groups[index].append(row)) }
+    }
+
     /// Adds a row.
     ///
     /// - Parameter row: as many values as properties, in ascending order of property.
