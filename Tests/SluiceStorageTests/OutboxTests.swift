@@ -116,6 +116,28 @@ struct OutboxTests {
         #expect(try statementCount(removing: 100) == statementCount(removing: 1))
     }
 
+    @Test func aTransactionOfAThousandOperationsTakesAsManyStatementsAsOneOfTwo() throws {
+        func statementCount(_ count: Int) throws -> Int {
+            let storage = try filled(1)
+            let operations = (0..<count).map { ObjectOperation(Garage.ownerRef(UInt64($0)), .delete) }
+            let faults = FaultPlan(failing: .max, with: .full)
+            storage.faults = faults
+            try storage.write {
+                try storage.setClock(HybridTimestamp(microseconds: 77))
+                try storage.appendToOutbox(
+                    Changeset(
+                        sequence: 2, baseVersion: 0, timestamp: HybridTimestamp(microseconds: 77),
+                        operations: operations))
+            }
+            storage.faults = nil
+            #expect(try storage.hasPending(Garage.ownerRef(UInt64(count - 1))))
+            return faults.attempts
+        }
+        #expect(try statementCount(1_000) == statementCount(2))
+        // Beginning, the changeset, the pending row, the counters together, and the commit.
+        #expect(try statementCount(1) <= 6)
+    }
+
     @Test func aChangesetIsNotDecodedAgainWhenItIsReadAndRemoved() throws {
         let storage = try filled(50)
         try storage.forEachOutboxChangeset(after: 0) { _ in true }

@@ -39,6 +39,9 @@ package struct ResidentOutbox {
         guard operationCount + changeset.operations.count <= operationCountMax else { return }
         changesets.append(changeset)
         operationCount += changeset.operations.count
+        if changeset.operations.count >= 64 {
+            operationCounts.reserveCapacity(operationCounts.count + changeset.operations.count)
+        }
         for operation in changeset.operations { operationCounts[operation.object, default: 0] += 1 }
     }
 

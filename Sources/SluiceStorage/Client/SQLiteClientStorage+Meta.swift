@@ -18,7 +18,6 @@ extension SQLiteClientStorage {
 
     package func setClock(_ clock: HybridTimestamp) throws {
         try requireTransaction()
-        try meta.set("clock", clock.microseconds)
         state.clock = clock
     }
 

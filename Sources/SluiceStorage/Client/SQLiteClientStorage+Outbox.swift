@@ -28,20 +28,41 @@ extension SQLiteClientStorage {
             statement.bind(2, changeset.wireBytes())
             try statement.run()
         }
-        let sql = "INSERT OR IGNORE INTO _pending (class, key, sequence) VALUES (?, ?, ?)"
-        try connection.withStatement(sql) { statement in
-            for operation in changeset.operations {
-                statement.bind(1, operation.object)
-                statement.bind(3, Int64(changeset.sequence))
-                try statement.run()
-            }
-        }
-        try meta.set("lastSequence", Int64(changeset.sequence))
+        try appendPendingRows(of: changeset)
         state.lastSequence = changeset.sequence
         state.outboxCount += 1
         state.pendingRows.add(changeset.operations.count)
         isStateChanged = true
         resident.append(changeset)
+    }
+
+    private func appendPendingRows(of changeset: Changeset) throws {
+        let operations = changeset.operations
+        if operations.count == 1 {
+            let sql = "INSERT OR IGNORE INTO _pending (class, key, sequence) VALUES (?, ?, ?)"
+            return try connection.withStatement(sql) { statement in
+                statement.bind(1, operations[0].object)
+                statement.bind(3, Int64(changeset.sequence))
+                try statement.run()
+            }
+        }
+        for start in stride(from: 0, to: operations.count, by: ObjectTables.chunkCount) {
+            let chunk = operations[start..<min(start + ObjectTables.chunkCount, operations.count)]
+            let cells = CellTable(width: 2, rowCountMax: chunk.count)
+            for operation in chunk {
+                cells.beginRow()
+                cells.bind(1, operation.object)
+            }
+            let sql = """
+                INSERT OR IGNORE INTO _pending (class, key, sequence) SELECT c0, c1, ? FROM \(CellTableModule.name)
+                """
+            try connection.reading(cells) {
+                try connection.withStatement(sql) { statement in
+                    statement.bind(1, Int64(changeset.sequence))
+                    try statement.run()
+                }
+            }
+        }
     }
 
     package func forEachOutboxChangeset(after sequence: UInt64, _ body: (Changeset) throws -> Bool) throws {

@@ -163,16 +163,25 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
     private func storeState() throws {
         try storeMembers()
         // The marker must not count a commit that a power cut may take from a file whose commits are synced.
-        if file != nil, isSyncing || !isDurable {
-            commits += 1
-            try meta.set("commits", Int64(commits))
-        }
+        if file != nil, isSyncing || !isDurable { commits += 1 }
         isStateChanged = isStateChanged || state.schema != tables.schema
         state.schema = tables.schema
-        guard isStateChanged else { return }
-        state.generation += 1
-        try meta.set("generation", state.generation)
-        pool.announce(state)
+        if isStateChanged { state.generation += 1 }
+        try storeCounters()
+        if isStateChanged { pool.announce(state) }
+    }
+
+    /// Stores with one statement what counts upwards and has changed.
+    private func storeCounters() throws {
+        var counters: [(name: String, value: Int64)] = []
+        func store(_ name: String, _ value: Int64, after old: Int64) {
+            if value != old { counters.append((name, value)) }
+        }
+        store("commits", Int64(clamping: commits), after: Int64(clamping: committedCount))
+        store("generation", state.generation, after: committed.generation)
+        store("clock", state.clock.microseconds, after: committed.clock.microseconds)
+        store("lastSequence", Int64(clamping: state.lastSequence), after: Int64(clamping: committed.lastSequence))
+        if !counters.isEmpty { try meta.set(counters) }
     }
 
     override func didCommit() {

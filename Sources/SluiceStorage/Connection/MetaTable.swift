@@ -19,6 +19,18 @@ struct MetaTable {
 
     func set(_ name: String, _ value: [UInt8]) throws { try set(name) { $0.bind(2, value) } }
 
+    /// Sets several integers with one statement.
+    func set(_ values: [(name: String, value: Int64)]) throws {
+        let rows = Array(repeating: "(?, ?)", count: values.count).joined(separator: ", ")
+        try connection.withStatement("INSERT OR REPLACE INTO _meta (name, value) VALUES \(rows)") { statement in
+            for (index, value) in values.enumerated() {
+                statement.bind(Int32(2 * index + 1), value.name)
+                statement.bind(Int32(2 * index + 2), value.value)
+            }
+            try statement.run()
+        }
+    }
+
     /// The schema of the store.
     func schema(file: String) throws -> Schema {
         guard let bytes = try blob("schema") else {
