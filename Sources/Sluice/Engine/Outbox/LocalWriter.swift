@@ -13,12 +13,15 @@ package final class LocalWriter {
     /// Every object that was changed, with its state before the transaction.
     private(set) var firstImages: [(object: ObjectRef, old: Row?)] = []
     private var touched: Set<ObjectRef> = []
+    /// What is known of the classes that were written, by position.
+    private var traits: [ClassTraits?]
 
     init(_ transaction: StoreTransaction, schema: Schema, limits: DataLimits, isRecording: Bool) {
         self.transaction = transaction
         self.schema = schema
         self.limits = limits
         self.isRecording = isRecording
+        traits = Array(repeating: nil, count: schema.classes.count)
     }
 
     /// Reads the object as this transaction sees it; nil if it is not here.
@@ -29,7 +32,7 @@ package final class LocalWriter {
     /// - Throws: ``StoreError/Code/objectExists`` if the object is already here.
     package func insert(_ row: Row, ofClass classIndex: Int) throws {
         let object = ObjectRef(classIndex, row.key)
-        guard try create(row, object, named: PropertySet(all: row.values.count)) else {
+        guard try create(row, object) else {
             throw StoreError(
                 .objectExists,
                 "\(schema[classIndex].name) has an object with this key already; upsert replaces it, update changes it")
@@ -84,32 +87,41 @@ package final class LocalWriter {
 
     /// Creates an object.
     ///
+    /// - Parameter named: the properties to send; nil for all.
     /// - Returns: false, without an effect, if the object is here.
     @discardableResult
-    private func create(_ row: Row, _ object: ObjectRef, named: PropertySet) throws -> Bool {
+    private func create(_ row: Row, _ object: ObjectRef, named: PropertySet? = nil) throws -> Bool {
         var row = row
         row.version = 0
         row.absent = []
-        try check(row, object, changed: PropertySet(all: row.values.count))
+        try check(row, object)
         guard try transaction.insert(row, of: object) else { return false }
         guard isRecording else { return true }
         // Defaults are sent too, since the server's schema may have other defaults.
-        let fields = named.filter { $0 != schema[object.classIndex].primaryKeyIndex }
+        let primaryKey = traits(of: object.classIndex).primaryKey
+        let fields = (named ?? PropertySet(all: row.values.count)).filter { $0 != primaryKey }
         append(ObjectOperation(object, .create(fields.map { FieldOperation($0, .set(row.values[$0])) })))
         return true
     }
 
+    /// - Parameter changed: the properties whose values are new; nil for all.
     /// - Throws: ``StoreError/Code/objectTooLarge`` or ``StoreError/Code/keyTooLong``.
-    private func check(_ row: Row, _ object: ObjectRef, changed: PropertySet, replacing old: Row? = nil) throws {
-        let declared = schema[object.classIndex]
-        var excess = limits.excess(of: row.key, in: declared.name)
-        for position in changed where excess == nil && declared.properties[position].type.element.isLink {
+    private func check(_ row: Row, _ object: ObjectRef, changed: PropertySet? = nil, replacing old: Row? = nil) throws {
+        let traits = traits(of: object.classIndex)
+        var excess = limits.excess(of: row.key, in: traits.name)
+        for position in traits.links where excess == nil && changed?.contains(position) ?? true {
             excess = limits.excess(
-                ofLinksIn: row.values[position], in: "\(declared.name).\(declared.properties[position].name)")
+                ofLinksIn: row.values[position],
+                in: "\(traits.name).\(schema[object.classIndex].properties[position].name)")
         }
-        if let excess = excess ?? limits.excess(of: row, replacing: old, in: declared.name) {
-            throw StoreError(excess)
-        }
+        if let excess = excess ?? limits.excess(of: row, replacing: old, in: traits.name) { throw StoreError(excess) }
+    }
+
+    private func traits(of classIndex: Int) -> ClassTraits {
+        if let known = traits[classIndex] { return known }
+        let made = ClassTraits(schema[classIndex])
+        traits[classIndex] = made
+        return made
     }
 
     @discardableResult
@@ -132,5 +144,19 @@ package final class LocalWriter {
         guard isRecording else { return }
         positions[operation.object] = operations.count
         operations.append(operation)
+    }
+}
+
+/// What writing the objects of a class asks of its schema, found out once.
+private final class ClassTraits {
+    let name: String
+    let primaryKey: Int?
+    /// The properties that lead to other objects.
+    let links: [Int]
+
+    init(_ declared: ClassSchema) {
+        name = declared.name
+        primaryKey = declared.primaryKeyIndex
+        links = declared.properties.indices.filter { declared.properties[$0].type.element.isLink }
     }
 }
