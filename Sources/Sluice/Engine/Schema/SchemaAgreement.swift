@@ -4,9 +4,15 @@ internal import SluiceStorage
 /// The schemas of this store and of its server: what each has, and what the store declares.
 final class SchemaAgreement {
     private let storage: any ClientStorage
-    private var declarations: Declarations
+    private var declarations: Declarations {
+        didSet { knownReach = nil }
+    }
     /// The server's schema in the open session; empty while there is none.
-    private(set) var server = Schema()
+    private(set) var server = Schema() {
+        didSet { knownReach = nil }
+    }
+    /// ``isReached``, once it was asked for. Every upload asks.
+    private var knownReach: Bool?
     /// Translates between both; nil while no session is open.
     private(set) var map: SchemaMap?
     /// Whether classes that waiting uploads need were declared, and the server has not answered.
@@ -25,8 +31,11 @@ final class SchemaAgreement {
 
     /// Whether the server knows every class and property that this store declares.
     var isReached: Bool {
-        var server = server
-        return (try? server.merge(standing).isEmpty) ?? false
+        if let knownReach { return knownReach }
+        var merged = server
+        let isReached = (try? merged.merge(standing).isEmpty) ?? false
+        knownReach = isReached
+        return isReached
     }
 
     // MARK: The store's schema
