@@ -91,6 +91,8 @@ struct LiveWindowsRow {
         }
         let writeCount = workbench.options.size(isByAirline ? 4_000 : 1_000, quick: 100)
         var gone: [Int: ObjectKey] = [:]
+        // The delays that flights were given: one that was given none may be outside of some windows.
+        var given: [ObjectKey: Int] = [:]
         var seconds = 0.0
         var mentionCount = 0
         var next = 0
@@ -98,13 +100,16 @@ struct LiveWindowsRow {
             let groupEnd = min(writeCount, next + groupSize)
             let writes = (next..<groupEnd).map { number -> (ObjectKey, Int) in
                 let place = number % pools.count
-                let delay = 1_000 + Int(Mixer.mix(number) % 1_000)
-                if let key = gone.removeValue(forKey: place) { return (key, delay) }
-                let key = pools[place][Int(Mixer.mix(number * 3) % UInt64(pools[place].count))]
-                if number / pools.count % 4 == 3 {
+                let back = gone.removeValue(forKey: place)
+                let key = back ?? pools[place][Int(Mixer.mix(number * 3) % UInt64(pools[place].count))]
+                if back == nil, number / pools.count % 4 == 3, given[key] != nil {
                     gone[place] = key
+                    given[key] = nil
                     return (key, 2)
                 }
+                var delay = 1_000 + Int(Mixer.mix(number) % 1_000)
+                if given[key] == delay { delay += 1 }
+                given[key] = delay
                 return (key, delay)
             }
             let (time, frames) = world.write(writes)

@@ -28,7 +28,7 @@ final class WindowsWorld {
         self.flight = flight
         delays = ["departureDelay", "arrivalDelay"].compactMap { schema[flight].index(of: $0) }
         storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
-        var limits = DatabaseEngine.Limits()
+        var limits = DatabaseLimits()
         limits.server.subscriptionCountMax = 1_000
         engine = DatabaseEngine(name: "flights", storage: storage, limits: limits) { 1 }
         open(author)

@@ -37,6 +37,14 @@ struct DigestRoundsTests {
         #expect(turnCount == 16)
     }
 
+    @Test func theFirstViewOfADatabaseHasItsTurnOneRoundAfterTheOpening() throws {
+        var rounds = DigestRounds(interval: 0, roundTime: 1_000)
+        #expect(rounds.next(now: Timestamp(microseconds: 1), where: { _ in true }) == nil)
+        for view in try Self.views(1) { rounds.insert(view) }
+        #expect(rounds.next(now: Timestamp(microseconds: 1_000), where: { _ in true }) == nil)
+        #expect(rounds.next(now: Timestamp(microseconds: 1_001), where: { _ in true }) != nil)
+    }
+
     @Test func viewsThatComeAndGoDuringARoundTakeNobodysTurn() throws {
         let views = try Self.views(60)
         var generator = SeededGenerator(seed: 8)
@@ -57,7 +65,8 @@ struct DigestRoundsTests {
 
     @Test func aSubscriptionIsRemovedWithoutALookAtTheOthers() throws {
         let view = try #require(try Self.views(1).first)
-        let subscriber = Subscriber(SessionID(connection: 1, session: 1), pageCredit: 1)
+        let subscriber = Subscriber(
+            SessionID(connection: 1, session: 1), user: User(id: nil, mayExtendSchema: false), pageCredit: 1)
         let all = (0..<50 as Range<UInt64>).map { ViewSubscription(id: $0, subscriber: subscriber, view: view) }
         for subscription in all { view.add(subscription) }
         var left = Set(all.map(\.id))

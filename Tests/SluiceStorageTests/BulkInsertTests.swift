@@ -103,7 +103,7 @@ struct BulkInsertTests {
     }
 
     /// Some objects are present, deleted or ghosts before, and keys repeat within a batch.
-    @Test(arguments: 0..<60) func aBatchLeavesTheFileThatItsRowsOneByOneLeave(seed: Int) throws {
+    @Test(arguments: 0..<30) func aBatchLeavesTheFileThatItsRowsOneByOneLeave(seed: Int) throws {
         let folder = try TemporaryFolder()
         var dumps: [[String]] = []
         var members: [[Set<ObjectRef>]] = []
@@ -178,7 +178,7 @@ struct BulkInsertTests {
         #expect(dumps[1].last == "ok" && dumps[1].count > 1)
     }
 
-    @Test(arguments: 0..<8) func everyValueOfABatchComesBackBitForBit(seed: Int) throws {
+    @Test(arguments: 0..<2) func everyValueOfABatchComesBackBitForBit(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let declared = try Samples.everything()
         let storage = try SQLiteClientStorage.open(.memory)
@@ -208,10 +208,8 @@ struct BulkInsertTests {
         func expectStored(_ rows: [Row]) throws {
             let found = try storage.rows(ofClass: 0)
             #expect(found.count == rows.count)
-            for row in rows {
-                let stored = try #require(found[row.key])
-                #expect(stored.isIdentical(to: row))
-            }
+            let differing = rows.filter { !(found[$0.key]?.isIdentical(to: $0) ?? false) }
+            #expect(differing.map(\.key) == [])
         }
         let created = try store(all)
         #expect(created.updated.isEmpty && created.created.count + created.leftOut.count == all.count)
@@ -225,7 +223,7 @@ struct BulkInsertTests {
         }
         let updated = try store(changed)
         #expect(updated.leftOut.isEmpty && updated.created.isEmpty)
-        for (position, old) in updated.updated { #expect(old.isIdentical(to: all[position])) }
+        #expect(updated.updated.filter { !$0.old.isIdentical(to: all[$0.position]) }.map(\.position) == [])
         #expect(Set(updated.updated.map(\.position)) == Set(all.indices))
         try expectStored(changed)
     }

@@ -84,13 +84,16 @@ extension ClientEngine {
     }
 
     private func storeIdentity(_ opened: ServerMessage.Opened, version: UInt64) throws {
-        let identity = opened.identity
+        var identity = opened.identity
+        if options.isReadOnly, opened.outcome == .resumed, let stored = storage.syncState {
+            // A session that only reads keeps this file's number and nonce for later sessions that write. The epoch is
+            // the one in which the versions to come are reached.
+            identity.clientID = stored.clientID
+            identity.nonce = stored.nonce
+        }
         try transactions.run(.local) { transaction in
             try adopt(opened.schema, transaction)
             try outbox.markOpen()
-            // A session that only reads leaves the stored identity of this file unchanged, for later sessions that
-            // write.
-            if options.isReadOnly, opened.outcome == .resumed { return }
             try storage.setSyncState(
                 SyncState(
                     databaseID: identity.databaseID, epoch: identity.epoch, clientID: identity.clientID,

@@ -1,4 +1,5 @@
 package import SluiceModel
+internal import SluiceQuery
 package import SluiceStorage
 internal import SluiceWire
 

@@ -70,7 +70,7 @@ struct DigestRounds {
     ///
     /// - Parameter isReady: whether a view has a digest that some session can compare.
     mutating func next(now: Timestamp, where isReady: (SharedView) -> Bool) -> SharedView? {
-        guard now.microseconds >= nextAt, !views.isEmpty else { return nil }
+        guard now.microseconds >= nextAt else { return nil }
         if isRoundOver {
             guard now.microseconds >= nextRoundAt else { return nil }
             nextRoundAt = now.microseconds + roundTime

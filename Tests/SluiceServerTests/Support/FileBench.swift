@@ -81,7 +81,10 @@ final class FileBench {
                 let update = ObjectOperation(ObjectRef(0, .int(id)), .update([same]))
                 changesets.append(bench.changeset(UInt64(changesets.count + 1), [update]))
             }
-            _ = try bench.handle([.messages(id, [.upload(session: 1, changesets: changesets)])])
+            // Each is a group of its own, so that the journal takes several pages.
+            for changeset in changesets {
+                _ = try bench.handle([.messages(id, [.upload(session: 1, changesets: [changeset])])])
+            }
             _ = try bench.handle([.closed(id)])
         }
         return try Data(contentsOf: URL(filePath: path))
