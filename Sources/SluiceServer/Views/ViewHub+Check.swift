@@ -6,13 +6,18 @@
         /// Compares every view, what it has reported of a commit, and its places in the index with the oracle. A
         /// difference is logged as an error; without a log, it ends the process.
         ///
-        /// - Parameter deltas: what the views that were found have reported.
-        func check(after commit: CommitDelta, reporting deltas: [ObjectIdentifier: ViewDelta]) {
+        /// - Parameters:
+        ///   - deltas: what the views that were found have reported.
+        ///   - failed: the views that could not follow, which are about to be given up.
+        func check(
+            after commit: CommitDelta, reporting deltas: [ObjectIdentifier: ViewDelta], except failed: [SharedView]
+        ) {
+            let failed = Set(failed.map(ObjectIdentifier.init))
             let storage = database.storage
             do {
                 let check = ViewCheck(commit, in: storage, schema: storage.schema)
                 var problems = index.problems()
-                for view in all {
+                for view in all where !failed.contains(ObjectIdentifier(view)) {
                     problems += try check.problems(of: view.live, reporting: deltas[ObjectIdentifier(view.live)])
                 }
                 for problem in problems { fail("version \(commit.version): \(problem)") }

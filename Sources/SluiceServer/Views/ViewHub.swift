@@ -84,7 +84,7 @@ final class ViewHub {
         var spent: [SessionID: Int] = [:]
         #if SLUICE_CHECK
             var deltas: [ObjectIdentifier: ViewDelta] = [:]
-            defer { check(after: commit, reporting: deltas) }
+            defer { check(after: commit, reporting: deltas, except: failures.map(\.view)) }
         #endif
         for live in concerned(by: commit, before: before) {
             guard let view = views[live.query.key] else { continue }
