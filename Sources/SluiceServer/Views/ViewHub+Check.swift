@@ -1,5 +1,6 @@
 #if SLUICE_CHECK
     internal import SluiceModel
+    internal import SluiceStorage
     internal import SluiceViews
 
     extension ViewHub {
