@@ -28,24 +28,6 @@ struct InsertIfAbsentTests {
         #expect(try storage.row(Garage.ownerRef(1)) == Garage.owner(1, name: "Bob"))
     }
 
-    @Test func insertIfUnknownStoresOnlyWhatWasNeverHeardOf() throws {
-        let storage = try Garage.client()
-        let stored = try storage.write {
-            // A link makes its target a ghost.
-            try storage.insert(Garage.car("A", owner: Garage.ownerKey(1)), ofClass: Garage.car)
-            try storage.insert(Garage.owner(2, name: "Ann"), ofClass: Garage.owner)
-            try storage.insert(Garage.owner(3, name: "Bob"), ofClass: Garage.owner)
-            try storage.delete(Garage.ownerRef(3), version: 5)
-            return try (1...4).map {
-                try storage.insertIfUnknown(Garage.owner($0, name: "Eve"), ofClass: Garage.owner)
-            }
-        }
-        #expect(stored == [false, false, false, true])
-        #expect(try storage.row(Garage.ownerRef(1)) == nil && storage.row(Garage.ownerRef(3)) == nil)
-        #expect(try storage.row(Garage.ownerRef(2)) == Garage.owner(2, name: "Ann"))
-        #expect(try storage.row(Garage.ownerRef(4)) == Garage.owner(4, name: "Eve"))
-    }
-
     @Test func anObjectEvictedRightAfterItsInsertIsNoMember() throws {
         let storage = try Garage.client()
         let error = #expect(throws: StorageError.self) {

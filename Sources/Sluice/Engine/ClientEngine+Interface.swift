@@ -132,9 +132,6 @@ extension ClientEngine {
     /// Whether an attempt to connect is running.
     package var isConnecting: Bool { session.phase == .connecting }
 
-    /// Whether the server knows every class and property that this store declares.
-    package var schemaIsAgreed: Bool { session.isActive && schemas.isReached }
-
     /// Why the last session or attempt ended; nil once the server has sent content again.
     package var lastProblem: String? { session.lastProblem }
 

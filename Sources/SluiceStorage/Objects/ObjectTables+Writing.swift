@@ -9,8 +9,6 @@ enum KnownObject {
     case keepPresent
     /// Gives the object the new content, whatever it is.
     case replace
-    /// Leaves the object unchanged, whatever it is.
-    case keep
 }
 
 extension ObjectTables {
@@ -95,7 +93,6 @@ extension ObjectTables {
     }
 
     private func replace(_ row: Row, _ table: ClassTable, ifKnown: KnownObject) throws -> Bool {
-        if ifKnown == .keep { return false }
         guard let found = try find(row.key, in: table) else { throw table.damaged() }
         let isPresent = found.state == TableLayout.State.present
         if isPresent {
@@ -103,7 +100,7 @@ extension ObjectTables {
             case .refusePresent:
                 throw StorageError(
                     .constraint, "\(connection.name): there is a \(table.schema.name) with that key already")
-            case .keepPresent, .keep: return false
+            case .keepPresent: return false
             case .replace: break
             }
         }

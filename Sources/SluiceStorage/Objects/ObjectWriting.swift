@@ -49,11 +49,6 @@ package protocol ObjectWriting: ObjectReading {
     /// - Returns: false, and nothing is changed, if the object is present.
     func insertIfAbsent(_ row: Row, ofClass classIndex: Int) throws -> Bool
 
-    /// Stores a new object of which the store knows nothing, not even a ghost or a tombstone. Faster than asking first.
-    ///
-    /// - Returns: false, and nothing is changed, if the object is present, deleted or a ghost.
-    func insertIfUnknown(_ row: Row, ofClass classIndex: Int) throws -> Bool
-
     /// Writes properties of a present object, and the row's version and `absent`.
     ///
     /// - Parameters:

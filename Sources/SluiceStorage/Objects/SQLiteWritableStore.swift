@@ -190,11 +190,6 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
         return try tables.insert(row, ofClass: classIndex, ifKnown: .keepPresent)
     }
 
-    package func insertIfUnknown(_ row: Row, ofClass classIndex: Int) throws -> Bool {
-        try requireTransaction()
-        return try tables.insert(row, ofClass: classIndex, ifKnown: .keep)
-    }
-
     package func update(_ row: Row, ofClass classIndex: Int, changed: PropertySet) throws {
         try requireTransaction()
         try tables.update(row, ofClass: classIndex, changed: changed)
