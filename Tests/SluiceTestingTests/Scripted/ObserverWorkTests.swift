@@ -88,13 +88,17 @@ import Testing
             // What runs for the first time also allocates for itself.
             try garage.set(ObjectRef(0, .int(7)), 2, .int(72))
             try garage.set(ObjectRef(Garage.dealer, .int(2)), 1, .string("a city"))
-            let bytes = allocated_byte_count()
-            let work = try garage.work {
-                try garage.set(ObjectRef(0, .int(7)), 2, .int(71))
-                try garage.set(ObjectRef(Garage.dealer, .int(2)), 1, .string("another city"))
+            // The runtime's tables of metadata grow now and then in whichever thread needs them, so the least counts.
+            let measured = try (0..<5).map { round in
+                let bytes = allocated_byte_count()
+                let work = try garage.work {
+                    try garage.set(ObjectRef(0, .int(7)), 2, .int(Int64(71 - round % 2)))
+                    try garage.set(ObjectRef(Garage.dealer, .int(2)), 1, .string("another city \(round % 2)"))
+                }
+                #expect(garage.informed.isEmpty)
+                return (work: work, bytes: allocated_byte_count() - bytes)
             }
-            #expect(garage.informed.isEmpty)
-            return (work: work, bytes: allocated_byte_count() - bytes)
+            return (work: measured[0].work, bytes: measured.map(\.bytes).min() ?? 0)
         }
         #expect(works[0].work.judgements == 0 && works[1].work.judgements == 0)
         #expect(works[0].work.reads == works[1].work.reads)
