@@ -32,7 +32,8 @@ package final class ReadContext: Sendable {
     /// - Parameters:
     ///   - conditions: for each class that is not readable whole, `Class WHERE predicate`: its results are what is
     ///     readable of the class. No two are of one class. A condition on a class that the schema lacks waits until
-    ///     it has it; see ``rebound(to:)``.
+    ///     it has it; see ``rebound(to:)``. A condition that names what the schema lacks waits too, and until then
+    ///     nothing of its class is readable.
     ///   - schema: the schema to check the conditions against.
     /// - Throws: ``QueryError`` when a condition is wrong, or has clauses.
     package init(_ conditions: [String], schema: Schema) throws(QueryError) {
@@ -40,8 +41,9 @@ package final class ReadContext: Sendable {
         for text in conditions {
             let query: Query
             do { query = try .parse(text, schema: schema) } catch {
-                if error.code == .unknownClass { continue }
-                throw error
+                guard let closed = try Self.closed(text, schema, error) else { continue }
+                rules[closed.classIndex] = closed
+                continue
             }
             guard query.object == nil, !query.isPartial, query.sort.isEmpty, query.exclusions.isEmpty,
                 rules[query.classIndex] == nil
@@ -60,6 +62,21 @@ package final class ReadContext: Sendable {
             texts.isEmpty
             ? ObjectID(high: 0, low: 0) : SHA256.truncatedID(of: Array(texts.joined(separator: "\u{1}").utf8))
         formKey = rules.values.map(\.form.key).sorted().joined(separator: "\u{2}")
+    }
+
+    /// What stands for a condition that does not fit the schema: nothing is readable. A schema grows class by class and
+    /// property by property, and a condition comes before what it names.
+    ///
+    /// - Returns: nil if the schema lacks the class itself.
+    /// - Throws: the error, when no growth of the schema mends the condition.
+    private static func closed(_ text: String, _ schema: Schema, _ error: QueryError) throws(QueryError) -> Query? {
+        switch error.code {
+        case .unknownClass, .unknownProperty, .typeMismatch: break
+        default: throw error
+        }
+        let className = String(text.prefix { !$0.isWhitespace })
+        guard schema.index(of: className) != nil else { return nil }
+        return try .parse("\(className) WHERE FALSEPREDICATE", schema: schema)
     }
 
     package var isEverything: Bool { texts.isEmpty }

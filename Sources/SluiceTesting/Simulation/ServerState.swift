@@ -7,14 +7,18 @@ import SluiceViews
 final class ServerState: ViewSource {
     let schema: Schema
     let version: UInt64
+    /// The schema that the server had when it came to this version: whoever stands here has been told of it. What was
+    /// added since may still be on its way.
+    let schemaAtFirst: Schema
     private let rows: [[ObjectKey: Row]]
     private var readableStates: [[String]: ServerState] = [:]
     private var snapshots: [String: (query: Query, snapshot: ViewSnapshot)] = [:]
 
     /// Reads all objects of the storage.
-    init(_ storage: any ServerStorage) throws {
+    init(_ storage: any ServerStorage, after earlier: ServerState? = nil) throws {
         schema = storage.schema
         version = storage.version
+        schemaAtFirst = earlier?.version == storage.version ? earlier?.schemaAtFirst ?? storage.schema : storage.schema
         rows = try storage.schema.classes.indices.map { classIndex in
             var rows: [ObjectKey: Row] = [:]
             try storage.forEachRow(ofClass: classIndex) { row in
@@ -26,9 +30,12 @@ final class ServerState: ViewSource {
     }
 
     /// Makes an earlier state: a later one, overlaid with old images.
-    init(_ later: ServerState, version: UInt64, olds: [(object: ObjectRef, row: Row?)]) {
+    init(
+        _ later: ServerState, version: UInt64, schemaAtFirst: Schema, olds: [(object: ObjectRef, row: Row?)]
+    ) {
         schema = later.schema
         self.version = version
+        self.schemaAtFirst = schemaAtFirst
         var rows = later.rows
         for (object, row) in olds { rows[object.classIndex][object.key] = row }
         self.rows = rows
@@ -38,6 +45,7 @@ final class ServerState: ViewSource {
     init(_ other: ServerState, in schema: Schema) {
         self.schema = schema
         version = other.version
+        schemaAtFirst = other.schemaAtFirst
         rows = schema.classes.indices.map { classIndex in
             guard classIndex < other.rows.count else { return [:] }
             let declared = schema[classIndex]
@@ -56,6 +64,7 @@ final class ServerState: ViewSource {
     private init(_ other: ServerState, in context: ReadContext) throws {
         schema = other.schema
         version = other.version
+        schemaAtFirst = other.schemaAtFirst
         rows = try other.rows.enumerated().map { classIndex, rows in
             try rows.filter { try context.allows($0.value, ofClass: classIndex, in: other) }
         }
@@ -188,16 +197,18 @@ final class ServerHistory {
         if let repeated {
             throw SimulationFailure("version \(repeated.version) repeats a transaction of client \(repeated.clientID)")
         }
-        let earlier = latest.version
+        let earlier = latest
         if storage.schema != latest.schema {
             states = states.mapValues { ServerState($0, in: storage.schema) }
         }
-        latest = try ServerState(storage)
+        latest = try ServerState(storage, after: earlier)
         states[latest.version] = latest
-        guard latest.version > earlier + 1 else { return }
+        guard latest.version > earlier.version + 1 else { return }
         // The server may have committed several groups at once.
-        for version in earlier + 1..<latest.version {
-            states[version] = ServerState(latest, version: version, olds: try storage.oldImages(since: version))
+        for version in earlier.version + 1..<latest.version {
+            states[version] = ServerState(
+                latest, version: version, schemaAtFirst: earlier.schemaAtFirst,
+                olds: try storage.oldImages(since: version))
         }
     }
 }

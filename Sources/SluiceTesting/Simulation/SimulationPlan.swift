@@ -126,22 +126,20 @@ package struct SimulationPlan: Sendable {
         options.bulkRowCountMin = [1, 2, .max][Int(seed / 7 % 3)]
         // Nor this: every third seed has programs of several versions.
         let evolves = seed % 3 == 0
-        // Nor this: in every fifth seed a herd comes to the same query. The programs are of one version, since a check
-        // does not know which client has been told of a new schema.
-        let gathers = seed % 5 == 1 && !evolves
+        // Nor this: in every fifth seed a herd comes to the same query.
+        let gathers = seed % 5 == 1
         if gathers {
             options.clientCount += 3
             options.pageRowCount = seed % 4 < 2 ? 1 : 2
             options.sharedPageByteCount = seed % 2 == 0 ? 1 : 32 << 20
         }
-        // Nor this: in some seeds clients have hundreds of subscriptions. A step takes long then, so there are fewer. The
-        // programs are of one version, for the same reason.
-        let crowds = seed % 23 == 5 && !evolves
+        // Nor this: in some seeds clients have hundreds of subscriptions. A step takes long then, so there are fewer.
+        let crowds = seed % 23 == 5
         if crowds { options.queryCount = 300 }
         let actionCount = crowds ? min(actionCount, 40) : actionCount
         let writerCount = gathers ? options.clientCount - 3 : options.clientCount
         // Nor this: in every fourth seed somebody may not read everything.
-        let limits = seed % 4 == 1 && !evolves
+        let limits = seed % 4 == 1
         if limits {
             options.limitedClientCount = 1 + Int(seed / 4 % 2)
             options.clientCount += options.limitedClientCount

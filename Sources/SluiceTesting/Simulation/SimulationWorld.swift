@@ -143,7 +143,7 @@ struct SimulationWorld {
                     "ANY @links.User.best.age > 6", "NONE @links.User.friends.name == 'a'",
                     "@links.Car.owners.@sum.price > 5", "@links.@count > 2",
                     "SUBQUERY(@links.User.best, $u, $u.age + 1 > age).@count > 0", "best.@links.User.best.@count > 1",
-                    "@links.Dealer.staff.show.price > 3", "friends[0].age > 4", "friends[LAST].best == NULL",
+                    "@links.Dealer.staff.show.k0.price > 3", "friends[0].age > 4", "friends[LAST].best == NULL",
                     "ANY friends.age > ANY best.friends.age", "friends == best.friends", "age > friends.@count + 3",
                 ],
                 sorts: [

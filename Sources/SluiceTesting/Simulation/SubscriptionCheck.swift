@@ -43,6 +43,12 @@ struct SubscriptionCheck {
         return ObjectRef(classIndex, object.key)
     }
 
+    /// Whether the client must have heard of a property.
+    private func isKnown(_ property: Property, of declared: ClassSchema) -> Bool {
+        guard let classIndex = state.schemaAtFirst.index(of: declared.name) else { return false }
+        return state.schemaAtFirst[classIndex].index(of: property) != nil
+    }
+
     private func checkMembers(_ snapshot: ViewSnapshot) throws {
         let expected = [
             (MemberRole.root, Set(try snapshot.roots.map(local))), (.linked, Set(try snapshot.linked.map(local))),
@@ -70,6 +76,7 @@ struct SubscriptionCheck {
         for property in included {
             let serverProperty = serverClass.properties[property]
             guard let position = declared.index(of: serverProperty) else {
+                guard isKnown(serverProperty, of: serverClass) else { continue }
                 throw fail("lacks the property \(serverProperty.name)")
             }
             // The server may have a wider type that this client has yet to hear of.
