@@ -164,7 +164,7 @@ private final class WindowUpkeepWorld {
         return delta
     }
 
-    var shown: [ObjectRef] { view.currentRoots ?? [] }
+    var shown: [ObjectRef] { view.heldRoots ?? [] }
 
     func expected() throws -> [ObjectRef] {
         Array(try storage.roots(matching: view.query, after: nil).prefix(view.query.limit ?? .max))

@@ -28,7 +28,7 @@ import Testing
     @Test func aViewWithoutLimitAndLinksHoldsNothingAndReadsNothing() throws {
         _ = source.commit(user(0, age: 9))
         let view = try view("User WHERE age > 5 EXCLUDE(friends, best)")
-        #expect(!view.holdsMembers && view.currentRoots == nil)
+        #expect(!view.holdsMembers && view.heldRoots == nil)
         #expect(source.queryCount == 0)
         #expect(try view.member(users[0], in: source) == ViewMember(role: .root, included: [0, 1, 2]))
         #expect(try view.member(users[1], in: source) == nil)
@@ -83,7 +83,7 @@ import Testing
     @Test func aWindowStartsWithTheFirstRowsInOrder() throws {
         _ = source.commit((0..<6).map { user($0, age: Int64(10 - $0)) })
         let view = try view("User SORT(age ASC) LIMIT(3) EXCLUDE(friends, best)")
-        #expect(view.currentRoots == [users[5], users[4], users[3]])
+        #expect(view.heldRoots == [users[5], users[4], users[3]])
         #expect(view.holdsMembers)
     }
 
@@ -93,7 +93,7 @@ import Testing
         let delta = try apply(view, user(4, age: 0))
         #expect(delta?.entered.map(\.object) == [users[4]])
         #expect(delta?.left == [ViewDeparture(object: users[1], reason: .window)])
-        #expect(view.currentRoots == [users[4], users[0]])
+        #expect(view.heldRoots == [users[4], users[0]])
     }
 
     @Test func aDepartureLetsTheNextOneIn() throws {
@@ -129,7 +129,7 @@ import Testing
         let view = try view("User SORT(age ASC) LIMIT(2) EXCLUDE(friends, best)")
         let delta = try apply(view, user(4, age: 0), user(1, age: 2, ["name": .string("x")]), (users[0], nil))
         #expect(delta?.updated == [ViewObject(object: users[1], included: [0, 1, 2], changed: [1])])
-        #expect(view.currentRoots == [users[4], users[1]])
+        #expect(view.heldRoots == [users[4], users[1]])
     }
 
     @Test func aWindowDoesNotGrowWithWhatIsInserted() throws {
@@ -143,7 +143,7 @@ import Testing
             guard case .window(let box) = view.roots else { return #expect(Bool(false), "no window") }
             #expect(box.window.entries.count <= 6)
         }
-        #expect(view.currentRoots?.map(\.key) == [.int(49), .int(48)])
+        #expect(view.heldRoots?.map(\.key) == [.int(49), .int(48)])
     }
 
     @Test func onlyAnExhaustedOverscanAsksTheSourceAgain() throws {
@@ -157,7 +157,7 @@ import Testing
         #expect(source.queryCount == asked)
         #expect(try apply(view, (objects[16], nil))?.entered.map(\.object) == [objects[20]])
         #expect(source.queryCount == asked + 1)
-        #expect(view.currentRoots == Array(objects[17..<21]))
+        #expect(view.heldRoots == Array(objects[17..<21]))
     }
 
     @Test func whatFollowsALeadingLimitWorksOnItsWindow() throws {
@@ -166,15 +166,15 @@ import Testing
             try TestSchema.query("User SORT(age DESC) LIMIT(3) SORT(age ASC) LIMIT(2) EXCLUDE(friends, best)"),
             schema: source.schema, overscan: 1)
         try view.activate(in: source)
-        #expect(view.currentRoots == [users[3], users[4]])
+        #expect(view.heldRoots == [users[3], users[4]])
         #expect(stagedCount(view) == 3)
         // A root leaves the window. The oldest row outside the window enters it, and is its youngest row then.
         let delta = try apply(view, (users[4], nil))
         #expect(delta?.entered.map(\.object) == [users[2]])
         #expect(delta?.left == [ViewDeparture(object: users[4], reason: .deleted)])
-        #expect(view.currentRoots == [users[2], users[3]])
+        #expect(view.heldRoots == [users[2], users[3]])
         #expect(try apply(view, user(1, age: 9))?.left == [ViewDeparture(object: users[2], reason: .window)])
-        #expect(view.currentRoots == [users[3], users[5]])
+        #expect(view.heldRoots == [users[3], users[5]])
         #expect(try apply(view, user(0, age: 1)) == nil)
         #expect(stagedCount(view) == 3)
     }
@@ -184,7 +184,7 @@ import Testing
     @Test func oneObjectIsFollowedByItsID() throws {
         let id = Identity(className: "User", key: users[0].key).objectID
         let view = try view("OBJECT(\(id))")
-        #expect(view.currentRoots == [])
+        #expect(view.heldRoots == [])
         let entered = try apply(view, user(1, age: 1), user(0, age: 1, ["best": .link(users[1].key)]))
         #expect(entered?.entered.map(\.object) == [users[0]])
         #expect(entered?.linkedEntered.map(\.object) == [users[1]])

@@ -41,7 +41,7 @@ import Testing
         }
         // After 16, 32, 64 and 128 rows.
         #expect(source.queryCount - asked == 4)
-        #expect(view.currentRoots?.map(\.key) == (300..<304).map { .int($0) })
+        #expect(view.heldRoots?.map(\.key) == (300..<304).map { .int($0) })
     }
 
     @Test func aSurplusHasALimitAndGoesWhenRowsComeBeforeIt() throws {
@@ -90,10 +90,10 @@ import Testing
         _ = source.commit(
             users.enumerated().map { ($1, TestSchema.row($1, ["best": .link(friends[$0].key), "name": .string("a")])) })
         let view = try view("User WHERE name == 'a' SORT(best.age ASC) LIMIT(2) EXCLUDE(friends)", overscan: 0)
-        #expect(view.currentRoots == [users[0], users[1]])
+        #expect(view.heldRoots == [users[0], users[1]])
         let moved = try apply(view, [(friends[0], TestSchema.row(friends[0], ["age": .int(9)]))])
         #expect(moved?.left.map(\.object) == [users[0]] && moved?.entered.map(\.object) == [users[2]])
-        #expect(view.currentRoots == [users[1], users[2]])
+        #expect(view.heldRoots == [users[1], users[2]])
         let both = try apply(
             view,
             [
@@ -101,6 +101,6 @@ import Testing
                 (users[1], TestSchema.row(users[1], ["best": .link(friends[0].key), "name": .string("a")])),
             ])
         #expect(both?.left.isEmpty == true)
-        #expect(view.currentRoots == [users[2], users[1]])
+        #expect(view.heldRoots == [users[2], users[1]])
     }
 }

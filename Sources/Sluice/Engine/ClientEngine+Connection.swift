@@ -71,6 +71,7 @@ extension ClientEngine {
         if beginsAnew { try forgetServer() }
         try storeIdentity(opened, version: beginsAnew ? 0 : storage.syncState?.version ?? 0)
         session.activate()
+        declareWhatCameMeanwhile()
         outbox.beginSession(acknowledged: opened.acknowledged, opened.rejections)
         try requests.beginSession()
         try outbox.retire()
@@ -81,6 +82,13 @@ extension ClientEngine {
         log?(.info, "session opened", [("outcome", "\(opened.outcome)"), ("version", "\(opened.version)")])
         onSession?(nil)
         waiters.tell(.connected, .success(true))
+    }
+
+    /// Declares what the request to open the session could not name yet: the program declared it while the request was
+    /// under way.
+    private func declareWhatCameMeanwhile() {
+        guard !options.isReadOnly, !schemas.isReached else { return }
+        session.send([.declare(session: SyncSession.number, schema: schemas.standing)])
     }
 
     private func storeIdentity(_ opened: ServerMessage.Opened, version: UInt64) throws {

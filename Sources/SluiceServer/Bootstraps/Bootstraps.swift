@@ -84,7 +84,7 @@ final class Bootstraps {
     private func make(of live: LiveView, within work: WorkLimit) throws -> Bootstrap {
         let linked = live.linkedObjects
         let query = live.query
-        if let roots = live.currentRoots {
+        if let roots = try live.currentRoots(in: storage) {
             return Bootstrap(linked: linked, roots: .listed(roots, next: 0), expectedCount: linked.count + roots.count)
         }
         // The count only serves the progress that clients show.
@@ -262,7 +262,7 @@ extension ViewSubscription {
     /// Whether the session may have another list of roots. One that does not take its pages has to wait for further
     /// lists.
     func hasRoom(for bootstrap: Bootstrap, _ limits: DatabaseLimits) -> Bool {
-        view.live.currentRoots != nil
+        view.live.holdsRoots
             || bootstrap.listedRootCount <= limits.listedRootCountMax - subscriber.listedRootCount
     }
 }

@@ -36,7 +36,7 @@ final class ViewDigests {
     }
 
     private func makeDigest(of live: LiveView) throws -> ObjectID? {
-        guard var digest = ViewDigest(live), let roots = live.currentRoots,
+        guard var digest = ViewDigest(live), let roots = try live.currentRoots(in: storage),
             roots.count + live.linkedCount <= limits.digestObjectCountMax
         else { return nil }
         for object in roots {
@@ -79,7 +79,7 @@ final class ViewDigests {
         }
         guard let view = due else { return nil }
         return try limitingWork(on: view) {
-            if view.live.currentRoots != nil { return try self.digest(of: view).map { (view, $0) } }
+            if view.live.holdsRoots { return try self.digest(of: view).map { (view, $0) } }
             guard let digest = ViewDigest(view.live) else {
                 view.isTooLargeToCheck = true
                 return nil

@@ -46,7 +46,7 @@ package struct ViewCheck {
     private func stateProblems(of view: LiveView, _ snapshot: ViewSnapshot) throws -> [String] {
         var problems: [String] = []
         let readable: any ObjectSource = view.readable(source)
-        if let held = view.currentRoots {
+        if let held = view.heldRoots {
             let present = try held.filter { try readable.isPresent($0) }
             if present != snapshot.roots { problems.append("holds \(held) instead of \(snapshot.roots)") }
         }

@@ -13,9 +13,26 @@ package struct ViewMember: Sendable, Hashable {
 }
 
 extension LiveView {
-    /// The roots in order, if the view holds them: for a query with a limit, or for one object. Nil otherwise; then the
-    /// roots are all objects that match the query.
-    package var currentRoots: [ObjectRef]? { roots.held(ofClass: query.classIndex) }
+    /// Whether the view holds its roots: for a query with a limit, or for one object. Otherwise the roots are all objects
+    /// that match the query.
+    package var holdsRoots: Bool {
+        if case .matches = roots { false } else { true }
+    }
+
+    /// The roots in order, if the view holds them; the object of an `OBJECT(id)` query also while it is not there or may
+    /// not be read.
+    package var heldRoots: [ObjectRef]? { roots.held(ofClass: query.classIndex) }
+
+    /// The roots in order, if the view holds them.
+    ///
+    /// - Parameter source: the state that the view has followed.
+    /// - Returns: nil unless ``holdsRoots``. The object of an `OBJECT(id)` query is one only while it is there and the
+    ///   view's reader may read it.
+    package func currentRoots(in source: any ObjectSource) throws -> [ObjectRef]? {
+        guard case .object(let object) = roots else { return heldRoots }
+        guard let object, try readable(source).isPresent(object) else { return [] }
+        return [object]
+    }
 
     /// The role of an object in the current view; nil if the view does not contain it.
     package func member(_ object: ObjectRef, in source: any ObjectSource) throws -> ViewMember? {

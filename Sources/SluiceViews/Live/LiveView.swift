@@ -92,7 +92,7 @@ package final class LiveView {
         roots = try RootState(judge, overscan: overscan < 0 ? nil : Int(overscan), in: source)
         if plan.followsLinks {
             let closure = LinkClosure(plan: plan)
-            if let held = currentRoots {
+            if let held = heldRoots {
                 for object in held {
                     if let row = try source.row(object) { closure.addRoot(row, ofClass: object.classIndex) }
                 }

@@ -1,4 +1,5 @@
 import SluiceModel
+import SluiceQuery
 import SluiceServer
 import SluiceStorage
 import SluiceWire
@@ -10,10 +11,14 @@ final class Bench {
     let engine: DatabaseEngine
     private var connection: UInt64 = 0
 
-    init(limits: DatabaseLimits = DatabaseLimits()) throws {
+    /// - Parameter conditions: what users with an id may read; see ``ReadContext/init(_:schema:)``.
+    init(limits: DatabaseLimits = DatabaseLimits(), conditions: [String] = []) throws {
         storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
         var state: UInt64 = 0
-        engine = DatabaseEngine(name: "planes", storage: storage, limits: limits) {
+        engine = DatabaseEngine(
+            name: "planes", storage: storage, limits: limits,
+            readContext: { user, schema in user.id == nil ? .everything : try ReadContext(conditions, schema: schema) }
+        ) {
             state += 1
             return state
         }
@@ -35,6 +40,9 @@ final class Bench {
         return sent
     }
 
+    /// Makes the engine send the digest of the next view that is due.
+    func checkDigests() throws -> [ServerMessage] { try messages(engine.checkSessions(now: now)) }
+
     private func messages(_ actions: [DatabaseAction]) throws -> [ServerMessage] {
         try actions.flatMap { action in
             switch action {
@@ -47,7 +55,7 @@ final class Bench {
     /// Opens a session on a new connection.
     func open(
         _ identity: ClientIdentity? = nil, version: UInt64 = 0, acknowledged: UInt64 = 0,
-        options: ClientMessage.Open.Options = []
+        options: ClientMessage.Open.Options = [], user: String? = nil
     ) throws -> (id: SessionID, opened: ServerMessage.Opened) {
         connection += 1
         let id = SessionID(connection: connection, session: 1)
@@ -60,7 +68,7 @@ final class Bench {
             session: 1, path: "planes", identity: identity, version: version, acknowledged: acknowledged,
             options: options,
             schema: options.contains(.readOnly) ? Schema() : schema)
-        let messages = try handle([.open(id, open, User(id: nil, mayExtendSchema: true))])
+        let messages = try handle([.open(id, open, User(id: user, mayExtendSchema: true))])
         let opened = messages.compactMap { if case .opened(let opened) = $0 { opened } else { nil } }
         return (id, try #require(opened.last))
     }

@@ -43,6 +43,22 @@ import Testing
         #expect(server.storage.syncState == nil)
     }
 
+    @Test func whatIsDeclaredWhileASessionOpensReachesTheServerAndLetsUploadsGo() throws {
+        let server = try ScriptedSession()
+        server.greet()
+        let more = try ClassSchema(
+            "User", primaryKey: "id", properties: [Property("id", .scalar(.int)), Property("name", .scalar(.string))])
+        try insert(1, server)
+        try server.engine.declare([more])
+        _ = server.sent()
+        server.opened(.created)
+        let sent = server.sent()
+        let declared = sent.compactMap { if case .declare(_, let schema) = $0 { schema } else { nil } }
+        #expect(declared.count == 1 && declared.first?.classSchema(named: "User")?.index(of: "name") != nil)
+        server.receive([.schema(session: 1, schema: server.storage.schema)])
+        #expect(uploads(sent + server.sent()).count == 1)
+    }
+
     @Test func aServerThatCannotResumeIsAskedForEverything() throws {
         let server = try ScriptedSession()
         _ = try server.engine.observe(try server.query("User")) { _ in }

@@ -18,8 +18,8 @@ struct ViewMirror {
     /// Reads the bootstrap of an active view.
     init(_ view: LiveView, _ source: MemorySource, context: String) throws {
         self.context = context
-        var roots = view.currentRoots ?? []
-        if view.currentRoots == nil {
+        var roots = view.heldRoots ?? []
+        if view.heldRoots == nil {
             try source.rows(matching: view.query, after: nil, limit: nil) { row in
                 roots.append(ObjectRef(view.query.classIndex, row.key))
                 return true
@@ -116,7 +116,7 @@ struct ViewMirror {
         let roots = Set(objects.filter { $0.value.role == .root }.keys)
         #expect(roots == Set(snapshot.roots), "\(context): roots")
         #expect(Set(objects.keys).subtracting(roots) == snapshot.linked, "\(context): linked objects")
-        if let current = view.currentRoots, view.query.object == nil {
+        if let current = view.heldRoots, view.query.object == nil {
             #expect(current == snapshot.roots, "\(context): order of the window")
         }
         for (object, included) in snapshot.included {

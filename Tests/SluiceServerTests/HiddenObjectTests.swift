@@ -1,0 +1,67 @@
+import SluiceModel
+import SluiceQuery
+import SluiceWire
+import Testing
+
+@testable import SluiceServer
+
+/// What a reader may not read reaches it in no message: no row, no key, no digest.
+@Suite struct HiddenObjectTests {
+    private static func query(_ key: Int64) -> String {
+        "OBJECT(\(Identity(className: "Plane", key: .int(key)).objectID))"
+    }
+
+    /// What the server sends to somebody who asks a query, until it has sent digests too.
+    private func answers(to query: String, on bench: Bench) throws -> [ServerMessage] {
+        let reader = try bench.open(options: .readOnly, user: "reader").id
+        let subscribe = ClientMessage.Subscribe(session: 1, subscription: 1, query: query)
+        var sent = try bench.handle([.messages(reader, [.subscribe(subscribe), .credit(session: 1, pages: 8)])])
+        sent += try bench.work()
+        for _ in 0..<5 {
+            bench.advance(microseconds: 61_000_000)
+            sent += try bench.checkDigests()
+        }
+        return sent
+    }
+
+    private func objects(in messages: [ServerMessage]) -> [ObjectKey] {
+        messages.flatMap { message -> [ObjectKey] in
+            guard case .page(let page) = message else { return [] }
+            return page.content.objects.groups.flatMap(\.keys) + page.content.departures.map(\.object.key)
+        }
+    }
+
+    private func digests(in messages: [ServerMessage]) -> Set<ObjectID> {
+        Set(
+            messages.compactMap { message in
+                switch message {
+                case .digest(let check): check.digest
+                case .complete(let complete): complete.digest
+                default: nil
+                }
+            })
+    }
+
+    @Test(arguments: [
+        "OBJECT", "Plane", "Plane SORT(id ASC) LIMIT(5)", "Plane DISTINCT(id) LIMIT(5)", "Plane WHERE id == 3",
+    ])
+    func nothingIsSentOfAnObjectThatMayNotBeRead(query: String) throws {
+        let text = query == "OBJECT" ? Self.query(3) : query
+        let bench = try Bench(conditions: ["Plane WHERE id > 5"])
+        _ = try bench.upload(bench.open().id, [bench.planes(3)])
+        let sent = try answers(to: text, on: bench)
+        #expect(objects(in: sent).isEmpty)
+
+        let empty = try Bench(conditions: ["Plane WHERE id > 5"])
+        _ = try empty.upload(empty.open().id, [empty.planes(1)])
+        let right = digests(in: try answers(to: query == "OBJECT" ? Self.query(4) : query, on: empty))
+        #expect(!right.isEmpty && digests(in: sent) == right)
+    }
+
+    @Test func anObjectByItsIDIsSentWhileItMayBeRead() throws {
+        let bench = try Bench(conditions: ["Plane WHERE id > 5"])
+        _ = try bench.upload(bench.open().id, [bench.planes(7)])
+        #expect(objects(in: try answers(to: Self.query(7), on: bench)) == [.int(7)])
+        #expect(objects(in: try answers(to: Self.query(3), on: bench)).isEmpty)
+    }
+}
