@@ -60,29 +60,25 @@ struct OutboxTests {
         for _ in 0..<60 {
             let before = (expected, last)
             let isUndone = random.chance(15)
-            try storage.begin()
-            for _ in 0..<Int.random(in: 1...4, using: &random) {
-                if random.chance(60) {
-                    last += 1
-                    // Some are so large that what has left the outbox is removed from the table of pending objects.
-                    let count = random.chance(10) ? 300 : Int.random(in: 1...3, using: &random)
-                    let changeset = Self.changeset(last, count, using: &random)
-                    try storage.appendToOutbox(changeset)
-                    expected.append(changeset)
-                } else {
-                    let through = UInt64.random(in: 0...last, using: &random)
-                    let removed = try storage.removeFromOutbox(through: through)
-                    #expect(removed == expected.filter { $0.sequence <= through })
-                    expected.removeAll { $0.sequence <= through }
+            try storage.transaction(undone: isUndone) {
+                for _ in 0..<Int.random(in: 1...4, using: &random) {
+                    if random.chance(60) {
+                        last += 1
+                        // Some are so large that what has left the outbox is removed from the table of pending objects.
+                        let count = random.chance(10) ? 300 : Int.random(in: 1...3, using: &random)
+                        let changeset = Self.changeset(last, count, using: &random)
+                        try storage.appendToOutbox(changeset)
+                        expected.append(changeset)
+                    } else {
+                        let through = UInt64.random(in: 0...last, using: &random)
+                        let removed = try storage.removeFromOutbox(through: through)
+                        #expect(removed == expected.filter { $0.sequence <= through })
+                        expected.removeAll { $0.sequence <= through }
+                    }
                 }
+                try check(storage, expected, last: last)
             }
-            try check(storage, expected, last: last)
-            if isUndone {
-                storage.rollback()
-                (expected, last) = before
-            } else {
-                try storage.commit()
-            }
+            if isUndone { (expected, last) = before }
             try check(storage, expected, last: last)
             guard random.chance(10) else { continue }
             storage.close()
@@ -105,12 +101,12 @@ struct OutboxTests {
         func statementCount(removing count: UInt64) throws -> Int {
             let storage = try filled(101)
             let faults = FaultPlan(failing: .max, with: .full)
-            try storage.begin()
-            storage.faults = faults
-            let removed = try storage.removeFromOutbox(through: count)
-            #expect(removed.count == Int(count))
-            storage.faults = nil
-            try storage.commit()
+            try storage.write {
+                storage.faults = faults
+                let removed = try storage.removeFromOutbox(through: count)
+                #expect(removed.count == Int(count))
+                storage.faults = nil
+            }
             return faults.attempts
         }
         #expect(try statementCount(removing: 100) == statementCount(removing: 1))

@@ -49,9 +49,10 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     /// The reader is valid only inside `body`.
     func read<Result>(_ body: (any ClientReading) throws -> Result) throws -> Result
 
-    /// Begins a write transaction for what a server has sent, and would send again. A power cut may take its commit,
-    /// with the unsynced commits after it, until a transaction of ``begin()`` has committed. A killed process takes none.
-    func beginReceiving() throws
+    /// Runs `body` as ``ObjectWriting/transaction(_:)`` does, for what a server has sent and would send again. A power
+    /// cut may take its commit, with those of the same kind after it, until another transaction has committed. A killed
+    /// process takes none.
+    func receive<Result>(_ body: () throws -> Result) throws -> Result
 
     /// The client's identity at its server, and how far it has synced; nil before the first login.
     var syncState: SyncState? { get }

@@ -46,8 +46,8 @@ extension SQLiteClientStorage {
                 try statement.run()
             }
         }
-        for start in stride(from: 0, to: operations.count, by: ObjectTables.chunkCount) {
-            let chunk = operations[start..<min(start + ObjectTables.chunkCount, operations.count)]
+        for start in stride(from: 0, to: operations.count, by: tables.rowsPerStatementMax) {
+            let chunk = operations[start..<min(start + tables.rowsPerStatementMax, operations.count)]
             let cells = CellTable(width: 2, rowCountMax: chunk.count)
             for operation in chunk {
                 cells.beginRow()

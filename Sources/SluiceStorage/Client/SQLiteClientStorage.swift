@@ -124,9 +124,12 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
 
     override var commitCount: UInt64 { commits }
 
-    package override func begin() throws { try begin(isSynced: isDurable) }
+    override func begin() throws { try begin(isSynced: isDurable) }
 
-    package func beginReceiving() throws { try begin(isSynced: false) }
+    package func receive<Result>(_ body: () throws -> Result) throws -> Result {
+        try begin(isSynced: false)
+        return try finish(body)
+    }
 
     private func begin(isSynced: Bool) throws {
         if isSynced != isSyncing, !isInTransaction {

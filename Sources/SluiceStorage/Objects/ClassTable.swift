@@ -36,6 +36,12 @@ final class ClassTable {
     var hasIDIndex = false
     /// Whether most rows of the last page were of objects that are here, so that the next are looked up first.
     var expectsPresent = false
+    /// Whether rows link to other objects in columns of their own.
+    let hasLinks: Bool
+    /// Keys that no row has.
+    var absentKeys = AbsentKeys()
+    /// New rows that wait; made when it is first needed.
+    var insertBuffer: InsertBuffer?
     /// The next local row id. No id is used twice while a store is open, so that caches by id stay right. An error
     /// where the end of the table is damaged: its other rows can still be read.
     private var nextRow: Result<Int64, StorageError>
@@ -70,6 +76,7 @@ final class ClassTable {
         }
         self.singles = singles
         fields = singles.map(\.field)
+        hasLinks = singles.contains { if case .link = $0.codec { true } else { false } }
         self.collections = collections
         keyColumns = declared.primaryKey.map { [layout.column($0)] } ?? [TableLayout.high, TableLayout.low]
         do {
@@ -87,6 +94,7 @@ final class ClassTable {
     func recover() throws {
         rowsByKey.removeAll()
         inserted = nil
+        absentKeys.forget()
         let name = Self.idIndexName(schema.name)
         hasIDIndex = try connection.integer("SELECT 1 FROM sqlite_master WHERE name = '\(name)'") != nil
     }
@@ -105,6 +113,7 @@ final class ClassTable {
 
     enum Purpose: Hashable {
         case revive, find, rowByKey, keyByRow, versionByRow, insertGhost, insertUnknown, findAll, findRows
+        case insertTogether, keyAbove
         case update(PropertySet), updateTogether(PropertySet)
         case insertElement(Int), deleteElements(Int), elements(Int), insertID, deleteID
     }
@@ -216,6 +225,9 @@ final class ClassTable {
 
     func forget(_ key: ObjectKey) { rowsByKey[key] = nil }
 
-    /// Forgets local row ids by key, which another connection may have changed.
-    func forgetRows() { rowsByKey.removeAll() }
+    /// Forgets what is known of keys, which another connection may have changed.
+    func forgetRows() {
+        rowsByKey.removeAll()
+        absentKeys.forget()
+    }
 }

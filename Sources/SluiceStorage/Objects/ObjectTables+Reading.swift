@@ -4,7 +4,7 @@ internal import SluiceQuery
 extension ObjectTables {
     func row(_ object: ObjectRef) throws -> Row? {
         let table = try table(object.classIndex)
-        guard table.schema.accepts(object.key) else { return nil }
+        guard table.schema.accepts(object.key), !table.absentKeys.contains(object.key) else { return nil }
         let statement = try table.statement(.rowByKey) {
             """
             SELECT \(table.rowColumns().joined(separator: ", ")) FROM \(table.name) \

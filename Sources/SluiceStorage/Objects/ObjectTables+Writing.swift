@@ -19,6 +19,7 @@ extension ObjectTables {
     func insert(_ row: Row, ofClass classIndex: Int, ifKnown: KnownObject) throws -> Bool {
         let table = try table(classIndex)
         try check(row, table)
+        if try insertTogether(row, table) { return true }
         let statement = try table.insertion { Self.insertion(into: table) }
         defer { statement.reset() }
         let id = try table.takeRow()
@@ -38,6 +39,7 @@ extension ObjectTables {
         for column in table.collections { try insertElements(row.values[column.property], column, ofRow: id, table) }
         if table.hasIDIndex { try insertID(of: row.key, row: id, table) }
         table.noteInserted(row.key, row: id)
+        try noteAbsent(row.key, in: table)
         return true
     }
 

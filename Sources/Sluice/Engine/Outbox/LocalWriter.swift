@@ -9,10 +9,12 @@ package final class LocalWriter {
     private let isRecording: Bool
     /// The operations in order; changes of one object are combined.
     private(set) var operations: [ObjectOperation] = []
-    private var positions: [ObjectRef: Int] = [:]
     /// Every object that was changed, with its state before the transaction.
     private(set) var firstImages: [(object: ObjectRef, old: Row?)] = []
-    private var touched: Set<ObjectRef> = []
+    /// Finds an object in `firstImages`.
+    private var positions = ObjectPositions()
+    /// The last operation on each object of `firstImages`; nil if there is none.
+    private var lastOperations: [Int?] = []
     /// What is known of the classes that were written, by position.
     private var traits: [ClassTraits?]
 
@@ -37,7 +39,6 @@ package final class LocalWriter {
                 .objectExists,
                 "\(schema[classIndex].name) has an object with this key already; upsert replaces it, update changes it")
         }
-        if isRecording, touched.insert(object).inserted { firstImages.append((object, nil)) }
     }
 
     /// Creates an object, or sets those properties of an existing one whose values differ or are not known here.
@@ -97,6 +98,7 @@ package final class LocalWriter {
         try check(row, object)
         guard try transaction.insert(row, of: object) else { return false }
         guard isRecording else { return true }
+        remember(object, as: nil)
         // Defaults are sent too, since the server's schema may have other defaults.
         let primaryKey = traits(of: object.classIndex).primaryKey
         let fields = (named ?? PropertySet(all: row.values.count)).filter { $0 != primaryKey }
@@ -127,12 +129,22 @@ package final class LocalWriter {
     @discardableResult
     private func note(_ object: ObjectRef) throws -> Row? {
         let current = try transaction.row(object)
-        if isRecording, touched.insert(object).inserted { firstImages.append((object, current)) }
+        remember(object, as: current)
         return current
     }
 
+    /// Keeps what an object was before its first change.
+    private func remember(_ object: ObjectRef, as old: Row?) {
+        guard isRecording, positions[object] == nil else { return }
+        positions.append(object)
+        firstImages.append((object, old))
+        lastOperations.append(nil)
+    }
+
     private func record(_ object: ObjectRef, _ fields: [FieldOperation]) {
-        guard let position = positions[object] else { return append(ObjectOperation(object, .update(fields))) }
+        guard let position = positions[object].flatMap({ lastOperations[$0] }) else {
+            return append(ObjectOperation(object, .update(fields)))
+        }
         switch operations[position].action {
         case .create(let earlier): operations[position].action = .create(earlier.folding(fields))
         case .update(let earlier): operations[position].action = .update(earlier.folding(fields))
@@ -141,8 +153,8 @@ package final class LocalWriter {
     }
 
     private func append(_ operation: ObjectOperation) {
-        guard isRecording else { return }
-        positions[operation.object] = operations.count
+        guard isRecording, let position = positions[operation.object] else { return }
+        lastOperations[position] = operations.count
         operations.append(operation)
     }
 }
