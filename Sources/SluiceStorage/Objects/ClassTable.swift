@@ -51,8 +51,8 @@ final class ClassTable {
     private var rowsByKey: [ObjectKey: Int64] = [:]
     private var keysByRow: [Int64: ObjectKey] = [:]
     private static let cacheCountMax = 400_000
-    /// The object inserted last, so that lookups right after an insert need not read the table.
-    private var inserted: (key: ObjectKey, row: Int64)?
+    /// The present object that was inserted or read last, so that a write right after that need not look for it.
+    private var recent: (key: ObjectKey, row: Int64)?
     /// The statement that inserts a row. It is kept apart from the others, since every new row runs it.
     private var insertion: Statement?
 
@@ -93,7 +93,7 @@ final class ClassTable {
     /// have gone, as after a rollback.
     func recover() throws {
         rowsByKey.removeAll()
-        inserted = nil
+        recent = nil
         absentKeys.forget()
         let name = Self.idIndexName(schema.name)
         hasIDIndex = try connection.integer("SELECT 1 FROM sqlite_master WHERE name = '\(name)'") != nil
@@ -212,22 +212,24 @@ final class ClassTable {
         keysByRow[row] = key
     }
 
-    func noteInserted(_ key: ObjectKey, row: Int64) { inserted = (key, row) }
+    /// Notes the row of a present object that was inserted or read.
+    func noteRecent(_ key: ObjectKey, row: Int64) { recent = (key, row) }
 
-    /// The local row id of an object if it was inserted last and is still present.
-    func rowIfJustInserted(_ key: ObjectKey) -> Int64? {
-        guard let inserted, inserted.key == key else { return nil }
-        return inserted.row
+    /// The local row id of an object if it was inserted or read last and is still present.
+    func recentRow(of key: ObjectKey) -> Int64? {
+        guard let recent, recent.key == key else { return nil }
+        return recent.row
     }
 
-    /// Forgets which object was inserted last, since a row lost its content.
-    func forgetInserted() { inserted = nil }
+    /// Forgets which object was inserted or read last, since a row lost its content.
+    func forgetRecent() { recent = nil }
 
     func forget(_ key: ObjectKey) { rowsByKey[key] = nil }
 
     /// Forgets what is known of keys, which another connection may have changed.
     func forgetRows() {
         rowsByKey.removeAll()
+        recent = nil
         absentKeys.forget()
     }
 }

@@ -13,7 +13,9 @@ extension ObjectTables {
         }
         defer { statement.reset() }
         try table.bind(object.key, to: statement)
-        return try statement.step() ? try readRow(statement, table) : nil
+        guard try statement.step() else { return nil }
+        table.noteRecent(object.key, row: statement.int(0))
+        return try readRow(statement, table)
     }
 
     func isPresent(_ object: ObjectRef) throws -> Bool {

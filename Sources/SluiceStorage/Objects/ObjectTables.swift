@@ -75,7 +75,7 @@ final class ObjectTables {
     /// The local row id of an object that has one: present, deleted or a ghost.
     func rowID(of object: ObjectRef) throws(StorageError) -> Int64? {
         let table = try table(object.classIndex)
-        if let row = table.rowIfJustInserted(object.key) ?? table.cachedRow(of: object.key) { return row }
+        if let row = table.recentRow(of: object.key) ?? table.cachedRow(of: object.key) { return row }
         guard table.schema.accepts(object.key), let found = try find(object.key, in: table) else { return nil }
         table.remember(object.key, row: found.row)
         return found.row

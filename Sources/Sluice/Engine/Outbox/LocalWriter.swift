@@ -15,6 +15,8 @@ package final class LocalWriter {
     private var positions = ObjectPositions()
     /// The last operation on each object of `firstImages`; nil if there is none.
     private var lastOperations: [Int?] = []
+    /// The object that was read last, as long as nothing was written since: an update usually reads its object first.
+    private var lastRead: (object: ObjectRef, row: Row?)?
     /// What is known of the classes that were written, by position.
     private var traits: [ClassTraits?]
 
@@ -27,7 +29,12 @@ package final class LocalWriter {
     }
 
     /// Reads the object as this transaction sees it; nil if it is not here.
-    package func row(_ object: ObjectRef) throws -> Row? { try transaction.row(object) }
+    package func row(_ object: ObjectRef) throws -> Row? {
+        if let lastRead, lastRead.object == object { return lastRead.row }
+        let row = try transaction.row(object)
+        lastRead = (object, row)
+        return row
+    }
 
     /// Creates an object.
     ///
@@ -75,13 +82,15 @@ package final class LocalWriter {
             changed.insert(field.property)
         }
         try check(row, object, changed: changed, replacing: old)
-        try transaction.update(row, of: object, changed: changed)
+        lastRead = nil
+        try transaction.update(row, of: object, changed: changed, replacing: old)
         record(object, fields)
     }
 
     /// Deletes an object, here and on the server. An object that is not here is deleted on the server too.
     package func delete(_ object: ObjectRef) throws {
         try note(object)
+        lastRead = nil
         try transaction.show(nil, of: object)
         append(ObjectOperation(object, .delete))
     }
@@ -96,6 +105,7 @@ package final class LocalWriter {
         row.version = 0
         row.absent = []
         try check(row, object)
+        lastRead = nil
         guard try transaction.insert(row, of: object) else { return false }
         guard isRecording else { return true }
         remember(object, as: nil)
@@ -128,7 +138,7 @@ package final class LocalWriter {
 
     @discardableResult
     private func note(_ object: ObjectRef) throws -> Row? {
-        let current = try transaction.row(object)
+        let current = try row(object)
         remember(object, as: current)
         return current
     }
