@@ -237,7 +237,7 @@ struct LimitGeneratorTests {
         let poison = ObjectOperation(ObjectRef(0, .string("poison")), .create([FieldOperation(5, .set(flags))]))
         let changeset = Changeset(
             sequence: 1, baseVersion: 0, timestamp: HybridTimestamp(microseconds: 5), operations: [poison])
-        try storage.transaction { try storage.appendToOutbox(changeset) }
+        try storage.transaction { _ = try storage.appendToOutbox(changeset) }
         try sync.engine(0).write { try $0.insert(Self.row("after", of: schema), ofClass: 0) }
         sync.settle()
         #expect(sync.rejections.count == 1)

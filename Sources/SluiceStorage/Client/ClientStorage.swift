@@ -106,10 +106,13 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     var lastSequence: UInt64 { get }
 
     /// Adds a changeset; its sequence must be ``lastSequence`` + 1.
-    func appendToOutbox(_ changeset: Changeset) throws
+    ///
+    /// - Returns: the changeset as it is stored, which is the form in which it travels.
+    @discardableResult
+    func appendToOutbox(_ changeset: Changeset) throws -> OutboxEntry
 
     /// Calls `body` with the changesets after a sequence in ascending order, until it returns false.
-    func forEachOutboxChangeset(after sequence: UInt64, _ body: (Changeset) throws -> Bool) throws
+    func forEachOutboxEntry(after sequence: UInt64, _ body: (OutboxEntry) throws -> Bool) throws
 
     /// Removes the changesets up to and including a sequence.
     ///
@@ -193,7 +196,19 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     func checkpoint(truncating: Bool) throws
 }
 
+/// A changeset of the outbox.
+package struct OutboxEntry: Sendable {
+    package let changeset: Changeset
+    /// The changeset in the form in which it is stored and travels; nil where nobody has it in memory.
+    package let bytes: [UInt8]?
+}
+
 extension ClientStorage {
+    /// Calls `body` with the changesets after a sequence in ascending order, until it returns false.
+    package func forEachOutboxChangeset(after sequence: UInt64, _ body: (Changeset) throws -> Bool) throws {
+        try forEachOutboxEntry(after: sequence) { try body($0.changeset) }
+    }
+
     /// The operations on an object in the outbox, oldest first.
     package func pendingOperations(of object: ObjectRef) throws -> [PendingOperation] {
         var operations: [PendingOperation] = []

@@ -49,6 +49,12 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
             let storage = try SQLiteClientStorage(
                 connection, file: file, location: path, gate: nil, resident: resident, isDurable: durability == .full)
             try storage.admit(databaseID: nil, isSynced: durability == .full)
+            // Programs that do not know the present format must not open what is written from now on.
+            if file?.obstacle == nil,
+                try connection.integer("PRAGMA user_version") != Int64(DatabaseHeader.Kind.client.formatVersion)
+            {
+                try DatabaseFile.noteFormat(connection, kind: .client)
+            }
             return storage
         case .memory:
             let number = memoryCount.wrappingAdd(1, ordering: .relaxed).newValue
