@@ -21,9 +21,9 @@ struct InsertFloor {
 
     private func makeStore(_ path: String) throws {
         let storage = try SQLiteClientStorage.open(.file(path))
-        try storage.begin()
-        _ = try storage.merge(schema, sides: (own: "file", other: "benchmark"))
-        try storage.commit()
+        try storage.transaction {
+            _ = try storage.merge(schema, sides: (own: "file", other: "benchmark"))
+        }
     }
 
     /// Inserts the rows into a fresh file, and returns how many were inserted in a second.

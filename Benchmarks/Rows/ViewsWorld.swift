@@ -33,21 +33,21 @@ final class ViewsWorld {
                 ]),
         ])
         storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))
-        try storage.begin()
-        _ = try storage.merge(schema, sides: ("the server", "the benchmark"))
-        for number in 0..<airportCount {
-            try insert(Self.airport, number, [.int(Int64(number)), .string("a\(number)")])
+        try storage.transaction {
+            _ = try storage.merge(schema, sides: ("the server", "the benchmark"))
+            for number in 0..<airportCount {
+                try insert(Self.airport, number, [.int(Int64(number)), .string("a\(number)")])
+            }
+            for number in 0..<planeCount { try insert(Self.plane, number, [.int(Int64(number))]) }
+            for number in 0..<flightCount {
+                try insert(
+                    Self.flight, number,
+                    [
+                        .int(Int64(number)), .string("c0"), .string("r0"), .int(Int64(number)), .int(0),
+                        .link(.int(0)), .null,
+                    ])
+            }
         }
-        for number in 0..<planeCount { try insert(Self.plane, number, [.int(Int64(number))]) }
-        for number in 0..<flightCount {
-            try insert(
-                Self.flight, number,
-                [
-                    .int(Int64(number)), .string("c0"), .string("r0"), .int(Int64(number)), .int(0),
-                    .link(.int(0)), .null,
-                ])
-        }
-        try storage.commit()
     }
 
     private func insert(_ classIndex: Int, _ number: Int, _ values: [Value]) throws {
@@ -65,9 +65,9 @@ final class ViewsWorld {
         var values = old.values
         values[position] = value
         let new = SluiceModel.Row(key: old.key, values: values)
-        try storage.begin()
-        try storage.update(new, ofClass: classIndex, changed: [position])
-        try storage.commit()
+        try storage.transaction {
+            try storage.update(new, ofClass: classIndex, changed: [position])
+        }
         version += 1
         let commit = CommitDelta(
             changes: [ObjectDelta(object: object, old: old, new: new, authors: [0])], version: version)

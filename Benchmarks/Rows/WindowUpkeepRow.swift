@@ -80,7 +80,7 @@ private final class WindowUpkeepWorld {
     ///   - rowCount: how many rows there are, numbered from 0, with twice their numbers as ranks.
     ///   - isIndexed: whether the rank has an index.
     init(rowCount: Int, limit: Int, isIndexed: Bool) throws {
-        schema = try Schema([
+        let schema = try Schema([
             ClassSchema(
                 "Entry", primaryKey: "number",
                 properties: [
@@ -88,13 +88,15 @@ private final class WindowUpkeepWorld {
                     Property("remark", .scalar(.string)),
                 ])
         ])
-        storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))
-        try storage.begin()
-        _ = try storage.merge(schema, sides: ("the server", "the benchmark"))
-        for number in 0..<rowCount {
-            try storage.insert(Self.row(number, rank: number * 2), ofClass: 0)
+        let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))
+        self.schema = schema
+        self.storage = storage
+        try storage.transaction {
+            _ = try storage.merge(schema, sides: ("the server", "the benchmark"))
+            for number in 0..<rowCount {
+                try storage.insert(WindowUpkeepWorld.row(number, rank: number * 2), ofClass: 0)
+            }
         }
-        try storage.commit()
         let query = try Query.parse(
             "TRUEPREDICATE SORT(rank ASC) LIMIT(\(limit))", className: "Entry", schema: schema)
         view = LiveView(query, schema: schema)
@@ -142,14 +144,14 @@ private final class WindowUpkeepWorld {
         let object = ObjectRef(0, .int(Int64(number)))
         let old = try storage.row(object)
         let new = alter(old)
-        try storage.begin()
-        switch (old, new) {
-        case (nil, let new?): try storage.insert(new, ofClass: 0)
-        case (.some, let new?): try storage.update(new, ofClass: 0, changed: [1, 2])
-        case (.some, nil): try storage.delete(object, version: version + 1)
-        case (nil, nil): throw BenchmarkError("there is no row \(number) to change")
+        try storage.transaction {
+            switch (old, new) {
+            case (nil, let new?): try storage.insert(new, ofClass: 0)
+            case (.some, let new?): try storage.update(new, ofClass: 0, changed: [1, 2])
+            case (.some, nil): try storage.delete(object, version: version + 1)
+            case (nil, nil): throw BenchmarkError("there is no row \(number) to change")
+            }
         }
-        try storage.commit()
         version += 1
         return CommitDelta(changes: [ObjectDelta(object: object, old: old, new: new, authors: [0])], version: version)
     }

@@ -12,7 +12,6 @@ struct BacklogMergeTests {
 
     private static func storage(clientCount: Int) throws -> SQLiteServerStorage {
         let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))
-        try storage.begin()
         let schema = try Schema([
             ClassSchema(
                 "Counter", primaryKey: "id",
@@ -22,11 +21,12 @@ struct BacklogMergeTests {
                     Property("price", .scalar(.decimal)),
                 ])
         ])
-        _ = try storage.merge(schema, sides: ("the server", "the test"))
-        for _ in 0..<clientCount {
-            _ = try storage.makeClient(userID: nil, nonce: ObjectID(high: 0, low: 0), createdAt: now)
+        try storage.transaction {
+            _ = try storage.merge(schema, sides: ("the server", "the test"))
+            for _ in 0..<clientCount {
+                _ = try storage.makeClient(userID: nil, nonce: ObjectID(high: 0, low: 0), createdAt: now)
+            }
         }
-        try storage.commit()
         return storage
     }
 

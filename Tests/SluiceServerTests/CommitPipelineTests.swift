@@ -14,7 +14,6 @@ import Testing
 
     init() throws {
         storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))
-        try storage.begin()
         let schema = try Schema([
             ClassSchema(
                 "User", primaryKey: "id",
@@ -22,9 +21,10 @@ import Testing
                     Property("id", .scalar(.int)), Property("name", .scalar(.string)), Property("views", .scalar(.int)),
                 ])
         ])
-        _ = try storage.merge(schema, sides: ("the server", "the test"))
-        for _ in 0..<3 { _ = try storage.makeClient(userID: nil, nonce: ObjectID(high: 0, low: 0), createdAt: now) }
-        try storage.commit()
+        try storage.transaction {
+            _ = try storage.merge(schema, sides: ("the server", "the test"))
+            for _ in 0..<3 { _ = try storage.makeClient(userID: nil, nonce: ObjectID(high: 0, low: 0), createdAt: now) }
+        }
     }
 
     private func upload(

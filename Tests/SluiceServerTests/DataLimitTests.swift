@@ -17,7 +17,6 @@ struct DataLimitTests {
         limits.objectElementCount = 500
         self.limits = limits
         storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))
-        try storage.begin()
         let flags = PropertyType(.scalar(.bool), container: .list)
         let schema = try Schema([
             ClassSchema(
@@ -27,9 +26,10 @@ struct DataLimitTests {
                     Property("right", .scalar(.string)), Property("flags", flags),
                 ])
         ])
-        _ = try storage.merge(schema, sides: ("the server", "the test"))
-        for _ in 0..<3 { _ = try storage.makeClient(userID: nil, nonce: ObjectID(high: 0, low: 0), createdAt: now) }
-        try storage.commit()
+        try storage.transaction {
+            _ = try storage.merge(schema, sides: ("the server", "the test"))
+            for _ in 0..<3 { _ = try storage.makeClient(userID: nil, nonce: ObjectID(high: 0, low: 0), createdAt: now) }
+        }
     }
 
     private func upload(_ client: UInt64, _ sequence: UInt64, _ operations: [ObjectOperation]) -> Upload {
@@ -83,9 +83,7 @@ struct DataLimitTests {
 
     @Test func anObjectThatIsTooLargeAlreadyMayShrinkAndNotGrow() throws {
         let old = Row(key: .int(1), version: 1, values: [.int(1), text(9_000), text(9_000), .list([])])
-        try storage.begin()
-        try storage.insert(old, ofClass: 0)
-        try storage.commit()
+        try storage.transaction { try storage.insert(old, ofClass: 0) }
         #expect(try commit(upload(1, 1, [set(1, 1, text(8_000))])).rejections.isEmpty)
         #expect(try commit(upload(1, 2, [set(1, 1, text(8_001))])).rejections.count == 1)
         #expect(try values(1)?[1] == text(8_000))

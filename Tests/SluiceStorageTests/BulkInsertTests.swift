@@ -182,18 +182,12 @@ struct BulkInsertTests {
         var random = SeededGenerator(seed: UInt64(seed))
         let declared = try Samples.everything()
         let storage = try SQLiteClientStorage.open(.memory)
+        // The rows take several statements.
+        storage.rowsPerStatementMax = 8
         try storage.write { _ = try storage.merge(Schema([declared]), sides: ("a", "b")) }
-        // More than one statement takes.
-        let keys = (0..<1_500).map { ObjectKey.id(ObjectID(high: 1, low: UInt64($0))) }
-        var rows: [ObjectKey: Row] = [:]
-        for (index, key) in keys.enumerated() where index < 12 || index > 1_490 {
-            rows[key] = Samples.row(key, of: declared, links: Array(keys.prefix(3)), using: &random)
-        }
-        let plain = try #require(rows[keys[0]])
+        let keys = (0..<30).map { ObjectKey.id(ObjectID(high: 1, low: UInt64($0))) }
         let all = keys.map { key in
-            var row = rows[key] ?? plain
-            row.key = key
-            return row
+            Samples.row(key, of: declared, links: Array(keys.prefix(3)), using: &random)
         }
         func store(_ rows: [Row]) throws -> BatchOutcome {
             try storage.write {
@@ -246,13 +240,12 @@ struct BulkInsertTests {
         let rows = (0..<rowCount).map { Garage.owner(UInt64($0), name: "n\($0)") }
         return try (0..<3).map { _ in
             let faults = FaultPlan(failing: .max, with: .full)
-            try storage.begin()
-            storage.faults = faults
             let batch = try Self.batch(Garage.owner, rows, [0, 1], absent: [])
-            let outcome = try storage.store(
-                batch, at: Array(rows.indices), as: .root, of: [], isObserved: false)
-            storage.faults = nil
-            try storage.commit()
+            let outcome = try storage.write {
+                storage.faults = faults
+                defer { storage.faults = nil }
+                return try storage.store(batch, at: Array(rows.indices), as: .root, of: [], isObserved: false)
+            }
             #expect(outcome.leftOut.isEmpty)
             return faults.attempts
         }

@@ -133,15 +133,51 @@ struct FaultTests {
         #expect(number > 10)
     }
 
+    /// The caller goes on after every error, as an application may within its own transaction.
+    @Test(arguments: FaultPlan.Fault.allCases)
+    func aTransactionWhoseNthWriteFailsIsRolledBackEvenIfNobodyPassesTheErrorOn(fault: FaultPlan.Fault) throws {
+        let storage = try Garage.client()
+        try storage.write { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
+        for number in 1...60 {
+            let plan = FaultPlan(failing: number, with: fault)
+            storage.faults = plan
+            var isDone = false
+            do {
+                try (number % 2 == 0 ? storage.receive : storage.transaction) {
+                    try? storage.put(Garage.car("B", former: [Garage.ownerKey(1)]), ofClass: Garage.car)
+                    try? storage.update(Garage.car("A", price: 9), ofClass: Garage.car, changed: [1])
+                    try? storage.setBaseImage(BaseImage.none, of: Garage.carRef("A"))
+                    try? storage.setMetadata("x", [1])
+                    try? storage.setClock(HybridTimestamp(microseconds: 8))
+                }
+                isDone = true
+            } catch is StorageError {}
+            storage.faults = nil
+            #expect(isDone == !plan.hasFired, "write \(number)")
+            #expect(try storage.row(Garage.carRef("A")) == Garage.car("A", price: isDone ? 9 : 0), "write \(number)")
+            #expect(try storage.isPresent(Garage.carRef("B")) == isDone, "write \(number)")
+            #expect(try storage.baseImage(of: Garage.carRef("A")) == (isDone ? BaseImage.none : nil))
+            #expect(storage.clock.microseconds == (isDone ? 8 : 0), "write \(number)")
+            if isDone { return #expect(number > 5) }
+        }
+        Issue.record("the transaction must succeed in the end")
+    }
+
     @Test func writesAfterSQLiteEndedTheTransactionAreRefusedNotCommittedAlone() throws {
         let storage = try Garage.client()
-        try storage.begin()
-        storage.faults = FaultPlan(failing: 1, with: .full)
-        #expect(throws: StorageError.self) { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
-        let error = #expect(throws: StorageError.self) { try storage.insert(Garage.car("B"), ofClass: Garage.car) }
-        #expect(error?.code == .misuse)
-        #expect(throws: StorageError.self) { try storage.commit() }
-        storage.rollback()
+        let first = #expect(throws: StorageError.self) {
+            try storage.transaction {
+                storage.faults = FaultPlan(failing: 1, with: .full)
+                try? storage.insert(Garage.car("A"), ofClass: Garage.car)
+                do {
+                    try storage.insert(Garage.car("B"), ofClass: Garage.car)
+                    Issue.record("the transaction has ended")
+                } catch let error as StorageError {
+                    #expect(error.code == .misuse)
+                }
+            }
+        }
+        #expect(first?.code == .full)
         storage.faults = nil
         #expect(try storage.read { try $0.count(ofClass: Garage.car) } == 0)
         try storage.write { try storage.insert(Garage.car("B"), ofClass: Garage.car) }

@@ -31,14 +31,11 @@ struct HolderTests {
         var oracle = Oracle()
         for step in 0..<60 {
             let before = oracle
-            try storage.begin()
-            for _ in 0..<Int.random(in: 1...6, using: &random) { try change(storage, &oracle, &random, step) }
-            if Int.random(in: 0..<4, using: &random) == 0 {
-                storage.rollback()
-                oracle = before
-            } else {
-                try storage.commit()
+            let isUndone = random.chance(25)
+            try storage.transaction(undone: isUndone) {
+                for _ in 0..<Int.random(in: 1...6, using: &random) { try change(storage, &oracle, &random, step) }
             }
+            if isUndone { oracle = before }
             try compare(storage, oracle, &random, "seed \(seed), step \(step)")
             if step == 30 {
                 storage.close()

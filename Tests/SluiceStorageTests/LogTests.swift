@@ -225,9 +225,7 @@ struct LogTests {
         #expect(storage.reaches(5, inEpoch: 77) && !storage.reaches(6, inEpoch: 77))
         #expect(!storage.reaches(0, inEpoch: 78))
         // An epoch that is rolled back never begins.
-        try storage.begin()
-        try storage.beginEpoch(79)
-        storage.rollback()
+        try storage.transaction(undone: true) { try storage.beginEpoch(79) }
         #expect(storage.epoch == 77 && !storage.reaches(5, inEpoch: 79))
     }
 }

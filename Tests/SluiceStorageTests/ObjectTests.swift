@@ -105,12 +105,12 @@ struct ObjectTests {
     @Test func rollbackForgetsRowsGhostsAndSchema() throws {
         let storage = try Garage.client()
         try storage.write { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
-        try storage.begin()
-        try storage.insert(Garage.car("B", owner: Garage.ownerKey(3)), ofClass: Garage.car)
-        try storage.delete(Garage.carRef("A"), version: 0)
-        _ = try storage.merge(Schema([ClassSchema("New", properties: [])]), sides: ("a", "b"))
-        _ = try storage.findObject(Identity(className: "Car", key: .string("B")).objectID)
-        storage.rollback()
+        try storage.transaction(undone: true) {
+            try storage.insert(Garage.car("B", owner: Garage.ownerKey(3)), ofClass: Garage.car)
+            try storage.delete(Garage.carRef("A"), version: 0)
+            _ = try storage.merge(Schema([ClassSchema("New", properties: [])]), sides: ("a", "b"))
+            _ = try storage.findObject(Identity(className: "Car", key: .string("B")).objectID)
+        }
         #expect(storage.schema == (try Garage.schema()))
         #expect(try storage.rows(ofClass: Garage.car) == [.string("A"): Garage.car("A")])
         #expect(try storage.findObject(Identity(className: "Car", key: .string("A")).objectID) == Garage.carRef("A"))

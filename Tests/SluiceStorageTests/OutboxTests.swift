@@ -1,5 +1,7 @@
+import CSQLite
 import SluiceModel
 import SluiceStorage
+import SluiceWire
 import TestSupport
 import Testing
 
@@ -60,29 +62,25 @@ struct OutboxTests {
         for _ in 0..<60 {
             let before = (expected, last)
             let isUndone = random.chance(15)
-            try storage.begin()
-            for _ in 0..<Int.random(in: 1...4, using: &random) {
-                if random.chance(60) {
-                    last += 1
-                    // Some are so large that what has left the outbox is removed from the table of pending objects.
-                    let count = random.chance(10) ? 300 : Int.random(in: 1...3, using: &random)
-                    let changeset = Self.changeset(last, count, using: &random)
-                    try storage.appendToOutbox(changeset)
-                    expected.append(changeset)
-                } else {
-                    let through = UInt64.random(in: 0...last, using: &random)
-                    let removed = try storage.removeFromOutbox(through: through)
-                    #expect(removed == expected.filter { $0.sequence <= through })
-                    expected.removeAll { $0.sequence <= through }
+            try storage.transaction(undone: isUndone) {
+                for _ in 0..<Int.random(in: 1...4, using: &random) {
+                    if random.chance(60) {
+                        last += 1
+                        // Some are so large that what has left the outbox is removed from the table of pending objects.
+                        let count = random.chance(10) ? 300 : Int.random(in: 1...3, using: &random)
+                        let changeset = Self.changeset(last, count, using: &random)
+                        try storage.appendToOutbox(changeset)
+                        expected.append(changeset)
+                    } else {
+                        let through = UInt64.random(in: 0...last, using: &random)
+                        let removed = try storage.removeFromOutbox(through: through)
+                        #expect(removed == expected.filter { $0.sequence <= through })
+                        expected.removeAll { $0.sequence <= through }
+                    }
                 }
+                try check(storage, expected, last: last)
             }
-            try check(storage, expected, last: last)
-            if isUndone {
-                storage.rollback()
-                (expected, last) = before
-            } else {
-                try storage.commit()
-            }
+            if isUndone { (expected, last) = before }
             try check(storage, expected, last: last)
             guard random.chance(10) else { continue }
             storage.close()
@@ -101,16 +99,52 @@ struct OutboxTests {
         return storage
     }
 
+    /// The file's format, and what its outbox has as the version before stored it.
+    private func execute(_ sql: String, _ path: String) -> Int32 {
+        var handle: OpaquePointer?
+        sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE, nil)
+        defer { sqlite3_close(handle) }
+        sqlite3_exec(handle, sql, nil, nil, nil)
+        var statement: OpaquePointer?
+        sqlite3_prepare_v2(handle, "PRAGMA user_version", -1, &statement, nil)
+        defer { sqlite3_finalize(statement) }
+        return sqlite3_step(statement) == SQLITE_ROW ? sqlite3_column_int(statement, 0) : -1
+    }
+
+    @Test func aFileOfTheFormatBeforeKeepsItsOutboxAndIsThenOfThePresentFormat() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("store")
+        var storage = try Garage.client(.file(path))
+        let creations = (0..<20).map { ObjectOperation(Garage.ownerRef(UInt64($0)), .create([])) }
+        let changeset = Changeset(
+            sequence: 1, baseVersion: 0, timestamp: HybridTimestamp(microseconds: 5), operations: creations)
+        try storage.write { _ = try storage.appendToOutbox(changeset) }
+        storage.close()
+        let plain = Hexadecimal.encode(changeset.plainBytes())
+        let sql = "PRAGMA user_version = 1; UPDATE _outbox SET changeset = x'\(plain)'"
+        #expect(execute(sql, path) == 1)
+        storage = try SQLiteClientStorage.open(.file(path))
+        var found: [Changeset] = []
+        try storage.forEachOutboxEntry(after: 0) { entry in
+            found.append(entry.changeset)
+            #expect(entry.bytes == changeset.plainBytes())
+            return true
+        }
+        #expect(found == [changeset])
+        storage.close()
+        #expect(execute("", path) == 2)
+    }
+
     @Test func acknowledgingManyTransactionsTakesAsManyStatementsAsAcknowledgingOne() throws {
         func statementCount(removing count: UInt64) throws -> Int {
             let storage = try filled(101)
             let faults = FaultPlan(failing: .max, with: .full)
-            try storage.begin()
-            storage.faults = faults
-            let removed = try storage.removeFromOutbox(through: count)
-            #expect(removed.count == Int(count))
-            storage.faults = nil
-            try storage.commit()
+            try storage.write {
+                storage.faults = faults
+                let removed = try storage.removeFromOutbox(through: count)
+                #expect(removed.count == Int(count))
+                storage.faults = nil
+            }
             return faults.attempts
         }
         #expect(try statementCount(removing: 100) == statementCount(removing: 1))

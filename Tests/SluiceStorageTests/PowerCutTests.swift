@@ -14,9 +14,7 @@ struct PowerCutTests {
     }
 
     private func receive(_ vin: String, in storage: SQLiteClientStorage) throws {
-        try storage.beginReceiving()
-        try storage.insert(Garage.car(vin), ofClass: Garage.car)
-        try storage.commit()
+        try storage.receive { try storage.insert(Garage.car(vin), ofClass: Garage.car) }
     }
 
     @Test func whatTheServerSentAndNothingElseIsLostAndTheStoreOpens() throws {
@@ -43,9 +41,8 @@ struct PowerCutTests {
             let storage = try open(folder, "\(durability)", durability)
             var levels: [Int64?] = []
             for isReceiving in [false, true, false, true] {
-                try isReceiving ? storage.beginReceiving() : storage.begin()
-                levels.append(try storage.connection.integer("PRAGMA synchronous"))
-                try storage.commit()
+                func note() throws { levels.append(try storage.connection.integer("PRAGMA synchronous")) }
+                try isReceiving ? storage.receive(note) : storage.transaction(note)
             }
             #expect(levels == expected, "\(durability)")
             storage.close()

@@ -11,19 +11,20 @@ struct ReaderTests {
         let folder = try TemporaryFolder()
         let storage = try Garage.client(isInMemory ? .memory : .file(folder.file("store")))
         try storage.write { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
-        try storage.begin()
-        try storage.insert(Garage.car("B"), ofClass: Garage.car)
-        let id = try storage.addSubscription(ClientStoreTests.record("q")).id
-        try storage.addMember(Garage.carRef("A"), role: .root, to: id)
-        _ = try storage.merge(Schema([ClassSchema("New", properties: [])]), sides: ("a", "b"))
-        try storage.read { reader throws in
-            #expect(try reader.count(ofClass: Garage.car) == 1)
-            #expect(try reader.row(Garage.carRef("B")) == nil)
-            #expect(reader.subscriptions.isEmpty)
-            #expect(reader.schema.classes.count == 2)
-            #expect(try !reader.isMember(Garage.carRef("A"), of: id, role: nil))
+        let id = try storage.write {
+            try storage.insert(Garage.car("B"), ofClass: Garage.car)
+            let id = try storage.addSubscription(ClientStoreTests.record("q")).id
+            try storage.addMember(Garage.carRef("A"), role: .root, to: id)
+            _ = try storage.merge(Schema([ClassSchema("New", properties: [])]), sides: ("a", "b"))
+            try storage.read { reader throws in
+                #expect(try reader.count(ofClass: Garage.car) == 1)
+                #expect(try reader.row(Garage.carRef("B")) == nil)
+                #expect(reader.subscriptions.isEmpty)
+                #expect(reader.schema.classes.count == 2)
+                #expect(try !reader.isMember(Garage.carRef("A"), of: id, role: nil))
+            }
+            return id
         }
-        try storage.commit()
         try storage.read { reader throws in
             #expect(try reader.row(Garage.carRef("B")) == Garage.car("B"))
             #expect(try reader.isMember(Garage.carRef("A"), of: id, role: .root))
@@ -55,11 +56,13 @@ struct ReaderTests {
 
     @Test func storeInMemoryRefusesToCommitWhileItsThreadReads() throws {
         let storage = try Garage.client()
-        try storage.begin()
-        try storage.insert(Garage.car("A"), ofClass: Garage.car)
         try storage.read { reader throws in
-            #expect(try reader.count(ofClass: Garage.car) == 0)
-            let error = #expect(throws: StorageError.self) { try storage.commit() }
+            let error = #expect(throws: StorageError.self) {
+                try storage.write {
+                    try storage.insert(Garage.car("A"), ofClass: Garage.car)
+                    guard try reader.count(ofClass: Garage.car) == 0 else { throw StorageError(.io, "it is seen") }
+                }
+            }
             #expect(error?.code == .misuse)
         }
         try storage.write { try storage.insert(Garage.car("B"), ofClass: Garage.car) }
@@ -70,13 +73,13 @@ struct ReaderTests {
     @Test func storeInMemoryIsReadBesideALargeTransaction() throws {
         let storage = try Garage.client()
         try storage.write { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
-        try storage.begin()
-        for number in 0..<400 {
-            let name = String(repeating: "x", count: 100_000) + String(number)
-            try storage.insert(Garage.car(name), ofClass: Garage.car)
+        try storage.write {
+            for number in 0..<400 {
+                let name = String(repeating: "x", count: 100_000) + String(number)
+                try storage.insert(Garage.car(name), ofClass: Garage.car)
+            }
+            #expect(try storage.read { try $0.count(ofClass: Garage.car) } == 1)
         }
-        #expect(try storage.read { try $0.count(ofClass: Garage.car) } == 1)
-        try storage.commit()
         #expect(try storage.read { try $0.count(ofClass: Garage.car) } == 401)
     }
 

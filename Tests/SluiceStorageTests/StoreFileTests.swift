@@ -93,14 +93,17 @@ struct StoreFileTests {
         let first = try Garage.client(location)
         try first.write { try first.insert(Garage.car("A"), ofClass: Garage.car) }
         #expect(try first.read { try $0.count(ofClass: Garage.car) } == 1)
-        try first.begin()
-        try first.insert(Garage.car("B"), ofClass: Garage.car)
-        first.close()
-        first.close()
+        #expect(throws: StorageError.self) {
+            try first.transaction {
+                try first.insert(Garage.car("B"), ofClass: Garage.car)
+                first.close()
+                first.close()
+            }
+        }
         let second = try SQLiteClientStorage.open(location)
         #expect(try second.rows(ofClass: Garage.car) == [.string("A"): Garage.car("A")])
         #expect(!first.isInTransaction)
-        #expect(throws: StorageError.self) { try first.begin() }
+        #expect(throws: StorageError.self) { try first.transaction {} }
         #expect(throws: StorageError.self) { try first.row(Garage.carRef("A")) }
         #expect(throws: StorageError.self) { try first.metadata("x") }
         let error = #expect(throws: StorageError.self) { try first.read { try $0.count(ofClass: Garage.car) } }

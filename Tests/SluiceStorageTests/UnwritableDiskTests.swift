@@ -76,7 +76,7 @@ struct UnwritableDiskTests {
             let snapshot = try #require(try storage.snapshot())
             #expect(try snapshot.row(Garage.carRef("A")) != nil)
             snapshot.close()
-            let error = #expect(throws: StorageError.self) { try storage.begin() }
+            let error = #expect(throws: StorageError.self) { try storage.transaction {} }
             #expect(error?.code == situation.code)
             #expect(throws: StorageError.self) { try reopen() }
             #expect(storage.probe()?.code == situation.code)
@@ -102,7 +102,7 @@ struct UnwritableDiskTests {
             let storage = try SQLiteClientStorage.open(.file(file))
             #expect(storage.obstacle?.code == situation.code)
             #expect(try storage.read { try $0.count(ofClass: Garage.car) } == 1)
-            let error = #expect(throws: StorageError.self) { try storage.begin() }
+            let error = #expect(throws: StorageError.self) { try storage.transaction {} }
             #expect(error?.code == situation.code)
             storage.close()
         }

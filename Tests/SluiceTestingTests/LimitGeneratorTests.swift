@@ -235,10 +235,9 @@ struct LimitGeneratorTests {
         let flags = Value.list([Value](repeating: .bool(true), count: Self.limits.uploadElementCount + 1))
         let storage = sync.storage(0)
         let poison = ObjectOperation(ObjectRef(0, .string("poison")), .create([FieldOperation(5, .set(flags))]))
-        try storage.begin()
-        try storage.appendToOutbox(
-            Changeset(sequence: 1, baseVersion: 0, timestamp: HybridTimestamp(microseconds: 5), operations: [poison]))
-        try storage.commit()
+        let changeset = Changeset(
+            sequence: 1, baseVersion: 0, timestamp: HybridTimestamp(microseconds: 5), operations: [poison])
+        try storage.transaction { _ = try storage.appendToOutbox(changeset) }
         try sync.engine(0).write { try $0.insert(Self.row("after", of: schema), ofClass: 0) }
         sync.settle()
         #expect(sync.rejections.count == 1)
@@ -255,9 +254,7 @@ struct LimitGeneratorTests {
         let large = Self.row("large", [1: .string(String(repeating: "x", count: 50_000))], of: schema)
         try sync.engine(0).write { try $0.insert(Self.row("small", of: schema), ofClass: 0) }
         sync.settle()
-        try sync.server.begin()
-        try sync.server.insert(large, ofClass: 0)
-        try sync.server.commit()
+        try sync.server.transaction { try sync.server.insert(large, ofClass: 0) }
         let reader = sync.engine(1)
         var failure: SyncError?
         let all = try Query.parse("Note", schema: schema)

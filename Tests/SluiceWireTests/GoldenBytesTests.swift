@@ -6,7 +6,7 @@ import Testing
 
 /// The examples of PROTOCOL.md, byte for byte.
 @Suite struct GoldenBytesTests {
-    @Test(arguments: ["hello", "open", "commit"])
+    @Test(arguments: ["hello", "open", "upload", "commit"])
     func exampleHasTheBytesThatTheDocumentShows(name: String) throws {
         let document = try String(
             contentsOf: URL(filePath: #filePath).deletingLastPathComponent()
@@ -19,7 +19,8 @@ import Testing
             let end = line.firstRange(of: "  ")?.lowerBound ?? line.endIndex
             digits += line[..<end].filter { $0 != " " }
         }
-        #expect(digits == Hexadecimal.encode(try #require(Self.examples()[name])))
+        let bytes = Hexadecimal.encode(try #require(Self.examples()[name]))
+        #expect(digits == bytes, "the bytes are \(bytes)")
     }
 
     private static func examples() throws -> [String: [UInt8]] {
@@ -38,6 +39,18 @@ import Testing
                     databaseID: ObjectID(high: 1, low: 2), epoch: 3, clientID: 300,
                     nonce: ObjectID(high: 0x0123_4567_89AB_CDEF, low: 0xFEDC_BA98_7654_3210)),
                 version: 1000, acknowledged: 41, schema: schema))
+        let creations = (0..<16).map { index in
+            ObjectOperation(
+                ObjectRef(0, .string("JT\(index + 10)")),
+                .create([FieldOperation(1, .set(.double(9000.5))), FieldOperation(2, .set(.int(4)))]))
+        }
+        let upload = ClientMessage.upload(
+            session: 1,
+            changesets: [
+                Changeset(
+                    sequence: 42, baseVersion: 1000, timestamp: HybridTimestamp(microseconds: 1_357_034_400_000_000),
+                    operations: creations + [ObjectOperation(ObjectRef(0, .string("JT9")), .delete)])
+            ])
         var block = ObjectBlock()
         for (index, price) in [9000.5, 8999.25, 7000].enumerated() {
             block.append(
@@ -63,6 +76,9 @@ import Testing
                             objects: block,
                             departures: [.init(ObjectRef(0, .string("JT9")), role: .root, reason: .window)]))
                 ]))
-        return ["hello": Frame.encode(hello), "open": Frame.encode(open), "commit": Frame.encode(commit)]
+        return [
+            "hello": Frame.encode(hello), "open": Frame.encode(open), "upload": Frame.encode(upload),
+            "commit": Frame.encode(commit),
+        ]
     }
 }

@@ -23,7 +23,9 @@ extension SampleGenerator {
         guard var schema = try? Schema(classes) else { return Schema() }
         for index in schema.classes.indices where below(4) == 0 {
             let property = below(schema[index].properties.count)
-            if property != schema[index].primaryKeyIndex { schema.retire(property: property, ofClass: index) }
+            if property != schema[index].primaryKeyIndex {
+                schema.retire(property: property, ofClass: index)
+            }
             if below(4) == 0, schema.backlinks(to: index).isEmpty { schema.retire(class: index) }
         }
         return schema
@@ -39,16 +41,38 @@ extension SampleGenerator {
 
     mutating func changeset() -> Changeset {
         Changeset(
-            sequence: number(), baseVersion: number(), timestamp: HybridTimestamp(microseconds: integer()),
-            operations: many(upTo: 5) { generator in
-                let fields = generator.many(upTo: 4) { generator in
-                    FieldOperation(
-                        generator.below(500), generator.bool() ? .set(generator.value()) : .add(generator.scalar()))
-                }
-                return ObjectOperation(
-                    ObjectRef(generator.below(1000), generator.key()),
-                    generator.pick([.create(fields), .update(fields), .delete]))
-            })
+            sequence: number(), baseVersion: number(),
+            timestamp: HybridTimestamp(microseconds: integer()),
+            operations: bool() ? creations() : operations())
+    }
+
+    /// Creations as they come together, with others between them.
+    mutating func creations() -> [ObjectOperation] {
+        let classIndex = below(1000)
+        let properties = (0..<below(6)).map { $0 * 7 }
+        let isUniform = bool()
+        let samples = properties.map { _ in value() }
+        return (0..<below(60)).flatMap { _ in
+            let fields = properties.indices.map { index in
+                FieldOperation(
+                    properties[index], .set(isUniform && below(5) > 0 ? samples[index] : value()))
+            }
+            let creation = ObjectOperation(ObjectRef(classIndex, key()), .create(fields))
+            return below(40) == 0 ? operations() + [creation] : [creation]
+        } + operations()
+    }
+
+    mutating func operations() -> [ObjectOperation] {
+        many(upTo: 5) { generator in
+            let fields = generator.many(upTo: 4) { generator in
+                FieldOperation(
+                    generator.below(500),
+                    generator.bool() ? .set(generator.value()) : .add(generator.scalar()))
+            }
+            return ObjectOperation(
+                ObjectRef(generator.below(1000), generator.key()),
+                generator.pick([.create(fields), .update(fields), .delete]))
+        }
     }
 
     mutating func clientMessage() -> ClientMessage {
@@ -56,12 +80,15 @@ extension SampleGenerator {
         switch below(12) {
         case 0:
             return .hello(
-                .init(versionMin: number(), versionMax: number(), features: Features(rawValue: number()), agent: text())
+                .init(
+                    versionMin: number(), versionMax: number(), features: Features(rawValue: number()),
+                    agent: text())
             )
         case 1:
             return .open(
                 .init(
-                    session: session, path: text(), credentials: credentials(), identity: maybe { $0.identity() },
+                    session: session, path: text(), credentials: credentials(),
+                    identity: maybe { $0.identity() },
                     version: number(), acknowledged: number(), options: .init(rawValue: number()),
                     variables: map { .string($0.text()) }, schema: schema()))
         case 2: return .authenticate(session: session, credentials: credentials())
@@ -71,20 +98,23 @@ extension SampleGenerator {
                     version: generator.number(), queryHash: generator.id(), memberCount: generator.number(),
                     isWhole: generator.bool(), digest: generator.maybe { $0.id() })
             }
-            return .subscribe(.init(session: session, subscription: number(), query: text(), resume: resume))
+            return .subscribe(
+                .init(session: session, subscription: number(), query: text(), resume: resume))
         case 4: return .unsubscribe(session: session, subscription: number())
         case 5: return .upload(session: session, changesets: many(upTo: 3) { $0.changeset() })
         case 6: return .credit(session: session, pages: number())
         case 7:
             return .reportRequest(
-                .init(session: session, request: number(), topic: .init(rawValue: number()), argument: text()))
+                .init(
+                    session: session, request: number(), topic: .init(rawValue: number()), argument: text()))
         case 8: return .declare(session: session, schema: schema())
         case 9:
             return .members(
                 .init(session: session, subscription: number(), isContinued: bool(), content: block()))
         case 10:
             return .remove(
-                .init(session: session, request: number(), className: text(), property: maybe { $0.text() }))
+                .init(session: session, request: number(), className: text(), property: maybe { $0.text() })
+            )
         default: return .close(session: session)
         }
     }
@@ -115,7 +145,8 @@ extension SampleGenerator {
                     session: session, identity: identity(),
                     outcome: pick(ServerMessage.OpenOutcome.allCases),
                     version: number(), acknowledged: number(),
-                    rejections: many(upTo: 2) { $0.rejection() }, userID: maybe { $0.text() }, schema: schema()))
+                    rejections: many(upTo: 2) { $0.rejection() }, userID: maybe { $0.text() },
+                    schema: schema()))
         case 2: return .schema(session: session, schema: schema())
         case 3:
             return .page(
@@ -132,7 +163,8 @@ extension SampleGenerator {
                     header,
                     blocks: many(upTo: 3) { generator in
                         ServerMessage.SubscriptionBlock(
-                            subscriptions: generator.many(upTo: 3) { $0.number() }, content: generator.viewBlock())
+                            subscriptions: generator.many(upTo: 3) { $0.number() }, content: generator.viewBlock()
+                        )
                     }))
         case 5:
             return .complete(
@@ -158,7 +190,8 @@ extension SampleGenerator {
                     session: session, request: number(), code: .unknownReport, message: text(),
                     position: maybe { $0.number() }))
         case 11:
-            return .digest(.init(session: session, subscription: number(), version: number(), digest: id()))
+            return .digest(
+                .init(session: session, subscription: number(), version: number(), digest: id()))
         default: return .report(session: session, request: number(), json: data())
         }
     }

@@ -134,14 +134,7 @@ final class StoreRegistry: Sendable {
             configuration.log?(.warning, "the store can only be read", [("reason", obstacle.message)])
             return storage
         }
-        try storage.begin()
-        do {
-            _ = try storage.merge(schema, sides: ("the store", "the models"))
-            try storage.commit()
-        } catch {
-            storage.rollback()
-            throw error
-        }
+        _ = try storage.transaction { try storage.merge(schema, sides: ("the store", "the models")) }
         return storage
     }
 

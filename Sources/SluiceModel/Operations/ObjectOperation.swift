@@ -47,20 +47,27 @@ package struct FieldOperation: Hashable, Sendable {
     }
 }
 
-extension ObjectOperation {
-    /// Adds the kinds of this operation to a set, for change events.
-    package func addKinds(to kinds: inout Set<OperationKind>) {
-        switch action {
-        case .create: kinds.insert(.create)
-        case .delete: kinds.insert(.delete)
-        case .update(let fields):
-            for field in fields {
-                switch field.change {
-                case .set: kinds.insert(.set)
-                case .add: kinds.insert(.add)
+extension [ObjectOperation] {
+    /// The kinds of the operations, for change events.
+    package var kinds: Set<OperationKind> {
+        var (creates, deletes, sets, adds) = (false, false, false, false)
+        for operation in self {
+            switch operation.action {
+            case .create: creates = true
+            case .delete: deletes = true
+            case .update(let fields):
+                for field in fields {
+                    switch field.change {
+                    case .set: sets = true
+                    case .add: adds = true
+                    }
                 }
             }
         }
+        let all: [(kind: OperationKind, occurs: Bool)] = [
+            (.create, creates), (.delete, deletes), (.set, sets), (.add, adds),
+        ]
+        return Set(all.lazy.filter(\.occurs).map(\.kind))
     }
 }
 

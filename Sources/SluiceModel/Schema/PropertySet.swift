@@ -99,21 +99,31 @@ package struct PropertySet: Hashable, Sendable {
 
 extension PropertySet: Sequence {
     /// The positions in ascending order.
-    package func makeIterator() -> AnyIterator<Int> {
-        let words = words
-        var word = 0
-        var bits = words[0]
-        return AnyIterator {
+    package struct Iterator: IteratorProtocol {
+        private var bits: UInt64
+        private var base = 0
+        private var rest: ArraySlice<UInt64>
+
+        fileprivate init(_ first: UInt64, _ rest: [UInt64]) {
+            bits = first
+            self.rest = rest[...]
+        }
+
+        package mutating func next() -> Int? {
             while bits == 0 {
-                word += 1
-                guard word < words.count else { return nil }
-                bits = words[word]
+                guard let word = rest.popFirst() else { return nil }
+                bits = word
+                base += 64
             }
             let position = bits.trailingZeroBitCount
             bits &= bits - 1
-            return word * 64 + position
+            return base + position
         }
     }
+
+    package func makeIterator() -> Iterator { Iterator(first, rest) }
+
+    package var underestimatedCount: Int { rest.isEmpty ? first.nonzeroBitCount : count }
 }
 
 extension PropertySet: ExpressibleByArrayLiteral {

@@ -13,6 +13,7 @@ struct GroupPreparation {
     private let now: Timestamp
     private var version: UInt64
     private var objects: GroupObjects
+    private var classes: [Int: Merger.DeclaredClass] = [:]
     private var groupHistory = GroupHistory()
     private var steps: [JournalStep] = []
     private var progress: [UInt64: UInt64] = [:]
@@ -95,14 +96,11 @@ struct GroupPreparation {
         let stamp = WriteStamp(timestamp: timestamp, clientID: upload.clientID, version: version + 1)
         var touched: [TouchedObject] = []
         touched.reserveCapacity(changeset.operations.count)
-        var positions: [ObjectRef: Int] = [:]
-        positions.reserveCapacity(changeset.operations.count)
-        var kinds: Set<OperationKind> = []
+        var positions = ObjectPositions()
         for operation in changeset.operations {
-            operation.addKinds(to: &kinds)
             let position = positions[operation.object] ?? touched.count
             if position == touched.count {
-                positions[operation.object] = position
+                positions.append(operation.object)
                 touched.append(try touch(operation))
             }
             let history =
@@ -114,13 +112,14 @@ struct GroupPreparation {
         }
         for object in touched {
             guard let row = object.merger.row else { continue }
-            let name = storage.schema[object.object.classIndex].name
-            if let excess = limits.excess(of: row, replacing: object.old, in: name) { throw excess }
+            let excess = limits.excess(
+                of: row, replacing: object.old, in: storage.schema[object.object.classIndex].name)
+            if let excess { throw excess }
         }
         version += 1
         var transaction = JournalTransaction(
             clientID: upload.clientID, sequence: changeset.sequence, userID: upload.userID, timestamp: timestamp,
-            kinds: kinds, changes: [])
+            kinds: changeset.operations.kinds, changes: [])
         transaction.changes.reserveCapacity(touched.count)
         for object in touched {
             supersededCount += object.merger.supersededCount
@@ -140,9 +139,9 @@ struct GroupPreparation {
         // Of a new object usually nothing is known, which costs less to find out than to read it.
         if case .create = operation.action, !objects.has(object) { isUnknown = try !storage.knows(object) }
         let old = isUnknown ? nil : try objects.row(object)
-        return TouchedObject(
-            object: object, old: old, isUnknown: isUnknown,
-            merger: Merger(old, of: storage.schema[object.classIndex]))
+        let declared = classes[object.classIndex] ?? Merger.DeclaredClass(storage.schema[object.classIndex])
+        classes[object.classIndex] = declared
+        return TouchedObject(object: object, old: old, isUnknown: isUnknown, merger: Merger(old, of: declared))
     }
 
     /// The changes of an object that the author did not know of, as far as they may take precedence over the author's

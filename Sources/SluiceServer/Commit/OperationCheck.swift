@@ -60,7 +60,7 @@ package struct OperationCheck: Sendable {
         guard !property.isRetired else {
             return "the property of \(classSchema.name) at position \(field.property) was removed from the schema"
         }
-        let place = "\(classSchema.name).\(property.name)"
+        var place: String { "\(classSchema.name).\(property.name)" }
         switch field.change {
         case .set(let value):
             guard property.type.accepts(value) else {

@@ -101,7 +101,8 @@ package struct ConnectionProtocol: Sendable {
         }
         isGreeted = true
         let reply = ServerMessage.HelloReply(
-            version: version, features: hello.features.intersection([.resume, .reports, .removal]), time: now,
+            version: version, features: hello.features.intersection([.resume, .reports, .removal, .creationRuns]),
+            time: now,
             limits: limits,
             agent: "sluice")
         return [.send(Frame.encode(ServerMessage.hello(reply)))]

@@ -17,14 +17,31 @@ package struct Merger {
     /// The number of operations that had no effect by the rules.
     package var supersededCount = 0
 
-    private let classSchema: ClassSchema
+    private let declared: DeclaredClass
     /// Whether an operation of this upload created or deleted the object, so that no earlier write is concurrent.
     private var isOwn = false
 
+    /// What merging asks of a class, shared by all its objects.
+    package final class DeclaredClass {
+        fileprivate let primaryKeyIndex: Int?
+        private let defaultValues: [Value]
+
+        package init(_ schema: ClassSchema) {
+            primaryKeyIndex = schema.primaryKeyIndex
+            defaultValues = schema.properties.map(\.defaultValue)
+        }
+
+        fileprivate func newRow(_ key: ObjectKey) -> Row {
+            var values = defaultValues
+            if let primaryKeyIndex { values[primaryKeyIndex] = key.value }
+            return Row(key: key, values: values)
+        }
+    }
+
     /// - Parameter row: the server's state of the object; nil if it does not exist.
-    package init(_ row: Row?, of classSchema: ClassSchema) {
+    package init(_ row: Row?, of declared: DeclaredClass) {
         self.row = row
-        self.classSchema = classSchema
+        self.declared = declared
     }
 
     /// Applies one operation. O(fields), plus the cost of the questions to `history`.
@@ -50,11 +67,10 @@ package struct Merger {
                 return
             }
             isOwn = true
-            let key = operation.object.key
-            row = Row(key: key, values: classSchema.defaultValues(for: key))
+            row = declared.newRow(operation.object.key)
             for field in fields { apply(field, author: author, history: ObjectHistory()) }
         case (.create(let fields), .some), (.update(let fields), .some):
-            for field in fields where field.property != classSchema.primaryKeyIndex {
+            for field in fields where field.property != declared.primaryKeyIndex {
                 apply(field, author: author, history: history)
             }
         }

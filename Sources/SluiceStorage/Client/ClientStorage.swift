@@ -49,9 +49,10 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     /// The reader is valid only inside `body`.
     func read<Result>(_ body: (any ClientReading) throws -> Result) throws -> Result
 
-    /// Begins a write transaction for what a server has sent, and would send again. A power cut may take its commit,
-    /// with the unsynced commits after it, until a transaction of ``begin()`` has committed. A killed process takes none.
-    func beginReceiving() throws
+    /// Runs `body` as ``ObjectWriting/transaction(_:)`` does, for what a server has sent and would send again. A power
+    /// cut may take its commit, with those of the same kind after it, until another transaction has committed. A killed
+    /// process takes none.
+    func receive<Result>(_ body: () throws -> Result) throws -> Result
 
     /// The client's identity at its server, and how far it has synced; nil before the first login.
     var syncState: SyncState? { get }
@@ -105,10 +106,13 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     var lastSequence: UInt64 { get }
 
     /// Adds a changeset; its sequence must be ``lastSequence`` + 1.
-    func appendToOutbox(_ changeset: Changeset) throws
+    ///
+    /// - Returns: the changeset as it is stored, which is the form in which it travels.
+    @discardableResult
+    func appendToOutbox(_ changeset: Changeset) throws -> OutboxEntry
 
     /// Calls `body` with the changesets after a sequence in ascending order, until it returns false.
-    func forEachOutboxChangeset(after sequence: UInt64, _ body: (Changeset) throws -> Bool) throws
+    func forEachOutboxEntry(after sequence: UInt64, _ body: (OutboxEntry) throws -> Bool) throws
 
     /// Removes the changesets up to and including a sequence.
     ///
@@ -192,7 +196,19 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     func checkpoint(truncating: Bool) throws
 }
 
+/// A changeset of the outbox.
+package struct OutboxEntry: Sendable {
+    package let changeset: Changeset
+    /// The changeset in the form in which it is stored and travels; nil where nobody has it in memory.
+    package let bytes: [UInt8]?
+}
+
 extension ClientStorage {
+    /// Calls `body` with the changesets after a sequence in ascending order, until it returns false.
+    package func forEachOutboxChangeset(after sequence: UInt64, _ body: (Changeset) throws -> Bool) throws {
+        try forEachOutboxEntry(after: sequence) { try body($0.changeset) }
+    }
+
     /// The operations on an object in the outbox, oldest first.
     package func pendingOperations(of object: ObjectRef) throws -> [PendingOperation] {
         var operations: [PendingOperation] = []

@@ -13,8 +13,14 @@ package struct ResidentOutbox {
     /// The changesets before this position have left the outbox.
     private var head = 0
     private var operationCount = 0
-    /// How many of the operations are on each object.
+    /// How many of the operations of small changesets are on each object.
     private var operationCounts: [ObjectRef: Int] = [:]
+    /// The objects of large changesets, which mostly ascend.
+    private var large: [(sequence: UInt64, objects: ObjectPositions)] = []
+    /// A changeset of as many operations is large.
+    private static let largeCountMin = 64
+    /// Each of them is looked at, so there must be few.
+    private static let largeMax = 64
 
     init(operationCountMax: Int) { self.operationCountMax = operationCountMax }
 
@@ -31,7 +37,9 @@ package struct ResidentOutbox {
     }
 
     /// Whether an operation on the object is here. O(1).
-    func changes(_ object: ObjectRef) -> Bool { operationCounts[object] != nil }
+    func changes(_ object: ObjectRef) -> Bool {
+        operationCounts[object] != nil || large.contains { $0.objects[object] != nil }
+    }
 
     /// Keeps a changeset if it follows the others and the limit allows it.
     mutating func append(_ changeset: Changeset) {
@@ -39,10 +47,15 @@ package struct ResidentOutbox {
         guard operationCount + changeset.operations.count <= operationCountMax else { return }
         changesets.append(changeset)
         operationCount += changeset.operations.count
-        if changeset.operations.count >= 64 {
-            operationCounts.reserveCapacity(operationCounts.count + changeset.operations.count)
+        guard changeset.operations.count >= Self.largeCountMin, large.count < Self.largeMax else {
+            for operation in changeset.operations { operationCounts[operation.object, default: 0] += 1 }
+            return
         }
-        for operation in changeset.operations { operationCounts[operation.object, default: 0] += 1 }
+        var objects = ObjectPositions()
+        for operation in changeset.operations where objects[operation.object] == nil {
+            objects.append(operation.object)
+        }
+        large.append((changeset.sequence, objects))
     }
 
     /// Drops the changesets up to and including a number. Amortised O(operations dropped).
@@ -50,9 +63,13 @@ package struct ResidentOutbox {
         while head < changesets.count, changesets[head].sequence <= sequence {
             let operations = changesets[head].operations
             changesets[head].operations = []
-            head += 1
             operationCount -= operations.count
-            if operationCount > 0 { forget(operations) }
+            if large.first?.sequence == changesets[head].sequence {
+                large.removeFirst()
+            } else if operationCount > 0 {
+                forget(operations)
+            }
+            head += 1
         }
         if operationCount == 0 { operationCounts.removeAll(keepingCapacity: operationCounts.capacity <= 10_000) }
         guard head > changesets.count / 2 else { return }

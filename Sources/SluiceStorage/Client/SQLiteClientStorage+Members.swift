@@ -43,7 +43,7 @@ extension SQLiteClientStorage {
     /// pending. A ghost cannot be one, because its row may be deleted at any time.
     private func rowOfMember(_ object: ObjectRef) throws -> Int64 {
         let table = try tables.table(object.classIndex)
-        if let row = table.rowIfJustInserted(object.key) { return row }
+        if let row = table.recentRow(of: object.key) { return row }
         guard let found = try tables.find(object.key, in: table), found.state != TableLayout.State.ghost else {
             throw StorageError(.notFound, "\(connection.name): an object must be stored before it can be a member")
         }

@@ -17,15 +17,17 @@ extension SQLiteClientStorage {
 
     package var outboxCount: Int { state.outboxCount }
 
-    package func appendToOutbox(_ changeset: Changeset) throws {
+    @discardableResult
+    package func appendToOutbox(_ changeset: Changeset) throws -> OutboxEntry {
         try requireTransaction()
         guard changeset.sequence == lastSequence + 1 else {
             throw StorageError(
                 .misuse, "\(connection.name): changeset \(changeset.sequence) cannot follow changeset \(lastSequence)")
         }
+        let bytes = changeset.wireBytes()
         try connection.withStatement("INSERT INTO _outbox (sequence, changeset) VALUES (?, ?)") { statement in
             statement.bind(1, Int64(changeset.sequence))
-            statement.bind(2, changeset.wireBytes())
+            statement.bind(2, bytes)
             try statement.run()
         }
         try appendPendingRows(of: changeset)
@@ -34,6 +36,7 @@ extension SQLiteClientStorage {
         state.pendingRows.add(changeset.operations.count)
         isStateChanged = true
         resident.append(changeset)
+        return OutboxEntry(changeset: changeset, bytes: bytes)
     }
 
     private func appendPendingRows(of changeset: Changeset) throws {
@@ -46,8 +49,8 @@ extension SQLiteClientStorage {
                 try statement.run()
             }
         }
-        for start in stride(from: 0, to: operations.count, by: ObjectTables.chunkCount) {
-            let chunk = operations[start..<min(start + ObjectTables.chunkCount, operations.count)]
+        for start in stride(from: 0, to: operations.count, by: tables.rowsPerStatementMax) {
+            let chunk = operations[start..<min(start + tables.rowsPerStatementMax, operations.count)]
             let cells = CellTable(width: 2, rowCountMax: chunk.count)
             for operation in chunk {
                 cells.beginRow()
@@ -65,17 +68,17 @@ extension SQLiteClientStorage {
         }
     }
 
-    package func forEachOutboxChangeset(after sequence: UInt64, _ body: (Changeset) throws -> Bool) throws {
-        try forEachOutboxChangeset(after: sequence, isKeeping: true, body)
+    package func forEachOutboxEntry(after sequence: UInt64, _ body: (OutboxEntry) throws -> Bool) throws {
+        try forEachOutboxEntry(after: sequence, isKeeping: true, body)
     }
 
     /// - Parameter isKeeping: whether to keep in memory what had to be decoded.
-    private func forEachOutboxChangeset(
-        after sequence: UInt64, isKeeping: Bool, _ body: (Changeset) throws -> Bool
+    private func forEachOutboxEntry(
+        after sequence: UInt64, isKeeping: Bool, _ body: (OutboxEntry) throws -> Bool
     ) throws {
         var last = max(sequence, state.retiredSequence)
         while let changeset = resident[last + 1] {
-            guard try body(changeset) else { return }
+            guard try body(OutboxEntry(changeset: changeset, bytes: nil)) else { return }
             last += 1
         }
         guard last < lastSequence else { return }
@@ -83,9 +86,10 @@ extension SQLiteClientStorage {
         try connection.withStatement(sql) { statement in
             statement.bind(1, Int64(clamping: last))
             while try statement.step() {
-                let changeset = try decode(statement.blob(0))
+                let bytes = statement.blob(0)
+                let changeset = try decode(bytes)
                 if isKeeping { resident.append(changeset) }
-                guard try body(changeset) else { return }
+                guard try body(OutboxEntry(changeset: changeset, bytes: bytes)) else { return }
             }
         }
     }
@@ -95,9 +99,9 @@ extension SQLiteClientStorage {
         try requireTransaction()
         guard sequence > state.retiredSequence, outboxCount > 0 else { return [] }
         var removed: [Changeset] = []
-        try forEachOutboxChangeset(after: 0, isKeeping: false) { changeset in
-            guard changeset.sequence <= sequence else { return false }
-            removed.append(changeset)
+        try forEachOutboxEntry(after: 0, isKeeping: false) { entry in
+            guard entry.changeset.sequence <= sequence else { return false }
+            removed.append(entry.changeset)
             return true
         }
         guard !removed.isEmpty else { return [] }

@@ -49,6 +49,12 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
             let storage = try SQLiteClientStorage(
                 connection, file: file, location: path, gate: nil, resident: resident, isDurable: durability == .full)
             try storage.admit(databaseID: nil, isSynced: durability == .full)
+            // Programs that do not know the present format must not open what is written from now on.
+            if file?.obstacle == nil,
+                try connection.integer("PRAGMA user_version") != Int64(DatabaseHeader.Kind.client.formatVersion)
+            {
+                try DatabaseFile.noteFormat(connection, kind: .client)
+            }
             return storage
         case .memory:
             let number = memoryCount.wrappingAdd(1, ordering: .relaxed).newValue
@@ -124,9 +130,12 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
 
     override var commitCount: UInt64 { commits }
 
-    package override func begin() throws { try begin(isSynced: isDurable) }
+    override func begin() throws { try begin(isSynced: isDurable) }
 
-    package func beginReceiving() throws { try begin(isSynced: false) }
+    package func receive<Result>(_ body: () throws -> Result) throws -> Result {
+        try begin(isSynced: false)
+        return try finish(body)
+    }
 
     private func begin(isSynced: Bool) throws {
         if isSynced != isSyncing, !isInTransaction {

@@ -17,6 +17,8 @@ final class CellTable: ParameterSink {
     }
 
     let width: Int
+    /// The bytes of texts and blobs that were copied.
+    private(set) var byteCount = 0
     private let cells: UnsafeMutableBufferPointer<Cell>
     private var arena = BindingArena()
     private(set) var rowCount = 0
@@ -40,6 +42,21 @@ final class CellTable: ParameterSink {
         precondition((rowCount + 1) * width <= cells.count, "more rows than there is room for")
         row = rowCount
         rowCount += 1
+    }
+
+    /// Drops the last row.
+    func removeLast() {
+        rowCount -= 1
+        for index in rowCount * width..<(rowCount + 1) * width { cells[index] = Cell() }
+    }
+
+    /// Drops all rows.
+    func removeAll() {
+        for index in 0..<rowCount * width { cells[index] = Cell() }
+        rowCount = 0
+        byteCount = 0
+        texts = []
+        arena.removeAll()
     }
 
     /// Goes back to a row, to fill more of its columns.
@@ -71,6 +88,7 @@ final class CellTable: ParameterSink {
 
     private func set(_ column: Int32, _ kind: Kind, bytes: UnsafeRawBufferPointer) {
         let copy = arena.copy(bytes)
+        byteCount += bytes.count
         set(column, kind, UInt64(UInt(bitPattern: copy)), length: bytes.count)
     }
 

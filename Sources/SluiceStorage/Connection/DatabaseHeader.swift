@@ -15,11 +15,12 @@ struct DatabaseHeader {
             }
         }
 
-        /// The format that this library writes; older ones it can read. A server's log is a journal since format 2.
+        /// The format that this library writes; older ones it can read. A server's log is a journal since format 2, and
+        /// creations are stored by column in a client's outbox.
         var formatVersion: UInt32 {
             switch self {
             case .server: 2
-            case .client: 1
+            case .client: 2
             }
         }
     }

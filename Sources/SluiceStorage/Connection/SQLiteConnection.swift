@@ -19,6 +19,10 @@ final class SQLiteConnection {
     var queryMemo: QueryMemo?
     /// Lets statements read values that are not stored.
     private let cellTables = CellTableModule()
+    /// Rows that are to be written before any other statement runs; nil if there are none.
+    var unwritten: (any UnwrittenRows)?
+    /// The first error of a write since the transaction began.
+    private(set) var writeFailure: StorageError?
     /// Prepared statements that nobody uses at the moment.
     private var idle: [String: Statement] = [:]
     private static let idleMax = 256
@@ -110,9 +114,13 @@ final class SQLiteConnection {
     }
 
     /// Runs `body` while ``CellTableModule/name`` is the table of these cells.
-    func reading<Result>(_ cells: CellTable, _ body: () throws -> Result) rethrows -> Result {
+    func reading<Result, Failure>(
+        _ cells: CellTable, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        // Unwritten rows may have to be written first.
+        let outer = cellTables.cells
         cellTables.cells = cells
-        defer { cellTables.cells = nil }
+        defer { cellTables.cells = outer }
         return try body()
     }
 
@@ -151,14 +159,21 @@ final class SQLiteConnection {
     /// Whether a transaction is open. SQLite itself ends one after some errors.
     var isInTransaction: Bool { handle.map { sqlite3_get_autocommit($0) == 0 } ?? false }
 
-    func begin() throws { try withStatement("BEGIN IMMEDIATE") { try $0.run() } }
+    func begin() throws {
+        writeFailure = nil
+        try withStatement("BEGIN IMMEDIATE") { try $0.run() }
+    }
 
     /// Begins reading: everything until ``rollback()`` or ``commit()`` sees one version.
     func beginReading() throws { try withStatement("BEGIN") { try $0.run() } }
 
     /// Commits; after an error the transaction is rolled back.
+    ///
+    /// - Throws: the error of a write of the transaction, if one failed, since the write may be done in part.
     func commit() throws {
         do {
+            try writeUnwritten()
+            if let writeFailure { throw writeFailure }
             try checkFault()
             try withStatement("COMMIT") { try $0.run() }
         } catch {
@@ -174,12 +189,14 @@ final class SQLiteConnection {
             try body()
             try execute("RELEASE step")
         } catch {
+            unwritten = nil
             if isInTransaction { sqlite3_exec(handle, "ROLLBACK TO step; RELEASE step", nil, nil, nil) }
             throw error
         }
     }
 
     func rollback() {
+        unwritten = nil
         guard isInTransaction else { return }
         sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
     }
@@ -195,6 +212,26 @@ final class SQLiteConnection {
     func checkFault() throws(StorageError) {
         guard let faults, let result = faults.next() else { return }
         rollback()
-        throw .sqlite(result, file: name, detail: "injected")
+        let error = StorageError.sqlite(result, file: name, detail: "injected")
+        noteWriteFailure(error)
+        throw error
     }
+
+    /// Notes that a write failed, so that the transaction cannot be committed.
+    func noteWriteFailure(_ error: StorageError) { writeFailure = writeFailure ?? error }
+
+    // MARK: Unwritten rows
+
+    /// Writes what waits to be written.
+    func writeUnwritten() throws(StorageError) {
+        guard let rows = unwritten else { return }
+        unwritten = nil
+        try rows.write()
+    }
+}
+
+/// Rows that a connection keeps to write them together. They are written before anything else is read or written, so
+/// nobody can tell.
+protocol UnwrittenRows: AnyObject {
+    func write() throws(StorageError)
 }

@@ -65,11 +65,13 @@ final class Statement: ParameterSink {
 
     /// Moves to the next row; false at the end.
     func step() throws(StorageError) -> Bool {
+        if connection.unwritten != nil { try connection.writeUnwritten() }
         if isWriting { try connection.checkFault() }
         let result = sqlite3_step(handle)
         if result == SQLITE_ROW { return true }
         if result == SQLITE_DONE { return false }
         let error = connection.error(result)
+        if isWriting { connection.noteWriteFailure(error) }
         reset()
         throw error
     }
@@ -84,6 +86,7 @@ final class Statement: ParameterSink {
     ///
     /// - Returns: false if it did; nothing is changed then.
     func runUnlessDuplicate() throws(StorageError) -> Bool {
+        if connection.unwritten != nil { try connection.writeUnwritten() }
         try connection.checkFault()
         let result = sqlite3_step(handle)
         switch result {
@@ -95,6 +98,7 @@ final class Statement: ParameterSink {
             return false
         default:
             let error = connection.error(result)
+            connection.noteWriteFailure(error)
             reset()
             throw error
         }

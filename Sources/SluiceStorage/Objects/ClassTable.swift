@@ -36,6 +36,12 @@ final class ClassTable {
     var hasIDIndex = false
     /// Whether most rows of the last page were of objects that are here, so that the next are looked up first.
     var expectsPresent = false
+    /// Whether rows link to other objects in columns of their own.
+    let hasLinks: Bool
+    /// Keys that no row has.
+    var absentKeys = AbsentKeys()
+    /// New rows that wait; made when it is first needed.
+    var insertBuffer: InsertBuffer?
     /// The next local row id. No id is used twice while a store is open, so that caches by id stay right. An error
     /// where the end of the table is damaged: its other rows can still be read.
     private var nextRow: Result<Int64, StorageError>
@@ -45,8 +51,8 @@ final class ClassTable {
     private var rowsByKey: [ObjectKey: Int64] = [:]
     private var keysByRow: [Int64: ObjectKey] = [:]
     private static let cacheCountMax = 400_000
-    /// The object inserted last, so that lookups right after an insert need not read the table.
-    private var inserted: (key: ObjectKey, row: Int64)?
+    /// The present object that was inserted or read last, so that a write right after that need not look for it.
+    private var recent: (key: ObjectKey, row: Int64)?
     /// The statement that inserts a row. It is kept apart from the others, since every new row runs it.
     private var insertion: Statement?
 
@@ -70,6 +76,7 @@ final class ClassTable {
         }
         self.singles = singles
         fields = singles.map(\.field)
+        hasLinks = singles.contains { if case .link = $0.codec { true } else { false } }
         self.collections = collections
         keyColumns = declared.primaryKey.map { [layout.column($0)] } ?? [TableLayout.high, TableLayout.low]
         do {
@@ -86,7 +93,8 @@ final class ClassTable {
     /// have gone, as after a rollback.
     func recover() throws {
         rowsByKey.removeAll()
-        inserted = nil
+        recent = nil
+        absentKeys.forget()
         let name = Self.idIndexName(schema.name)
         hasIDIndex = try connection.integer("SELECT 1 FROM sqlite_master WHERE name = '\(name)'") != nil
     }
@@ -105,6 +113,7 @@ final class ClassTable {
 
     enum Purpose: Hashable {
         case revive, find, rowByKey, keyByRow, versionByRow, insertGhost, insertUnknown, findAll, findRows
+        case insertTogether, keyAbove
         case update(PropertySet), updateTogether(PropertySet)
         case insertElement(Int), deleteElements(Int), elements(Int), insertID, deleteID
     }
@@ -203,19 +212,24 @@ final class ClassTable {
         keysByRow[row] = key
     }
 
-    func noteInserted(_ key: ObjectKey, row: Int64) { inserted = (key, row) }
+    /// Notes the row of a present object that was inserted or read.
+    func noteRecent(_ key: ObjectKey, row: Int64) { recent = (key, row) }
 
-    /// The local row id of an object if it was inserted last and is still present.
-    func rowIfJustInserted(_ key: ObjectKey) -> Int64? {
-        guard let inserted, inserted.key == key else { return nil }
-        return inserted.row
+    /// The local row id of an object if it was inserted or read last and is still present.
+    func recentRow(of key: ObjectKey) -> Int64? {
+        guard let recent, recent.key == key else { return nil }
+        return recent.row
     }
 
-    /// Forgets which object was inserted last, since a row lost its content.
-    func forgetInserted() { inserted = nil }
+    /// Forgets which object was inserted or read last, since a row lost its content.
+    func forgetRecent() { recent = nil }
 
     func forget(_ key: ObjectKey) { rowsByKey[key] = nil }
 
-    /// Forgets local row ids by key, which another connection may have changed.
-    func forgetRows() { rowsByKey.removeAll() }
+    /// Forgets what is known of keys, which another connection may have changed.
+    func forgetRows() {
+        rowsByKey.removeAll()
+        recent = nil
+        absentKeys.forget()
+    }
 }

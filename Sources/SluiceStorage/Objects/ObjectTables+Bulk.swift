@@ -11,9 +11,6 @@ struct StoredRows {
 }
 
 extension ObjectTables {
-    /// How many rows a statement stores at the most.
-    static let chunkCount = 1_024
-
     /// Stores those rows of a batch of whose objects nothing is known, not even a ghost or a tombstone, with a
     /// statement for a thousand rows.
     ///
@@ -23,8 +20,8 @@ extension ObjectTables {
         let columns = BatchColumns(batch, table)
         var stored = StoredRows()
         stored.rows.reserveCapacity(positions.count)
-        for start in stride(from: 0, to: positions.count, by: Self.chunkCount) {
-            let chunk = positions[start..<min(start + Self.chunkCount, positions.count)]
+        for start in stride(from: 0, to: positions.count, by: rowsPerStatementMax) {
+            let chunk = positions[start..<min(start + rowsPerStatementMax, positions.count)]
             try insertUnknown(batch, at: chunk, columns, table, &stored)
         }
         return stored
@@ -36,6 +33,7 @@ extension ObjectTables {
     ) throws {
         let cells = CellTable(
             width: 2 + (table.isKeyed ? 0 : 2) + table.singles.count, rowCountMax: positions.count)
+        table.absentKeys.forget()
         let first = try table.takeRows(positions.count)
         for (offset, position) in positions.enumerated() {
             cells.beginRow()

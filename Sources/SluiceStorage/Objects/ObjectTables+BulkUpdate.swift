@@ -25,8 +25,8 @@ extension ObjectTables {
         let columns = BatchColumns(batch, table)
         var present = PresentRows()
         var seen = RowBitmap()
-        for start in stride(from: 0, to: positions.count, by: Self.chunkCount) {
-            let chunk = positions[start..<min(start + Self.chunkCount, positions.count)]
+        for start in stride(from: 0, to: positions.count, by: rowsPerStatementMax) {
+            let chunk = positions[start..<min(start + rowsPerStatementMax, positions.count)]
             let found = try find(batch, at: chunk, table, isReadingOlds: isReadingOlds)
             let update = BulkUpdate(batch, columns, table, rowCountMax: chunk.count)
             var isPresent = [Bool](repeating: false, count: chunk.count)

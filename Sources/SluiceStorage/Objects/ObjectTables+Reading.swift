@@ -4,7 +4,7 @@ internal import SluiceQuery
 extension ObjectTables {
     func row(_ object: ObjectRef) throws -> Row? {
         let table = try table(object.classIndex)
-        guard table.schema.accepts(object.key) else { return nil }
+        guard table.schema.accepts(object.key), !table.absentKeys.contains(object.key) else { return nil }
         let statement = try table.statement(.rowByKey) {
             """
             SELECT \(table.rowColumns().joined(separator: ", ")) FROM \(table.name) \
@@ -13,7 +13,9 @@ extension ObjectTables {
         }
         defer { statement.reset() }
         try table.bind(object.key, to: statement)
-        return try statement.step() ? try readRow(statement, table) : nil
+        guard try statement.step() else { return nil }
+        table.noteRecent(object.key, row: statement.int(0))
+        return try readRow(statement, table)
     }
 
     func isPresent(_ object: ObjectRef) throws -> Bool {

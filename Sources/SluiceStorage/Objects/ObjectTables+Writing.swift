@@ -19,6 +19,7 @@ extension ObjectTables {
     func insert(_ row: Row, ofClass classIndex: Int, ifKnown: KnownObject) throws -> Bool {
         let table = try table(classIndex)
         try check(row, table)
+        if try insertTogether(row, table) { return true }
         let statement = try table.insertion { Self.insertion(into: table) }
         defer { statement.reset() }
         let id = try table.takeRow()
@@ -37,7 +38,8 @@ extension ObjectTables {
         guard try statement.runUnlessDuplicate() else { return try replace(row, table, ifKnown: ifKnown) }
         for column in table.collections { try insertElements(row.values[column.property], column, ofRow: id, table) }
         if table.hasIDIndex { try insertID(of: row.key, row: id, table) }
-        table.noteInserted(row.key, row: id)
+        table.noteRecent(row.key, row: id)
+        try noteAbsent(row.key, in: table)
         return true
     }
 
@@ -55,7 +57,7 @@ extension ObjectTables {
     ///
     /// - Parameter state: the new state, tombstone or ghost.
     func wipe(row: Int64, key: ObjectKey, _ table: ClassTable, to state: Int64, version: UInt64) throws {
-        table.forgetInserted()
+        table.forgetRecent()
         var assignments = [
             "\(TableLayout.state) = ?1", "\(TableLayout.version) = ?2", "\(TableLayout.absent) = NULL",
             "_incarnation = _incarnation + (?1 = \(TableLayout.State.tombstone))",

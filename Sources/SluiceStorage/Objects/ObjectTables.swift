@@ -9,6 +9,8 @@ final class ObjectTables {
     let connection: SQLiteConnection
     private(set) var schema: Schema
     private var tables: [ClassTable] = []
+    /// How many rows a statement stores at the most. Tests use fewer.
+    var rowsPerStatementMax = 1_024
 
     /// Opens the tables of a database, which must be those of `schema`.
     init(_ connection: SQLiteConnection, schema: Schema) throws {
@@ -50,12 +52,16 @@ final class ObjectTables {
 
     /// The local row id and state of an object; nil if it has no row.
     func find(_ key: ObjectKey, in table: ClassTable) throws(StorageError) -> (row: Int64, state: Int64)? {
+        if table.absentKeys.contains(key) { return nil }
         let statement = try table.statement(.find) {
             "SELECT \(TableLayout.row), \(TableLayout.state) FROM \(table.name) WHERE \(table.keyCondition)"
         }
         defer { statement.reset() }
         try table.bind(key, to: statement)
-        guard try statement.step() else { return nil }
+        guard try statement.step() else {
+            try noteAbsent(key, in: table)
+            return nil
+        }
         return (statement.int(0), statement.int(1))
     }
 
@@ -69,7 +75,7 @@ final class ObjectTables {
     /// The local row id of an object that has one: present, deleted or a ghost.
     func rowID(of object: ObjectRef) throws(StorageError) -> Int64? {
         let table = try table(object.classIndex)
-        if let row = table.rowIfJustInserted(object.key) ?? table.cachedRow(of: object.key) { return row }
+        if let row = table.recentRow(of: object.key) ?? table.cachedRow(of: object.key) { return row }
         guard table.schema.accepts(object.key), let found = try find(object.key, in: table) else { return nil }
         table.remember(object.key, row: found.row)
         return found.row
@@ -95,6 +101,7 @@ final class ObjectTables {
         statement.bind(1, row)
         try table.bind(key, from: 2, to: statement)
         try statement.run()
+        _ = table.absentKeys.note(key)
         table.remember(key, row: row)
         return row
     }

@@ -5,17 +5,13 @@ package protocol ObjectWriting: ObjectReading {
     /// Whether a transaction is open.
     var isInTransaction: Bool { get }
 
-    /// Begins the write transaction. There is at most one at a time.
-    func begin() throws
-
-    /// Makes everything since ``begin()`` durable and visible. After an error the transaction is rolled back.
+    /// Runs `body` in a write transaction, and makes what it did durable and visible at its end. If `body` throws, or
+    /// if a write in it fails and `body` does not throw, nothing of it is stored. There is at most one transaction at a
+    /// time.
     ///
-    /// - Throws: ``StorageError/Code/vanished`` if the store's file is no longer where it was opened: what was
-    ///   committed would be lost with it.
-    func commit() throws
-
-    /// Undoes everything since ``begin()``; does nothing outside a transaction.
-    func rollback()
+    /// - Throws: what `body` throws, or the first error of a write; ``StorageError/Code/vanished`` if the store's file
+    ///   is no longer where it was opened, since what was committed would be lost with it.
+    func transaction<Result>(_ body: () throws -> Result) throws -> Result
 
     /// Adds the classes, properties, indexes, names and wider types of `other` that the schema does not have. Existing
     /// rows get the defaults of new properties. O(rows) where numbers become wider, else independent of the rows.
@@ -73,7 +69,7 @@ package protocol ObjectWriting: ObjectReading {
     /// - Throws: ``StorageError/Code/vanished`` if it is not; every transaction fails from then on.
     func checkFile() throws
 
-    /// Why the store was opened for reading only, such as a full disk; ``begin()`` throws it. Nil if it can be written.
+    /// Why the store was opened for reading only, such as a full disk; ``transaction(_:)`` throws it. Nil if it can be written.
     var obstacle: StorageError? { get }
 
     /// Tries whether the store's file could be written now: writes a file beside it and removes it.

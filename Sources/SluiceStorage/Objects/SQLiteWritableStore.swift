@@ -95,7 +95,7 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
 
     package var isInTransaction: Bool { connection.isInTransaction }
 
-    package func begin() throws {
+    func begin() throws {
         guard !connection.isInTransaction else {
             throw StorageError(.misuse, "\(connection.name): a transaction is open already; commit or roll back first")
         }
@@ -104,7 +104,9 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
         try connection.begin()
     }
 
-    package func commit() throws {
+    func commit() throws {
+        // SQLite may have ended the transaction with the write that failed.
+        if let failure = connection.writeFailure, !isInTransaction { throw failure }
         try requireTransaction()
         do {
             try willCommit()
@@ -118,10 +120,15 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
         didCommit()
     }
 
-    package func rollback() { undo() }
+    func rollback() { undo() }
 
     package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
         try begin()
+        return try finish(body)
+    }
+
+    /// Runs `body` in the transaction that was begun, and ends it.
+    func finish<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             let result = try body()
             try commit()
@@ -208,6 +215,12 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
     /// Moves committed pages into the database file.
     package func checkpoint(truncating: Bool) throws {
         try connection.execute("PRAGMA wal_checkpoint(\(truncating ? "TRUNCATE" : "PASSIVE"))")
+    }
+
+    /// How many rows a statement stores at the most. Tests use fewer.
+    package var rowsPerStatementMax: Int {
+        get { tables.rowsPerStatementMax }
+        set { tables.rowsPerStatementMax = newValue }
     }
 
     /// Fails writes on purpose, for tests of recovery.

@@ -26,7 +26,9 @@ struct GroupEffect {
     /// Whether the group comes from elsewhere, so that it may not fit the schema.
     private let isForeign: Bool
     private var changes: [Change] = []
-    private var positions: [ObjectRef: Int] = [:]
+    private var positions = ObjectPositions()
+    /// The default values of the classes in which objects were created, by class.
+    private var defaults: [Int: [Value]] = [:]
     private var progress: [UInt64: UInt64] = [:]
     private var transactionCount = 0
     private(set) var undo = UndoImages()
@@ -65,10 +67,7 @@ struct GroupEffect {
             let position = positions[object] ?? add(object, nil)
             changes[position].authors.append(transactionCount)
             guard changes[position].new == nil else { throw mismatch(object, "creates", "exists") }
-            var row = Row(
-                key: object.key, version: version,
-                values: storage.schema[object.classIndex].defaultValues(for: object.key))
-            for (property, value) in zip(change.written, change.values) { row.values[property] = value }
+            let row = newRow(change, version: version)
             do { try storage.insert(row, ofClass: object.classIndex) } catch let error as StorageError
                 where error.code == .constraint
             {
@@ -102,6 +101,23 @@ struct GroupEffect {
         return undone
     }
 
+    /// The object that a change creates.
+    private mutating func newRow(_ change: JournalChange, version: UInt64) -> Row {
+        let key = change.object.key
+        let known = defaults[change.object.classIndex]
+        var values = known ?? storage.schema[change.object.classIndex].defaultValues(for: key)
+        if known == nil {
+            defaults[change.object.classIndex] = values
+        } else if let primaryKey = storage.primaryKeyIndex(ofClass: change.object.classIndex) {
+            values[primaryKey] = key.value
+        }
+        for (property, value) in zip(change.written, change.values) { values[property] = value }
+        return Row(key: key, version: version, values: values)
+    }
+
+    /// Forgets what is known of the schema, which a step has changed.
+    mutating func noteSchemaChange() { defaults = [:] }
+
     /// The place of an object in `changes`, where it is as the transactions so far leave it.
     private mutating func position(of object: ObjectRef) throws -> Int {
         let position = try positions[object] ?? add(object, known(object) ?? storage.row(object))
@@ -110,7 +126,7 @@ struct GroupEffect {
     }
 
     private mutating func add(_ object: ObjectRef, _ row: Row?) -> Int {
-        positions[object] = changes.count
+        positions.append(object)
         changes.append(Change(object: object, old: row, new: row, authors: [], unwritten: nil))
         return changes.count - 1
     }

@@ -96,8 +96,12 @@ extension SQLiteServerStorage {
         case .progress(let client, let sequence): effect.noteProgress(of: client, sequence)
         case .forgetting(let clients): for client in clients { try deleteClient(client) }
         case .epoch(let id): try storeEpoch(id)
-        case .schema(let other): _ = try mergeSchema(other, sides: ("the database", "its journal"))
-        case .removal(let classIndex, let property): try removeFromSchema(classIndex, property)
+        case .schema(let other):
+            _ = try mergeSchema(other, sides: ("the database", "its journal"))
+            effect.noteSchemaChange()
+        case .removal(let classIndex, let property):
+            try removeFromSchema(classIndex, property)
+            effect.noteSchemaChange()
         case .trim(let version): try dropLog(through: version)
         }
     }

@@ -157,7 +157,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
 
     override var commitCount: UInt64 { version }
 
-    package override func begin() throws {
+    override func begin() throws {
         if let damage { throw damage }
         try super.begin()
     }

@@ -75,9 +75,7 @@ final class SimulatedClient {
     private func open(_ handedOver: (any ClientStorage)?) throws {
         let storage = try handedOver ?? SQLiteClientStorage.open(path.map { .file($0) } ?? .memory)
         if handedOver == nil || version > 0 {
-            try storage.begin()
-            _ = try storage.merge(declared(), sides: ("the store", "the models"))
-            try storage.commit()
+            _ = try storage.transaction { try storage.merge(declared(), sides: ("the store", "the models")) }
         }
         var engineOptions = ClientOptions()
         engineOptions.databaseName = "simulation"

@@ -8,7 +8,7 @@ package struct CommitDelta: Sendable {
     /// The classes of the changed objects.
     package let classes: Set<Int>
     /// The position of each object in `changes`; empty where there are so few that looking through them is faster.
-    private let positions: [ObjectRef: Int]
+    private let positions: ObjectPositions
 
     private static let fewCount = 8
 
@@ -24,19 +24,20 @@ package struct CommitDelta: Sendable {
         }
         self.classes = classes
         guard changes.count > Self.fewCount else {
-            positions = [:]
+            positions = ObjectPositions()
             return
         }
-        var positions: [ObjectRef: Int] = [:]
-        positions.reserveCapacity(changes.count)
-        for (position, change) in changes.enumerated() { positions[change.object] = position }
-        precondition(positions.count == changes.count, "an object occurs twice")
+        var positions = ObjectPositions()
+        for change in changes {
+            precondition(positions[change.object] == nil, "an object occurs twice")
+            positions.append(change.object)
+        }
         self.positions = positions
     }
 
     /// The change of an object; nil if the group did not change it.
     package func change(of object: ObjectRef) -> ObjectDelta? {
-        guard !positions.isEmpty else { return changes.first { $0.object == object } }
+        guard positions.count > 0 else { return changes.first { $0.object == object } }
         return positions[object].map { changes[$0] }
     }
 }

@@ -51,6 +51,12 @@ package struct ByteReader {
         return value
     }
 
+    /// The next byte, which stays to be read.
+    package func peek() throws(WireError) -> UInt8 {
+        try require(1)
+        return base[offset]
+    }
+
     @inlinable
     package mutating func varint() throws(WireError) -> UInt64 {
         guard offset < base.count else { throw truncated(by: 1) }

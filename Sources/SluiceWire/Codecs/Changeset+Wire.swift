@@ -1,11 +1,42 @@
 package import SluiceModel
 
 extension Changeset: WireCodable {
+    /// The form in which a changeset is stored, and travels to a peer that knows ``Features/creationRuns``.
     package func encode(into writer: inout ByteWriter) {
+        encodeHeader(into: &writer)
+        var items = ByteWriter()
+        var count = 0
+        var next = 0
+        while next < operations.count {
+            count += 1
+            if let run = CreationRun(at: next, of: operations) {
+                items.byte(Self.creationRun)
+                run.encode(into: &items)
+                next += run.count
+            } else {
+                operations[next].encode(into: &items)
+                next += 1
+            }
+        }
+        writer.varint(count)
+        writer.raw(items.bytes)
+    }
+
+    /// The form in which every peer reads a changeset.
+    package func plainBytes() -> [UInt8] {
+        var writer = ByteWriter()
+        encodeHeader(into: &writer)
+        writer.array(operations) { $1.encode(into: &$0) }
+        return writer.bytes
+    }
+
+    /// What stands in the place of an operation's action where a run of creations follows.
+    private static let creationRun: UInt8 = 3
+
+    private func encodeHeader(into writer: inout ByteWriter) {
         writer.varint(sequence)
         writer.varint(baseVersion)
         writer.zigzag(timestamp.microseconds)
-        writer.array(operations) { $1.encode(into: &$0) }
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
@@ -21,7 +52,21 @@ extension Changeset: WireCodable {
     }
 
     private static func operations(from reader: inout ByteReader) throws(WireError) -> [ObjectOperation] {
-        try reader.array(minimumSize: 4) { reader throws(WireError) in try ObjectOperation(from: &reader) }
+        let weight = max(1, MemoryLayout<ObjectOperation>.stride / MemoryLayout<Value>.stride)
+        let count = try reader.count(minimumSize: 4, weight: weight)
+        var operations: [ObjectOperation] = []
+        operations.reserveCapacity(count)
+        for _ in 0..<count {
+            guard try reader.peek() == creationRun else {
+                operations.append(try ObjectOperation(from: &reader))
+                continue
+            }
+            _ = try reader.byte()
+            // Its operations count, and not the run.
+            reader.budget.elements += weight
+            try CreationRun.decode(into: &operations, from: &reader)
+        }
+        return operations
     }
 
     /// Reads the changesets that fill the rest of a message.

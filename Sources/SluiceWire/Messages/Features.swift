@@ -10,6 +10,8 @@ package struct Features: OptionSet, Hashable, Sendable {
     package static let reports = Features(rawValue: 1 << 1)
     /// The server takes ``ClientMessage/remove(_:)``.
     package static let removal = Features(rawValue: 1 << 2)
+    /// The server reads runs of creations in uploads.
+    package static let creationRuns = Features(rawValue: 1 << 3)
 }
 
 /// Versions of the protocol.

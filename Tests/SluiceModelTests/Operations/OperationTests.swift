@@ -15,16 +15,15 @@ struct OperationTests {
         #expect(change.applied(to: value) == result)
     }
 
-    @Test func theKindsOfAnOperationAreThoseOfItsActionAndFields() {
+    @Test func theKindsOfOperationsAreThoseOfTheirActionsAndFields() {
         let object = ObjectRef(0, .int(1))
         let fields = [FieldOperation(1, .set(.int(1))), FieldOperation(2, .add(.int(1)))]
-        var kinds: Set<OperationKind> = []
-        ObjectOperation(object, .create(fields)).addKinds(to: &kinds)
-        #expect(kinds == [.create])
-        ObjectOperation(object, .update(fields)).addKinds(to: &kinds)
-        #expect(kinds == [.create, .set, .add])
-        ObjectOperation(object, .delete).addKinds(to: &kinds)
-        #expect(kinds == [.create, .set, .add, .delete])
+        var operations = [ObjectOperation(object, .create(fields))]
+        #expect(operations.kinds == [.create])
+        operations.append(ObjectOperation(object, .update(fields)))
+        #expect(operations.kinds == [.create, .set, .add])
+        operations.append(ObjectOperation(object, .delete))
+        #expect(operations.kinds == [.create, .set, .add, .delete])
         #expect(ObjectOperation(object, .delete).fields.isEmpty)
     }
 }

@@ -151,19 +151,21 @@ extension JournalChange {
     }
 }
 
+private struct Undone: Error {}
+
 extension ObjectWriting {
     /// Runs a transaction.
     @discardableResult
-    func write<Result>(_ body: () throws -> Result) throws -> Result {
-        try begin()
+    func write<Result>(_ body: () throws -> Result) throws -> Result { try transaction(body) }
+
+    /// Runs a transaction, and rolls it back where asked to.
+    func transaction(undone isUndone: Bool, _ body: () throws -> Void) throws {
         do {
-            let result = try body()
-            try commit()
-            return result
-        } catch {
-            rollback()
-            throw error
-        }
+            try transaction {
+                try body()
+                if isUndone { throw Undone() }
+            }
+        } catch is Undone {}
     }
 
     /// The rows of a class by key.

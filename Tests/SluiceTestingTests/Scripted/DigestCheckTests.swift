@@ -67,9 +67,9 @@ import Testing
     }
 
     @Test func aRowThatWasDamagedIsHealedByTheNextSession() throws {
-        try storage.begin()
-        try storage.put(Row(key: .int(1), version: 2, values: [.int(1), .int(41)]), ofClass: 0)
-        try storage.commit()
+        try storage.transaction {
+            try storage.put(Row(key: .int(1), version: 2, values: [.int(1), .int(41)]), ofClass: 0)
+        }
         _ = server.sent()
         server.receive([server.complete(1, .resumed, digest: try digest)])
         server.bootstrap(try #require(subscribe(server.sent())).subscription, rows)

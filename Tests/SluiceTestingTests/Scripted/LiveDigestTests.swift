@@ -33,10 +33,10 @@ struct LiveDigestTests {
                 state += 1
                 return state
             }
-            storage = try SQLiteClientStorage.open(.memory)
-            try storage.begin()
-            _ = try storage.merge(Self.schema(), sides: ("the store", "the models"))
-            try storage.commit()
+            let storage = try SQLiteClientStorage.open(.memory)
+            self.storage = storage
+            let schema = try Self.schema()
+            _ = try storage.transaction { try storage.merge(schema, sides: ("the store", "the models")) }
             var options = ClientOptions()
             options.databaseName = "users"
             client = try ClientEngine(storage: storage, options: options, now: clock, random: { 1 })
@@ -122,14 +122,14 @@ struct LiveDigestTests {
         let (pair, query) = try pair(text)
         let id = try #require(pair.storage.subscriptions.first?.id)
         let right = try pair.ages(query)
-        try pair.storage.begin()
-        switch damage {
-        case .changedValue:
-            try pair.storage.put(Row(key: .int(7), version: 1, values: [.int(7), .int(99)]), ofClass: 0)
-        case .lostMember: _ = try pair.storage.removeMember(pair.row(7), role: .root, from: id)
-        case .strangeMember: _ = try pair.storage.addMember(pair.row(41), role: .root, to: id)
+        try pair.storage.transaction {
+            switch damage {
+            case .changedValue:
+                try pair.storage.put(Row(key: .int(7), version: 1, values: [.int(7), .int(99)]), ofClass: 0)
+            case .lostMember: _ = try pair.storage.removeMember(pair.row(7), role: .root, from: id)
+            case .strangeMember: _ = try pair.storage.addMember(pair.row(41), role: .root, to: id)
+            }
         }
-        try pair.storage.commit()
         try pair.pass()
         #expect(pair.client.mismatchCount == 1)
         #expect(try pair.ages(query) == right)

@@ -30,10 +30,9 @@ import Testing
                         Property("name", .scalar(.string)),
                     ]),
             ])
-            storage = try SQLiteClientStorage.open(.memory)
-            try storage.begin()
-            _ = try storage.merge(schema, sides: ("the store", "the models"))
-            try storage.commit()
+            let storage = try SQLiteClientStorage.open(.memory)
+            self.storage = storage
+            _ = try storage.transaction { try storage.merge(schema, sides: ("the store", "the models")) }
             engine = try ClientEngine(storage: storage, now: { Timestamp(microseconds: 1) }, random: { 1 })
             try engine.write { writer in
                 for code in 0..<4 as Range<Int64> {

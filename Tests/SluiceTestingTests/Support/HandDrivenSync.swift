@@ -67,9 +67,7 @@ final class HandDrivenSync {
         engine = DatabaseEngine(name: "small", storage: server, limits: engineLimits, random: random)
         for index in 0..<clientCount {
             let storage = try SQLiteClientStorage.open(.memory)
-            try storage.begin()
-            _ = try storage.merge(schema, sides: ("the store", "the models"))
-            try storage.commit()
+            _ = try storage.transaction { try storage.merge(schema, sides: ("the store", "the models")) }
             var options = ClientOptions()
             options.dataLimits = limits
             options.uploadByteCountMax = limits.blockByteCount

@@ -22,11 +22,11 @@ final class ScriptedSession {
     ) throws {
         let user = try ClassSchema(
             "User", primaryKey: "id", properties: [Property("id", .scalar(.int)), Property("age", .scalar(.int))])
-        schema = try Schema([user] + classes)
-        storage = try SQLiteClientStorage.open(location)
-        try storage.begin()
-        _ = try storage.merge(schema, sides: ("the store", "the models"))
-        try storage.commit()
+        let schema = try Schema([user] + classes)
+        let storage = try SQLiteClientStorage.open(location)
+        self.schema = schema
+        self.storage = storage
+        _ = try storage.transaction { try storage.merge(schema, sides: ("the store", "the models")) }
         var options = ClientOptions()
         options.databaseName = "test"
         configure(&options)

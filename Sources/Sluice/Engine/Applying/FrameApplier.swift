@@ -328,6 +328,6 @@ final class FrameApplier {
         }
         guard current.version <= version else { return }
         let row = images.overlay(current, key: object.key, version: version, values: values)
-        try transaction.update(row, of: object, changed: images.carried)
+        try transaction.update(row, of: object, changed: images.carried, replacing: current)
     }
 }

@@ -9,10 +9,14 @@ package final class LocalWriter {
     private let isRecording: Bool
     /// The operations in order; changes of one object are combined.
     private(set) var operations: [ObjectOperation] = []
-    private var positions: [ObjectRef: Int] = [:]
     /// Every object that was changed, with its state before the transaction.
     private(set) var firstImages: [(object: ObjectRef, old: Row?)] = []
-    private var touched: Set<ObjectRef> = []
+    /// Finds an object in `firstImages`.
+    private var positions = ObjectPositions()
+    /// The last operation on each object of `firstImages`; nil if there is none.
+    private var lastOperations: [Int?] = []
+    /// The object that was read last, as long as nothing was written since: an update usually reads its object first.
+    private var lastRead: (object: ObjectRef, row: Row?)?
     /// What is known of the classes that were written, by position.
     private var traits: [ClassTraits?]
 
@@ -25,7 +29,12 @@ package final class LocalWriter {
     }
 
     /// Reads the object as this transaction sees it; nil if it is not here.
-    package func row(_ object: ObjectRef) throws -> Row? { try transaction.row(object) }
+    package func row(_ object: ObjectRef) throws -> Row? {
+        if let lastRead, lastRead.object == object { return lastRead.row }
+        let row = try transaction.row(object)
+        lastRead = (object, row)
+        return row
+    }
 
     /// Creates an object.
     ///
@@ -37,7 +46,6 @@ package final class LocalWriter {
                 .objectExists,
                 "\(schema[classIndex].name) has an object with this key already; upsert replaces it, update changes it")
         }
-        if isRecording, touched.insert(object).inserted { firstImages.append((object, nil)) }
     }
 
     /// Creates an object, or sets those properties of an existing one whose values differ or are not known here.
@@ -74,13 +82,15 @@ package final class LocalWriter {
             changed.insert(field.property)
         }
         try check(row, object, changed: changed, replacing: old)
-        try transaction.update(row, of: object, changed: changed)
+        lastRead = nil
+        try transaction.update(row, of: object, changed: changed, replacing: old)
         record(object, fields)
     }
 
     /// Deletes an object, here and on the server. An object that is not here is deleted on the server too.
     package func delete(_ object: ObjectRef) throws {
         try note(object)
+        lastRead = nil
         try transaction.show(nil, of: object)
         append(ObjectOperation(object, .delete))
     }
@@ -95,8 +105,10 @@ package final class LocalWriter {
         row.version = 0
         row.absent = []
         try check(row, object)
+        lastRead = nil
         guard try transaction.insert(row, of: object) else { return false }
         guard isRecording else { return true }
+        remember(object, as: nil)
         // Defaults are sent too, since the server's schema may have other defaults.
         let primaryKey = traits(of: object.classIndex).primaryKey
         let fields = (named ?? PropertySet(all: row.values.count)).filter { $0 != primaryKey }
@@ -126,13 +138,23 @@ package final class LocalWriter {
 
     @discardableResult
     private func note(_ object: ObjectRef) throws -> Row? {
-        let current = try transaction.row(object)
-        if isRecording, touched.insert(object).inserted { firstImages.append((object, current)) }
+        let current = try row(object)
+        remember(object, as: current)
         return current
     }
 
+    /// Keeps what an object was before its first change.
+    private func remember(_ object: ObjectRef, as old: Row?) {
+        guard isRecording, positions[object] == nil else { return }
+        positions.append(object)
+        firstImages.append((object, old))
+        lastOperations.append(nil)
+    }
+
     private func record(_ object: ObjectRef, _ fields: [FieldOperation]) {
-        guard let position = positions[object] else { return append(ObjectOperation(object, .update(fields))) }
+        guard let position = positions[object].flatMap({ lastOperations[$0] }) else {
+            return append(ObjectOperation(object, .update(fields)))
+        }
         switch operations[position].action {
         case .create(let earlier): operations[position].action = .create(earlier.folding(fields))
         case .update(let earlier): operations[position].action = .update(earlier.folding(fields))
@@ -141,8 +163,8 @@ package final class LocalWriter {
     }
 
     private func append(_ operation: ObjectOperation) {
-        guard isRecording else { return }
-        positions[operation.object] = operations.count
+        guard isRecording, let position = positions[operation.object] else { return }
+        lastOperations[position] = operations.count
         operations.append(operation)
     }
 }

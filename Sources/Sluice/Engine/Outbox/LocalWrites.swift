@@ -27,7 +27,7 @@ final class LocalWrites {
     /// Runs a local write transaction: either all of it is stored and queued for upload, or nothing.
     ///
     /// - Returns: the result of `body`, and what is to be uploaded; nil if nothing is.
-    func write<Result>(_ body: (LocalWriter) throws -> Result) throws -> (result: Result, changeset: Changeset?) {
+    func write<Result>(_ body: (LocalWriter) throws -> Result) throws -> (result: Result, written: OutboxEntry?) {
         guard !options.isReadOnly else {
             throw StoreError(.readOnly, "the store was opened to read only; sync with access .readWrite to write")
         }
@@ -46,8 +46,8 @@ final class LocalWrites {
     /// Adds the writer's operations to the outbox, and keeps the server image of each object on which they are the
     /// first.
     ///
-    /// - Returns: the changeset; nil if there is none.
-    private func enqueue(_ writer: LocalWriter) throws -> Changeset? {
+    /// - Returns: what was added; nil if nothing was.
+    private func enqueue(_ writer: LocalWriter) throws -> OutboxEntry? {
         guard records, !writer.operations.isEmpty else { return nil }
         if let excess = session.limits.transaction.excess(of: writer.operations) { throw StoreError(excess) }
         // An object that was not here has no server image to keep.
@@ -61,14 +61,13 @@ final class LocalWrites {
     }
 
     @discardableResult
-    private func enqueue(_ operations: [ObjectOperation]) throws -> Changeset {
+    private func enqueue(_ operations: [ObjectOperation]) throws -> OutboxEntry {
         let timestamp = clock.tick(now: now())
         try storage.setClock(timestamp)
-        let changeset = Changeset(
-            sequence: storage.lastSequence + 1, baseVersion: storage.syncState?.version ?? 0, timestamp: timestamp,
-            operations: operations)
-        try storage.appendToOutbox(changeset)
-        return changeset
+        return try storage.appendToOutbox(
+            Changeset(
+                sequence: storage.lastSequence + 1, baseVersion: storage.syncState?.version ?? 0,
+                timestamp: timestamp, operations: operations))
     }
 
     /// Queues everything that was written while this store had no server, as creations at the present time.

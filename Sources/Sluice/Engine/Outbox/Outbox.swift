@@ -59,8 +59,8 @@ final class Outbox {
 
     /// Runs a local write transaction, and uploads it.
     func write<Result>(_ body: (LocalWriter) throws -> Result) throws -> Result {
-        let (result, changeset) = try writes.write(body)
-        uploads.pump(with: changeset)
+        let (result, written) = try writes.write(body)
+        uploads.pump(with: written)
         return result
     }
 

@@ -77,49 +77,56 @@ final class Uploads {
     /// Uploads the changesets in the outbox that were not sent yet, as far as the limits for unacknowledged uploads
     /// allow.
     ///
-    /// - Parameter written: the changeset that was just added to the outbox. If it is next, the outbox need not be
-    ///   read.
-    func pump(with written: Changeset? = nil) {
+    /// - Parameter written: what was just added to the outbox. If it is next, the outbox need not be read.
+    func pump(with written: OutboxEntry? = nil) {
         guard session.isActive, !options.isReadOnly, !schema.awaitsAnswer, problem == nil, let map = schema.map,
             schema.isReached
         else { return }
         var batch = UploadBatch()
-        if let written, written.sequence == sentSequence + 1 {
+        if let written, written.changeset.sequence == sentSequence + 1 {
             _ = add(written, to: &batch, map)
         } else {
             faults.recording("the outbox could not be read") {
-                try storage.forEachOutboxChangeset(after: sentSequence) { add($0, to: &batch, map) }
+                try storage.forEachOutboxEntry(after: sentSequence) { add($0, to: &batch, map) }
             }
         }
         send(&batch)
     }
 
     /// - Returns: false if the changeset has to wait.
-    private func add(_ changeset: Changeset, to batch: inout UploadBatch, _ map: SchemaMap) -> Bool {
+    private func add(_ entry: OutboxEntry, to batch: inout UploadBatch, _ map: SchemaMap) -> Bool {
+        let changeset = entry.changeset
+        let classes = changeset.classes
         let travelling = underWay.size
         guard session.isActive, travelling.operationCount < options.inFlightOperationCountMax,
             travelling.data.byteCount < options.inFlightByteCountMax,
             underWay.range == nil || !quarantine.mustTravelAlone(changeset.sequence)
         else { return false }
-        var translated = changeset
+        var upload = EncodedUpload(changeset)
         if quarantine.isSetAside(changeset.sequence) {
-            translated.operations = [UploadQuarantine.placeholder]
+            upload.encodePlaceholder()
+        } else if let bytes = entry.bytes, session.features.contains(.creationRuns), classes.allSatisfy(map.isSame) {
+            // What is stored is what travels.
+            guard !declareNeeded(for: changeset, areComplete: true) else { return false }
+            upload.bytes = bytes
+            upload.size = UploadSize(changeset.operations)
         } else {
-            translated.operations = changeset.operations.compactMap(map.toServer)
-            let isComplete = translated.operations.count == changeset.operations.count
+            let operations = changeset.operations.compactMap(map.toServer)
+            let isComplete = operations.count == changeset.operations.count
             guard !declareNeeded(for: changeset, areComplete: isComplete) else { return false }
+            upload.encode(operations, usingRuns: session.features.contains(.creationRuns))
         }
-        let size = UploadSize(translated.operations)
+        let size = upload.size
         // No frame may outgrow what servers accept.
         if batch.size.data.byteCount + size.data.byteCount > session.limits.uploadByteCountMax
             || batch.size.data.elementCount + size.data.elementCount > options.dataLimits.transactionElementCount
         {
             send(&batch)
         }
-        batch.changesets.append(translated)
+        batch.uploads.append(upload)
         batch.size = batch.size + size
         sentSequence = changeset.sequence
-        underWay.append(changeset.sequence, size, classes: changeset.classes)
+        underWay.append(changeset.sequence, size, classes: classes)
         if batch.size.operationCount >= options.uploadOperationCountMax { send(&batch) }
         return true
     }
@@ -138,18 +145,20 @@ final class Uploads {
     }
 
     private func send(_ batch: inout UploadBatch) {
-        guard !batch.changesets.isEmpty, session.isActive else { return }
-        let changesets = batch.changesets
+        guard !batch.uploads.isEmpty, session.isActive else { return }
+        var uploads = batch.uploads
         batch = UploadBatch()
-        switch session.limits.frame(of: [.upload(session: SyncSession.number, changesets: changesets)]) {
+        func sealed() -> Result<[UInt8], SyncError> {
+            session.limits.frame(uploading: uploads.map(\.bytes), session: SyncSession.number)
+        }
+        switch sealed() {
         case .success(let frame): session.send(frame: frame)
         case .failure(let error):
-            guard changesets.count == 1 else { return session.refuse(error) }
+            guard uploads.count == 1 else { return session.refuse(error) }
             // It was made by an older version of this library, or for a server that accepts more.
-            quarantine.setAside(changesets[0].sequence, .limitExceeded, error.message)
-            var placeholder = changesets[0]
-            placeholder.operations = [UploadQuarantine.placeholder]
-            session.send([.upload(session: SyncSession.number, changesets: [placeholder])])
+            quarantine.setAside(uploads[0].sequence, .limitExceeded, error.message)
+            uploads[0].encodePlaceholder()
+            if case .success(let frame) = sealed() { session.send(frame: frame) }
         }
     }
 }
@@ -167,6 +176,31 @@ extension Changeset {
 
 /// Transactions on their way into one frame.
 private struct UploadBatch {
-    var changesets: [Changeset] = []
+    var uploads: [EncodedUpload] = []
     var size = UploadSize()
+}
+
+/// A transaction as it travels.
+private struct EncodedUpload {
+    private var header: Changeset
+    var bytes: [UInt8] = []
+    var size = UploadSize()
+
+    init(_ changeset: Changeset) {
+        header = changeset
+        header.operations = []
+    }
+
+    var sequence: UInt64 { header.sequence }
+
+    /// - Parameter usesRuns: whether the server reads runs of creations.
+    mutating func encode(_ operations: [ObjectOperation], usingRuns usesRuns: Bool) {
+        var changeset = header
+        changeset.operations = operations
+        bytes = usesRuns ? changeset.wireBytes() : changeset.plainBytes()
+        size = UploadSize(operations)
+    }
+
+    /// Has the server reject the transaction.
+    mutating func encodePlaceholder() { encode([UploadQuarantine.placeholder], usingRuns: false) }
 }

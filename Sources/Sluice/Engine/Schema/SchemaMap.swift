@@ -55,6 +55,11 @@ struct SchemaMap {
         toServer[object.classIndex].map { ObjectRef($0.index, object.key) }
     }
 
+    /// Whether all positions of a class are the server's.
+    func isSame(_ classIndex: Int) -> Bool {
+        toServer[classIndex].map { $0.isIdentity && $0.index == classIndex } ?? false
+    }
+
     func fromServer(_ object: ObjectRef) -> ObjectRef? {
         classIndex(fromServer: object.classIndex).map { ObjectRef($0, object.key) }
     }

@@ -31,6 +31,17 @@ struct FrameLimits {
     func frame(of messages: [ClientMessage]) -> Result<[UInt8], SyncError> {
         var frame = FrameBuilder()
         for message in messages { frame.append(message) }
+        return checked(frame)
+    }
+
+    /// A frame with an upload of encoded changesets that the server accepts.
+    func frame(uploading changesets: [[UInt8]], session: UInt64) -> Result<[UInt8], SyncError> {
+        var frame = FrameBuilder()
+        frame.appendUpload(session: session, changesets)
+        return checked(frame)
+    }
+
+    private func checked(_ frame: consuming FrameBuilder) -> Result<[UInt8], SyncError> {
         let size = frame.size
         let bytes = frame.finish()
         guard bytes.count <= server.frameLengthMax, size <= server.expandedLengthMax else {

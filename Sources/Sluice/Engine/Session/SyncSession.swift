@@ -32,7 +32,7 @@ final class SyncSession {
 
     /// The number of the only session of the connection.
     static let number: UInt64 = 1
-    private static let features: Features = [.resume, .reports, .removal]
+    private static let features: Features = [.resume, .reports, .removal, .creationRuns]
 
     private let options: ClientOptions
     private let log: LogSink?

@@ -42,8 +42,10 @@ final class StoreTransaction {
     }
 
     /// Stores some properties of an object that is here.
-    func update(_ row: Row, of object: ObjectRef, changed: PropertySet) throws {
-        if isObserved { try remember(object) }
+    ///
+    /// - Parameter old: the row as it is.
+    func update(_ row: Row, of object: ObjectRef, changed: PropertySet, replacing old: Row) throws {
+        if isObserved { remember(object, as: old) }
         try storage.update(row, ofClass: object.classIndex, changed: changed)
     }
 

@@ -54,16 +54,18 @@ final class StoreTransactions {
         try checkNoneIsOpen()
         defer { if !waiting.isEmpty { runWaiting() } }
         let transaction = StoreTransaction(storage, isObserved: delegate?.needsChanges ?? false)
-        // What the server has sent need not be synced, since the server would send it again.
-        if origin.isRemote { try storage.beginReceiving() } else { try storage.begin() }
+        var hasBegun = false
+        func work() throws -> Result {
+            hasBegun = true
+            try delegate?.transactionDidBegin(transaction)
+            return try body(transaction)
+        }
         let result: Result
         do {
-            try delegate?.transactionDidBegin(transaction)
-            result = try body(transaction)
-            try storage.commit()
+            // What the server has sent need not be synced, since the server would send it again.
+            result = try origin.isRemote ? storage.receive(work) : storage.transaction(work)
         } catch {
-            storage.rollback()
-            try delegate?.transactionDidRollBack()
+            if hasBegun { try delegate?.transactionDidRollBack() }
             throw error
         }
         delegate?.transactionDidCommit(transaction, origin: origin)

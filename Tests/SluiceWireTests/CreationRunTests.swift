@@ -1,0 +1,90 @@
+import SluiceModel
+import Testing
+
+@testable import SluiceWire
+
+/// Creations that follow each other travel by column.
+struct CreationRunTests {
+    private static func changeset(_ operations: [ObjectOperation]) -> Changeset {
+        Changeset(
+            sequence: 7, baseVersion: 3, timestamp: HybridTimestamp(microseconds: 1),
+            operations: operations)
+    }
+
+    private static func creation(_ number: Int, _ values: [Value]? = nil, classIndex: Int = 0)
+        -> ObjectOperation
+    {
+        let values = values ?? [.string("Toyota"), .int(Int64(number)), .double(0.5)]
+        let fields = values.enumerated().map { FieldOperation($0.offset + 1, .set($0.element)) }
+        return ObjectOperation(ObjectRef(classIndex, .string("car \(number)")), .create(fields))
+    }
+
+    @Test func manyCreationsTakeFewBytesAndComeBackAsTheyWere() throws {
+        let changeset = Self.changeset((0..<1_000).map { Self.creation($0) })
+        let bytes = changeset.wireBytes()
+        #expect(bytes.count * 3 < changeset.plainBytes().count)
+        #expect(try Changeset(wireBytes: bytes) == changeset)
+        #expect(try Changeset(wireBytes: changeset.plainBytes()) == changeset)
+    }
+
+    @Test(arguments: 0..<60) func changesetsOfAnyOperationsComeBackAsTheyWere(seed: UInt64) throws {
+        var generator = SampleGenerator(seed: seed)
+        let changeset = Self.changeset(generator.creations())
+        #expect(try Changeset(wireBytes: changeset.wireBytes()) == changeset)
+        #expect(try Changeset(wireBytes: changeset.plainBytes()) == changeset)
+    }
+
+    /// The numbers of creations before and after another operation, which a run must not swallow.
+    @Test(arguments: [(15, 0), (16, 0), (15, 15), (16, 16), (40, 3)])
+    func onlyCreationsOfOneFormMakeARun(before: Int, after: Int) throws {
+        let others = [
+            ObjectOperation(ObjectRef(0, .string("x")), .delete),
+            ObjectOperation(ObjectRef(0, .string("x")), .update([FieldOperation(1, .set(.int(1)))])),
+            Self.creation(99, classIndex: 1), Self.creation(99, [.int(1)]),
+            ObjectOperation(ObjectRef(0, .string("x")), .create([FieldOperation(1, .add(.int(1)))])),
+            ObjectOperation(
+                ObjectRef(0, .string("x")),
+                .create([3, 2, 1].map { FieldOperation($0, .set(.int(1))) })),
+        ]
+        for other in others {
+            let operations =
+                (0..<before).map { Self.creation($0) } + [other]
+                + (100..<100 + after).map { Self.creation($0) }
+            let changeset = Self.changeset(operations)
+            #expect(try Changeset(wireBytes: changeset.wireBytes()) == changeset)
+        }
+    }
+
+    @Test func aRunTakesNoMoreThanItsOperationsCountFor() throws {
+        let creations = (0..<500).map { Self.creation($0) }
+        let size = creations.reduce(DataSize()) { $0 + $1.dataSize }
+        let changeset = Self.changeset(creations)
+        #expect(changeset.wireBytes().count <= size.byteCount + 16)
+        var limits = WireLimits.standard
+        limits.elementCountMax = size.elementCount
+        #expect(try Changeset(wireBytes: changeset.wireBytes(), limits: limits) == changeset)
+        limits.elementCountMax -= 1
+        #expect(throws: WireError.self) {
+            try Changeset(wireBytes: changeset.wireBytes(), limits: limits)
+        }
+    }
+
+    /// Few bytes that would become many times as many.
+    @Test(arguments: [Value.string(String(repeating: "x", count: 20_000)), .data([UInt8](repeating: 1, count: 20_000))])
+    func aValueThatManyCreationsShareCountsForEach(value: Value) throws {
+        var limits = WireLimits.standard
+        limits.expandedLengthMax = 1 << 20
+        let changeset = Self.changeset((0..<60).map { Self.creation($0, [value]) })
+        let bytes = changeset.wireBytes()
+        #expect(bytes.count < 30_000)
+        let error = #expect(throws: WireError.self) { try Changeset(wireBytes: bytes, limits: limits) }
+        #expect(error?.code == .limitExceeded)
+        let few = Self.changeset(Array(changeset.operations.prefix(40)))
+        #expect(try Changeset(wireBytes: few.wireBytes(), limits: limits) == few)
+    }
+
+    @Test func aRunOfNothingIsRefused() {
+        let bytes: [UInt8] = [7, 3, 2, 1, 3, 0, 0, 0, 0, 0]
+        #expect(throws: WireError.self) { try Changeset(wireBytes: bytes) }
+    }
+}
