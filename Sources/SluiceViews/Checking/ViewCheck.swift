@@ -61,7 +61,7 @@ package struct ViewCheck {
         var linked: Set<ObjectRef> = []
         try view.forEachLinked(in: source) { object, _ in linked.insert(object) }
         if linked != snapshot.linked { problems.append("links to \(linked) instead of \(snapshot.linked)") }
-        if case .window(let box) = view.roots { problems += try windowProblems(box.window, of: view) }
+        if case .window(let window) = view.roots { problems += try windowProblems(window, of: view) }
         if let closure = view.closure { problems += try closure.problems(roots: snapshot.roots, in: readable) }
         return problems
     }
