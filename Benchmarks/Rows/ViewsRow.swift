@@ -16,13 +16,15 @@ struct ViewsRow {
         /// Whether each view holds rows, so that the largest number of them takes too much memory.
         var isWindow = false
         var counts: [Int]?
+        /// What the reader of a view may read; everything if nil.
+        var context: (@Sendable (_ number: Int) -> [String])?
     }
 
     private let workbench: Workbench
 
     init(_ workbench: Workbench) { self.workbench = workbench }
 
-    func measure() throws -> [Measurement] { try Self.kinds.flatMap { try measure($0) } }
+    func measure() throws -> [Measurement] { try (Self.kinds + Self.residualKinds).flatMap { try measure($0) } }
 
     /// A number of a view, different in each round.
     private static func target(_ round: Int, _ count: Int) -> Int { round * 7_919 % count }
@@ -86,6 +88,37 @@ struct ViewsRow {
             change: { round, _ in (ViewsWorld.flight, 500, "delay", .int(Int64(500 + round))) }, isWindow: true),
     ]
 
+    /// Kinds that no condition on a property of the results describes.
+    private static let residualKinds: [Kind] = [
+        Kind(
+            name: "arithmetic", query: { "Flight WHERE distance * 2 + delay == \($0) EXCLUDE(origin, plane)" },
+            change: flight("distance") { .int(Int64($0 / 2)) }),
+        Kind(
+            name: "ALL", query: { "Airport WHERE ALL @links.Flight.origin.distance == \($0)" },
+            change: flight("distance") { .int(Int64($0)) }),
+        Kind(
+            name: "SUBQUERY",
+            query: { "Airport WHERE SUBQUERY(@links.Flight.origin, $f, $f.carrier == 'c\($0)').@count > 0" },
+            change: flight("carrier") { .string("c\($0)") }),
+        Kind(
+            name: "DISTINCT",
+            query: { "Flight WHERE carrier == 'c\($0)' SORT(delay ASC) DISTINCT(distance) EXCLUDE(origin, plane)" },
+            change: flight("carrier") { .string("c\($0)") }, isWindow: true),
+        Kind(
+            name: "a sort behind a link, when the linked object changes",
+            query: { "Flight WHERE carrier == 'c\($0)' SORT(origin.name ASC) LIMIT(20) EXCLUDE(plane)" },
+            change: { round, count in (ViewsWorld.airport, 1, "name", .string("a\(target(round, count))")) },
+            isWindow: true),
+        Kind(
+            name: "readers of what is theirs", query: { _ in "Flight EXCLUDE(origin, plane)" },
+            change: flight("origin") { .link(.int(Int64($0 % 1_000))) },
+            context: { ["Flight WHERE origin.code == \($0)"] }),
+        Kind(
+            name: "readers of linked objects of theirs", query: { "Flight WHERE carrier == 'c\($0)'" },
+            change: { round, count in (ViewsWorld.airport, 1, "name", .string("a\(target(round, count))")) },
+            context: { ["Airport WHERE name == 'a\($0)'"] }),
+    ]
+
     private struct Run {
         var find = 0.0
         var apply = 0.0
@@ -109,7 +142,9 @@ struct ViewsRow {
                 floor: few.find + few.apply, unit: "µs", goal: .ratioAtMost(1.5)),
             Measurement(
                 .views, "\(title): found", ours: many.found, unit: "views", goal: .atMost(max(4, few.found * 1.5))),
-            Measurement(.views, "\(title): memory of a view", ours: many.byteCount, unit: "bytes", goal: .none),
+            Measurement(
+                .views, "\(title): memory of a view", ours: many.byteCount, unit: "bytes",
+                goal: kind.context == nil ? .none : .atMost(1_024)),
         ]
     }
 
@@ -120,7 +155,10 @@ struct ViewsRow {
         let index = ViewIndex(schema: world.schema)
         let before = held_byte_count()
         for number in 0..<count {
-            let query = try Query.parse(kind.query(number), schema: world.schema)
+            var query = try Query.parse(kind.query(number), schema: world.schema)
+            if let conditions = kind.context?(number) {
+                query = query.read(in: try ReadContext(conditions, schema: world.schema))
+            }
             let view = LiveView(query, shape: shapes.shape(of: query))
             try view.activate(in: world.storage)
             index.insert(view)

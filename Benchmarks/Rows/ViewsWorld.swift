@@ -16,7 +16,7 @@ final class ViewsWorld {
     /// - Parameters:
     ///   - airportCount: how many airports there are, named `a0`, `a1` and so on.
     ///   - planeCount: how many planes there are, with the tail numbers 0, 1 and so on.
-    ///   - flightCount: how many flights there are, with the numbers 0, 1 and so on.
+    ///   - flightCount: how many flights there are, with the numbers 0, 1 and so on, from one airport after the other.
     init(airportCount: Int, planeCount: Int, flightCount: Int) throws {
         schema = try Schema([
             ClassSchema(
@@ -44,7 +44,7 @@ final class ViewsWorld {
                     Self.flight, number,
                     [
                         .int(Int64(number)), .string("c0"), .string("r0"), .int(Int64(number)), .int(0),
-                        .link(.int(0)), .null,
+                        .link(.int(Int64(number % max(1, airportCount)))), .null,
                     ])
             }
         }

@@ -24,7 +24,7 @@ import Testing
     }
 
     private func table(_ queries: [Query]) -> FilingTable {
-        var table = FilingTable()
+        let table = FilingTable()
         for (number, query) in queries.enumerated() {
             _ = table.insert(Filing(observing: query, schema: schema), UInt64(number))
         }
@@ -72,7 +72,7 @@ import Testing
         let queries = try ["Flight", "Flight WHERE delay == 1", "Flight WHERE plane.seats > 3"].map {
             try TestSchema.query($0)
         }
-        var table = FilingTable()
+        let table = FilingTable()
         let placements = queries.enumerated().map { number, query in
             table.insert(Filing(observing: query, schema: schema), UInt64(number))
         }

@@ -140,8 +140,8 @@ import Testing
         for number in 0..<50 {
             let object = TestSchema.object(number, ofClass: TestSchema.user)
             _ = try apply(view, (object, TestSchema.row(object, ["age": .int(Int64(number))])))
-            guard case .window(let box) = view.roots else { return #expect(Bool(false), "no window") }
-            #expect(box.window.entries.count <= 6)
+            guard case .window(let window) = view.roots else { return #expect(Bool(false), "no window") }
+            #expect(window.entries.count <= 6)
         }
         #expect(view.heldRoots?.map(\.key) == [.int(49), .int(48)])
     }

@@ -62,14 +62,18 @@ import Testing
                     try add(query, step: step)
                 }
             }
-            let (commit, before) = source.commit(world.edits(in: source))
+            let (commit, plainBefore) = source.commit(world.edits(in: source))
+            // As a server reads, or without anything kept from one view to the next.
+            let after: any ViewSource = seed % 2 == 0 ? CommitSource(commit, over: source) : source
+            let before =
+                seed % 2 == 0 ? OldStateSource(commit, over: after, schema: TestSchema.schema) : plainBefore
             let candidates = Set(
-                try index.candidates(for: commit, in: source, before: before).map(ObjectIdentifier.init))
+                try index.candidates(for: commit, in: after, before: before).map(ObjectIdentifier.init))
             for position in followers.indices {
                 let view = followers[position].view
                 var delta: ViewDelta?
                 if candidates.contains(ObjectIdentifier(view)) {
-                    delta = try view.apply(commit, in: source, before: before)
+                    delta = try view.apply(commit, in: after, before: before)
                     if let delta { try followers[position].mirror.apply(delta, view, source, commit) }
                 }
                 index.update(view)

@@ -195,4 +195,89 @@ import Testing
             #expect(found.map(\.query.classIndex) == [classIndex])
         }
     }
+
+    // MARK: What no condition on one property describes
+
+    private func user(_ number: Int, _ values: [String: Value] = [:]) -> ObjectRef {
+        let user = TestSchema.object(number, ofClass: TestSchema.user)
+        source.set(user, TestSchema.row(user, values))
+        return user
+    }
+
+    @Test(arguments: [100, 400])
+    func resultsOfArithmeticTellViewsApart(count: Int) throws {
+        let index = try index(count) { "Flight WHERE delay * 2 + 1 == \($0) EXCLUDE(plane, origin)" }
+        #expect(try found(index, flight, ["delay": .int(3)]).count == 1)
+        #expect(try found(index, flight, ["delay": .int(4)]).count == 2)
+        let behind = try self.index(count) { "Flight WHERE plane.seats + delay == \($0) EXCLUDE(plane, origin)" }
+        source.set(plane, TestSchema.row(plane, ["seats": .int(5)]))
+        #expect(try found(behind, flight, ["delay": .int(4), "plane": .link(plane.key)]).count == 1)
+        #expect(try found(behind, plane, ["seats": .int(6)]).count == 2)
+    }
+
+    @Test(arguments: [100, 400])
+    func whatAllLinkedObjectsMeetTellsViewsApart(count: Int) throws {
+        let friends = [user(11, ["age": .int(7)]), user(12, ["age": .int(7)])]
+        let car = TestSchema.object(1, ofClass: TestSchema.car)
+        let index = try index(count) { "Car WHERE ALL owners.age == \($0) EXCLUDE(owners, dealer)" }
+        // Without owners, a car is a result of each view.
+        #expect(try found(index, car, ["owners": .list([])]).count == count)
+        #expect(try found(index, car, ["owners": .list(friends.map { .link($0.key) })]).count == count)
+        #expect(try found(index, friends[0], ["age": .int(8)]).count <= 2)
+        #expect(try found(index, car, ["owners": .list([.link(friends[1].key)])]).count <= 2)
+        #expect(try found(index, car, ["owners": .list([.link(friends[0].key)])]).count <= 2)
+    }
+
+    @Test(arguments: [100, 400])
+    func theConditionOfASubqueryTellsViewsApart(count: Int) throws {
+        let friend = user(11, ["name": .string("f7")])
+        let user = user(1)
+        let index = try index(count) { number in
+            "User WHERE SUBQUERY(friends, $f, $f.name == 'f\(number)' AND $f.age > 3).@count > 0 "
+                + "EXCLUDE(friends, best)"
+        }
+        #expect(try found(index, user, ["friends": .list([.link(friend.key)])]).count == 1)
+        #expect(try found(index, friend, ["name": .string("f7"), "age": .int(4)]).count == 1)
+        #expect(try found(index, friend, ["name": .string("f8"), "age": .int(4)]).count == 2)
+        #expect(index.table.byDerived.isEmpty)
+    }
+
+    @Test(arguments: [100, 400])
+    func aWindowSortedBehindALinkIsFoundByWayOfItsResults(count: Int) throws {
+        source.set(plane, TestSchema.row(plane, ["seats": .int(5)]))
+        let index = try index(count) { number in
+            "Flight WHERE carrier == 'c\(number)' SORT(plane.seats DESC) LIMIT(2) EXCLUDE(origin)"
+        }
+        #expect(try found(index, flight, ["carrier": .string("c7"), "plane": .link(plane.key)]).count == 1)
+        #expect(try found(index, plane, ["seats": .int(6)]).count == 1)
+        // Where more objects lead to a change than are looked up, every view is found that reads it.
+        for number in 0...ChainTable.rootCountMax {
+            let flight = TestSchema.object(100 + number, ofClass: TestSchema.flight)
+            source.set(flight, TestSchema.row(flight, ["carrier": .string("x"), "plane": .link(plane.key)]))
+        }
+        #expect(try found(index, plane, ["seats": .int(7)]).count == count)
+    }
+
+    @Test(arguments: [100, 400])
+    func aChangeConcernsTheViewsOfItsOwnReadersOnly(count: Int) throws {
+        let index = ViewIndex(schema: TestSchema.schema)
+        for number in 0..<count {
+            let context = try ReadContext(
+                ["User WHERE best.name == 'u\(number)'", "Dealer WHERE city == 'c\(number)'"],
+                schema: TestSchema.schema)
+            for text in ["User EXCLUDE(friends, best)", "Car WHERE dealer.city != 'x'"] {
+                let view = LiveView(try TestSchema.query(text).read(in: context), schema: TestSchema.schema)
+                try view.activate(in: source)
+                index.insert(view)
+            }
+        }
+        let owner = user(11, ["name": .string("u7")])
+        let user = user(1)
+        // The users' own view, and the cars' view, which leads to owners.
+        #expect(try found(index, user, ["best": .link(owner.key)]).count == 2)
+        #expect(try found(index, owner, ["name": .string("u8")]).count == 4)
+        let dealer = TestSchema.object(1, ofClass: TestSchema.dealer)
+        #expect(try found(index, dealer, ["city": .string("c7")]).count <= 1)
+        #expect(try found(index, dealer, ["city": .string("c8")]).count <= 2)
+    }
 }

@@ -124,7 +124,7 @@ import Testing
 
     @Test(arguments: UInt64(1)...8) func theIntervalTableFindsWhatAScanFinds(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
-        var table = IntervalTable()
+        let table = IntervalTable()
         var all: [UInt64: ValueRange] = [:]
         // Numbers have exact order keys. Texts that begin alike have the same one.
         func value(_ number: Int64) -> Value {
@@ -170,7 +170,7 @@ import Testing
         for lower in bounds {
             for upper in bounds {
                 let range = ValueRange(from: lower, to: upper)
-                var table = IntervalTable()
+                let table = IntervalTable()
                 table.insert(range, 7)
                 for value in values where range.contains(value) {
                     var found: [UInt64] = []

@@ -27,7 +27,7 @@ import Testing
     }
 
     private func heldCount(_ view: LiveView) -> Int? {
-        if case .window(let box) = view.roots { box.window.entries.count } else { nil }
+        if case .window(let window) = view.roots { window.entries.count } else { nil }
     }
 
     /// A queue whose first entry is taken again and again.

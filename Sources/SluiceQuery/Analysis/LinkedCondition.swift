@@ -6,6 +6,8 @@ package struct LinkedCondition: Sendable, Hashable {
     package let links: [QueryDependencies.Link]
     /// The condition, on the class at the end of `links`.
     package let condition: RootCondition
+    /// What is read of an object at the end, once it meets the condition.
+    package let reads: PropertySet
 
     /// The condition that some object at the end must meet for the comparison to hold for the queried object.
     ///
@@ -34,12 +36,9 @@ package struct LinkedCondition: Sendable, Hashable {
 
     private init?(_ path: Query.Path, _ condition: RootCondition) {
         if case .equal(.null) = condition.test { return nil }
-        links = path.steps.map {
-            QueryDependencies.Link(
-                classIndex: $0.classIndex, property: $0.property, isBacklink: $0.isBacklink,
-                sourceClass: $0.sourceClass, targetClass: $0.targetClass)
-        }
+        links = path.steps.map(QueryDependencies.Link.init)
         self.condition = condition
+        reads = [condition.property]
     }
 
     private static func path(of comparison: Query.Comparison) -> Query.Path? {
@@ -47,6 +46,82 @@ package struct LinkedCondition: Sendable, Hashable {
             case .each(.any, _) = comparison.relation
         else { return nil }
         return path
+    }
+}
+
+extension LinkedCondition {
+    private init(_ links: [QueryDependencies.Link], _ condition: RootCondition, reads: PropertySet) {
+        self.links = links
+        self.condition = condition
+        self.reads = reads
+    }
+
+    /// Conditions of which an object of a subquery meets one, before or after a change, if the change alters what the
+    /// subquery counts. Nil if every object of the collection may count.
+    ///
+    /// The change is one of an object on the way to the collection or in it; what the subquery reads behind further
+    /// links is not among it.
+    static func conditions(mattering comparison: Query.Comparison) -> [LinkedCondition]? {
+        guard case .path(let path) = comparison.left, path.scope == 0, path.steps.isEmpty,
+            case .subquery(let subquery) = path.leaf, subquery.collection.scope == 0,
+            !subquery.collection.steps.isEmpty, case .object = subquery.collection.leaf,
+            subquery.isOfItsObjects
+        else { return nil }
+        func best(_ predicate: Query.Predicate) -> RootCondition? {
+            RootCondition.conditions(of: predicate, scope: subquery.scope).min { $0.breadth < $1.breadth }
+        }
+        var conditions: [RootCondition] = []
+        if let condition = best(subquery.predicate) {
+            conditions = [condition]
+        } else if case .or(let branches) = subquery.predicate {
+            for branch in branches {
+                guard let condition = best(branch) else { return nil }
+                if !conditions.contains(condition) { conditions.append(condition) }
+            }
+        }
+        guard !conditions.isEmpty, conditions.count <= 16 else { return nil }
+        let links = subquery.collection.steps.map(QueryDependencies.Link.init)
+        let reads =
+            QueryDependencies(paths: [path]).linkPaths.first { $0.links == links }?.properties
+            ?? PropertySet(conditions.map(\.property))
+        return conditions.map { LinkedCondition(links, $0, reads: reads) }
+    }
+
+    /// Conditions of which some object of a subquery meets one if a comparison of what the subquery counts holds. Nil if
+    /// it may hold where nothing counts.
+    static func conditions(_ comparison: Query.Comparison) -> [LinkedCondition]? {
+        let needsSome =
+            switch (comparison.comparison, comparison.right) {
+            case (.equal, .constant(.int(let count))), (.greaterOrEqual, .constant(.int(let count))): count > 0
+            case (.greater, .constant(.int(let count))): count >= 0
+            default: false
+            }
+        return needsSome ? conditions(mattering: comparison) : nil
+    }
+}
+
+extension Query.Subquery {
+    /// Whether the condition reads the objects of the collection, and beside them at most properties of the queried
+    /// object.
+    fileprivate var isOfItsObjects: Bool {
+        var isOfItsObjects = true
+        predicate.forEachComparison { comparison in
+            for path in comparison.paths {
+                if case .subquery = path.leaf { isOfItsObjects = false }
+                guard path.scope != scope else { continue }
+                if path.scope == 0, path.steps.isEmpty, case .value = path.leaf { continue }
+                isOfItsObjects = false
+            }
+        }
+        return isOfItsObjects
+    }
+}
+
+extension QueryDependencies.Link {
+    fileprivate init(_ step: Query.Path.Step) {
+        self.init(
+            classIndex: step.classIndex, property: step.property, isBacklink: step.isBacklink,
+            sourceClass: step.sourceClass, targetClass: step.targetClass)
     }
 }
 

@@ -25,9 +25,18 @@ package struct QueryCover: Sendable {
     /// Conditions on computed values: a change of a linked object can alter whether a comparison holds for a result
     /// only if the value meets the condition before or after.
     package let derived: [DerivedCondition]
-    /// The properties of linked objects that the predicate and the sort read without such a condition, by class. Every
-    /// change of them can change the results, and so can every creation and deletion of an object of the class.
-    package let others: [Int: PropertySet]
+    /// The linked objects that the predicate and the sort read without such a condition. Every change of them can change
+    /// the results, and so can every creation and deletion of such an object.
+    package let others: [QueryDependencies.LinkPath]
+
+    /// Which values conditions may be on that are computed.
+    package enum ComputedValues {
+        /// All of them.
+        case all
+        /// Those that are computed from the properties of the object itself.
+        case ofTheObject
+        case none
+    }
 
     /// The most anchors of one list; a longer list would need too many entries in an index.
     private static let anchorCountMax = 64
@@ -36,17 +45,31 @@ package struct QueryCover: Sendable {
     /// - Parameters:
     ///   - query: checked against `schema`.
     ///   - readsSort: whether a change of the order can change the results, as it does if not all matches are results.
-    ///   - computesValues: whether conditions on computed values count. They do not where parts of what a value is
-    ///     computed from may be missing, as on a client.
-    package init(_ query: Query, schema: Schema, readsSort: Bool, computesValues: Bool = true) {
+    ///   - computed: which conditions on computed values count. They do not where parts of what a value is computed
+    ///     from may be missing, as on a client.
+    package init(_ query: Query, schema: Schema, readsSort: Bool, computed: ComputedValues = .all) {
         var linked: [LinkedCondition] = []
         var derived: [DerivedCondition] = []
-        var others: [Int: PropertySet] = [:]
-        func read(_ dependencies: QueryDependencies) {
-            for path in dependencies.linkPaths { others[path.targetClass, default: []].formUnion(path.properties) }
+        var others: [QueryDependencies.LinkPath] = []
+        func read(_ dependencies: QueryDependencies, except covered: [QueryDependencies.Link] = []) {
+            for path in dependencies.linkPaths where !covered.starts(with: path.links) {
+                if let known = others.firstIndex(where: { $0.links == path.links }) {
+                    others[known].properties.formUnion(path.properties)
+                } else {
+                    others.append(path)
+                }
+            }
         }
         // Values are computed from what the index reads, which is not what the query's reader sees.
-        let computesValues = computesValues && query.context.isEverything
+        var computed = computed
+        if case .all = computed, !query.context.isEverything { computed = .ofTheObject }
+        let mayBeComputed = { (condition: DerivedCondition) in
+            switch computed {
+            case .all: true
+            case .ofTheObject: condition.dependencies.linkPaths.isEmpty
+            case .none: false
+            }
+        }
         query.readablePredicate.forEachComparison { comparison in
             if let condition = LinkedCondition(mattering: comparison) {
                 linked.append(condition)
@@ -54,7 +77,10 @@ package struct QueryCover: Sendable {
             }
             let dependencies = QueryDependencies(paths: comparison.paths)
             if dependencies.linkPaths.isEmpty { return }
-            if computesValues, let condition = DerivedCondition(mattering: comparison) {
+            if let conditions = LinkedCondition.conditions(mattering: comparison), case .constant = comparison.right {
+                linked += conditions
+                read(dependencies, except: conditions[0].links)
+            } else if let condition = DerivedCondition(mattering: comparison), mayBeComputed(condition) {
                 derived.append(condition)
             } else {
                 read(dependencies)
@@ -69,12 +95,12 @@ package struct QueryCover: Sendable {
             return
         }
         let key = schema[query.classIndex].primaryKeyIndex
-        let found = Self.alternatives(of: query.readablePredicate, key: key, computesValues)
+        let found = Self.alternatives(of: query.readablePredicate, key: key, mayBeComputed)
         alternatives = Array(found.prefix(Self.alternativeCountMax))
     }
 
     private static func alternatives(
-        of predicate: Query.Predicate, key: Int?, _ computesValues: Bool
+        of predicate: Query.Predicate, key: Int?, _ mayBeComputed: (DerivedCondition) -> Bool
     ) -> [[Anchor]] {
         var found = RootCondition.conditions(of: predicate).map { [Anchor.own($0)] }
         let operands: [Query.Predicate] = if case .and(let operands) = predicate { operands } else { [predicate] }
@@ -85,12 +111,14 @@ package struct QueryCover: Sendable {
                 if RootCondition(comparison) != nil { continue }
                 if let linked = LinkedCondition(comparison) {
                     found.append([.linked(linked)])
-                } else if computesValues, let derived = DerivedCondition(comparison) {
+                } else if let conditions = LinkedCondition.conditions(comparison) {
+                    found.append(conditions.map { .linked($0) })
+                } else if let derived = DerivedCondition(comparison), mayBeComputed(derived) {
                     found.append([.derived(derived)])
                 }
             case .or(let branches):
                 if RootCondition.conditions(ofAlternatives: branches).isEmpty,
-                    let anchors = anchors(ofBranches: branches, key: key, computesValues)
+                    let anchors = anchors(ofBranches: branches, key: key, mayBeComputed)
                 {
                     found.append(anchors)
                 }
@@ -101,12 +129,12 @@ package struct QueryCover: Sendable {
 
     /// Anchors of which an object meets one if one of the branches holds for it.
     private static func anchors(
-        ofBranches branches: [Query.Predicate], key: Int?, _ computesValues: Bool
+        ofBranches branches: [Query.Predicate], key: Int?, _ mayBeComputed: (DerivedCondition) -> Bool
     ) -> [Anchor]? {
         var anchors: [Anchor] = []
         var known: Set<Anchor> = []
         for branch in branches {
-            guard let best = alternatives(of: branch, key: key, computesValues).first else { return nil }
+            guard let best = alternatives(of: branch, key: key, mayBeComputed).first else { return nil }
             for anchor in best where known.insert(anchor).inserted { anchors.append(anchor) }
             if anchors.count > anchorCountMax { return nil }
         }

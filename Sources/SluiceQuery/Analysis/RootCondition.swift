@@ -76,15 +76,17 @@ extension RootCondition {
     func rank(key: Int?) -> Int { breadth * 2 + (property == key ? 0 : 1) }
 
     /// Conditions that an object meets for which the predicate holds, in the order of the predicate, ranges last.
-    static func conditions(of predicate: Query.Predicate) -> [RootCondition] {
+    ///
+    /// - Parameter scope: the scope of the object: 0 for the queried one, else that of a subquery.
+    static func conditions(of predicate: Query.Predicate, scope: Int = 0) -> [RootCondition] {
         let operands: [Query.Predicate] = if case .and(let operands) = predicate { operands } else { [predicate] }
         var conditions: [RootCondition] = []
         var ranges: [Int: ValueRange] = [:]
         for case .or(let alternatives) in operands {
-            conditions += RootCondition.conditions(ofAlternatives: alternatives)
+            conditions += RootCondition.conditions(ofAlternatives: alternatives, scope: scope)
         }
         for case .comparison(let comparison) in operands {
-            guard let condition = RootCondition(comparison) else { continue }
+            guard let condition = RootCondition(comparison, scope: scope) else { continue }
             if case .range(let range) = condition.test {
                 ranges[condition.property] = ranges[condition.property]?.intersection(range) ?? range
             } else {
@@ -97,12 +99,12 @@ extension RootCondition {
 
 extension RootCondition {
     /// For each property that all alternatives fix, the values that it may have.
-    static func conditions(ofAlternatives alternatives: [Query.Predicate]) -> [RootCondition] {
+    static func conditions(ofAlternatives alternatives: [Query.Predicate], scope: Int = 0) -> [RootCondition] {
         let (memberships, others) = TupleMembership.split(alternatives, isConjunction: false)
         guard others.isEmpty, memberships.count == 1, let membership = memberships.first else { return [] }
         var conditions: [RootCondition] = []
         for (position, path) in membership.paths.enumerated() {
-            guard path.scope == 0, path.steps.isEmpty, case .value(let property) = path.leaf,
+            guard path.scope == scope, path.steps.isEmpty, case .value(let property) = path.leaf,
                 case .set(let values) = Value.set(of: membership.tuples.map { $0[position] }),
                 values.allSatisfy({ path.type.isType(of: $0) })
             else { continue }
@@ -113,8 +115,8 @@ extension RootCondition {
     }
 
     /// Nil unless the comparison is of one single property of the object itself with constants of the property's type.
-    init?(_ comparison: Query.Comparison) {
-        guard case .path(let path) = comparison.left, path.steps.isEmpty else { return nil }
+    init?(_ comparison: Query.Comparison, scope: Int = 0) {
+        guard case .path(let path) = comparison.left, path.scope == scope, path.steps.isEmpty else { return nil }
         self.init(comparison, of: path)
     }
 

@@ -4,18 +4,30 @@ package import SluiceModel
 /// text and the same context are equal.
 package struct Query: Sendable {
     package let form: QueryForm
-    /// The constants in the form's places, in order: a list for a place that takes a list.
-    package let constants: [Value]
+    private let held: HeldConstants
     /// The first 128 bits of SHA-256 over ``canonicalText`` in UTF-8.
     package let hash: ObjectID
     /// What the query's reader may read. It is not part of the canonical text.
     package let context: ReadContext
 
     init(form: QueryForm, constants: [Value], hash: ObjectID, context: ReadContext = .everything) {
+        self.init(form: form, held: HeldConstants(constants), hash: hash, context: context)
+    }
+
+    private init(form: QueryForm, held: HeldConstants, hash: ObjectID, context: ReadContext) {
         self.form = form
-        self.constants = constants
+        self.held = held
         self.hash = hash
         self.context = context
+    }
+
+    /// The constants in the form's places, in order: a list for a place that takes a list.
+    package var constants: [Value] {
+        switch held {
+        case .none: []
+        case .one(let value): [value]
+        case .many(let values): values
+        }
     }
 
     /// The query and what its reader may read: queries with the same key have the same results.
@@ -32,13 +44,13 @@ package struct Query: Sendable {
     ///
     /// - Parameter context: checked against the query's schema.
     package func read(in context: ReadContext) -> Query {
-        Query(form: form, constants: constants, hash: hash, context: context)
+        Query(form: form, held: held, hash: hash, context: context)
     }
 
     /// The same query with an equal form, which many queries can share.
     package func sharing(_ form: QueryForm) -> Query {
         precondition(form.key == self.form.key, "the forms differ")
-        return Query(form: form, constants: constants, hash: hash, context: context)
+        return Query(form: form, held: held, hash: hash, context: context)
     }
 
     /// The query in its own grammar; parsing it gives the same text again. Made anew with each call.
@@ -58,7 +70,7 @@ package struct Query: Sendable {
 
     /// The object of `OBJECT(id)`; nil for a query over a class.
     package var object: ObjectID? {
-        guard form.isOfObject, case .objectID(let id)? = constants.first else { return nil }
+        guard form.isOfObject, case .one(.objectID(let id)) = held else { return nil }
         return id
     }
 
@@ -70,6 +82,21 @@ package struct Query: Sendable {
 
     /// Whether there may be matches that are not results.
     package var isPartial: Bool { form.isPartial }
+}
+
+/// The constants of a query. Most have one, for which no memory is allocated.
+private enum HeldConstants: Sendable {
+    case none
+    case one(Value)
+    case many([Value])
+
+    init(_ constants: [Value]) {
+        switch constants.count {
+        case 0: self = .none
+        case 1: self = .one(constants[0])
+        default: self = .many(constants)
+        }
+    }
 }
 
 /// What the form says of each of its queries; see ``QueryForm``.

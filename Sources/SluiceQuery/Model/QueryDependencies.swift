@@ -22,7 +22,7 @@ package struct QueryDependencies: Sendable {
         package let targetClass: Int
         /// The properties that are read from an object at the end: further links included and, after a backlink, the
         /// link that led there. Whether the object is present always matters.
-        package fileprivate(set) var properties: PropertySet
+        package internal(set) var properties: PropertySet
     }
 
     /// The properties that are read from the object itself, links included.

@@ -151,7 +151,7 @@ extension DatabaseEngine {
     ) throws {
         let request = start.request
         let subscription = ViewSubscription(id: request.subscription, subscriber: start.subscriber, view: view)
-        start.subscriber.subscriptions[request.subscription] = subscription
+        start.subscriber.subscriptions.insert(subscription)
         view.add(subscription)
         try guarding(subscription) { work in
             if let resume = request.resume, resume.queryHash == start.query.hash {
@@ -227,7 +227,7 @@ extension DatabaseEngine {
 
     func unsubscribe(_ subscription: UInt64, by subscriber: Subscriber) {
         starter.remove(subscription, of: subscriber.session)
-        if let ended = subscriber.subscriptions.removeValue(forKey: subscription) { remove(ended) }
+        if let ended = subscriber.subscriptions.remove(subscription) { remove(ended) }
     }
 
     /// Runs the work of a subscription's query. If only the query must end, this subscription does.
@@ -241,7 +241,7 @@ extension DatabaseEngine {
 
     /// Ends a subscription whose query takes too much work, meets damage, or cannot be run.
     func end(_ subscription: ViewSubscription, because error: StorageError) {
-        guard subscription.subscriber.subscriptions.removeValue(forKey: subscription.id) != nil else { return }
+        guard subscription.subscriber.subscriptions.remove(subscription.id) != nil else { return }
         remove(subscription)
         database.noteRefusal("a query was given up", subscription.view.query, error)
         let (code, message) = database.subscriberError(of: error)

@@ -5,7 +5,7 @@ final class Subscriber {
     let session: SessionID
     /// Who subscribes.
     let user: User
-    var subscriptions: [UInt64: ViewSubscription] = [:]
+    var subscriptions = SubscriptionList()
     /// The highest number of a subscription so far.
     var lastSubscription: UInt64 = 0
     /// How many more pages the server may send before the client has applied earlier ones.
@@ -21,7 +21,7 @@ final class Subscriber {
 
     /// How many roots are listed for subscriptions that are not complete yet.
     var listedRootCount: Int {
-        subscriptions.values.reduce(0) { $0 + ($1.remaining?.listedRootCount ?? 0) }
+        subscriptions.all.reduce(0) { $0 + ($1.remaining?.listedRootCount ?? 0) }
     }
 
     func addCredit(_ pageCount: UInt64, atMost creditMax: UInt64) {

@@ -41,15 +41,15 @@ final class Subscriptions {
     func close(_ session: SessionID) -> [ViewSubscription] {
         guard let subscriber = subscribers.removeValue(forKey: session) else { return [] }
         // The subscriptions refer to their subscriber.
-        defer { subscriber.subscriptions = [:] }
-        return Array(subscriber.subscriptions.values)
+        defer { subscriber.subscriptions.removeAll() }
+        return Array(subscriber.subscriptions.all)
     }
 
     /// Whether a subscriber is still the one of its session.
     func has(_ subscriber: Subscriber) -> Bool { subscribers[subscriber.session] === subscriber }
 
     /// Forgets all subscriptions. Their sessions are about to end.
-    func forgetAll() { for subscriber in subscribers.values { subscriber.subscriptions = [:] } }
+    func forgetAll() { for subscriber in subscribers.values { subscriber.subscriptions.removeAll() } }
 
     /// Reads a request for a subscription.
     ///

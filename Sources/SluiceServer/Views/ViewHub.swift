@@ -7,7 +7,10 @@ internal import SluiceViews
 /// context that it is read in, kept current from commit to commit.
 final class ViewHub {
     let database: Database
-    private var views: [Query.Key: SharedView] = [:]
+    /// The views by their numbers in the index; nil for a free number.
+    private var slots: [SharedView?] = []
+    /// The numbers of the views by their queries' keys. There may be a million views, and this takes 16 bytes for each.
+    private var numbers = HashedNumbers<Query.Key>()
     private(set) var index: ViewIndex
     private var shapes: ViewShapes
 
@@ -19,10 +22,16 @@ final class ViewHub {
         shapes = ViewShapes(schema: database.storage.schema)
     }
 
-    var all: some Collection<SharedView> { views.values }
+    var all: some Collection<SharedView> { slots.lazy.compactMap { $0 } }
 
     /// The view of a query, by the query's key.
-    subscript(key: Query.Key) -> SharedView? { views[key] }
+    subscript(key: Query.Key) -> SharedView? {
+        var found: SharedView?
+        numbers.forEach(of: key) { number in
+            if let view = slots[Int(number)], view.query.key == key { found = view }
+        }
+        return found
+    }
 
     // MARK: Making views
 
@@ -39,21 +48,30 @@ final class ViewHub {
     /// Adds a view to those that are kept current.
     func insert(_ live: LiveView) -> SharedView {
         let view = SharedView(live)
-        views[live.query.key] = view
-        index.insert(live)
+        place(view)
         return view
+    }
+
+    private func place(_ view: SharedView) {
+        let number = index.insert(view.live)
+        while slots.count <= number { slots.append(nil) }
+        slots[number] = view
+        numbers.insert(UInt64(number), for: view.query.key)
     }
 
     /// Removes a view that nobody subscribes to any more.
     func remove(_ view: SharedView) {
-        views[view.query.key] = nil
-        index.remove(view.live)
+        guard let number = index.remove(view.live) else { return }
+        slots[number] = nil
+        numbers.remove(UInt64(number), for: view.query.key)
+        if index.count == 0 { slots = [] }
     }
 
     /// Removes all views. Call it when the schema has changed in another way than by growing.
     func removeAll() {
-        for view in views.values { view.forgetSubscriptions() }
-        views = [:]
+        for view in all { view.forgetSubscriptions() }
+        slots = []
+        numbers = HashedNumbers()
         index = ViewIndex(schema: storage.schema)
         shapes = ViewShapes(schema: storage.schema)
     }
@@ -62,11 +80,11 @@ final class ViewHub {
     func grow() throws {
         index.schema = storage.schema
         let changed = Set(shapes.grow(to: storage.schema).map(ObjectIdentifier.init))
-        for view in views.values where changed.contains(ObjectIdentifier(view.live.shape)) {
+        for view in Array(all) where changed.contains(ObjectIdentifier(view.live.shape)) {
             let live = try make(view.query.rebound(to: storage.schema))
-            index.remove(view.live)
-            index.insert(live)
+            remove(view)
             view.replace(by: live)
+            place(view)
         }
     }
 
@@ -79,19 +97,20 @@ final class ViewHub {
     func follow(
         _ commit: CommitDelta, _ body: (SharedView, ViewDelta) throws -> Void
     ) -> [(view: SharedView, error: any Error)] {
-        let before = OldStateSource(commit, over: storage, schema: storage.schema)
+        let source = CommitSource(commit, over: storage)
+        let before = OldStateSource(commit, over: source, schema: storage.schema)
         var failures: [(view: SharedView, error: any Error)] = []
         var spent: [SessionID: Int] = [:]
         #if SLUICE_CHECK
             var deltas: [ObjectIdentifier: ViewDelta] = [:]
             defer { check(after: commit, reporting: deltas, except: failures.map(\.view)) }
         #endif
-        for live in concerned(by: commit, before: before) {
-            guard let view = views[live.query.key] else { continue }
+        for view in concerned(by: commit, in: source, before: before) {
+            let live = view.live
             do {
                 let delta = try limitingUpkeep(of: view, spending: &spent) {
                     defer { index.update(live) }
-                    return try live.apply(commit, in: storage, before: before)
+                    return try live.apply(commit, in: source, before: before)
                 }
                 guard let delta else { continue }
                 #if SLUICE_CHECK
@@ -108,12 +127,14 @@ final class ViewHub {
 
     /// The views that a commit may change. If the index cannot be read, these are all views: each of them then fails by
     /// itself, or follows the commit.
-    private func concerned(by commit: CommitDelta, before: OldStateSource) -> [LiveView] {
+    private func concerned(
+        by commit: CommitDelta, in source: CommitSource, before: OldStateSource
+    ) -> [SharedView] {
         do {
-            return try index.candidates(for: commit, in: storage, before: before)
+            return try index.numbers(for: commit, in: source, before: before).compactMap { slots[$0] }
         } catch {
             database.note(.error, "the views that a commit concerns were not found", [("error", "\(error)")])
-            return views.values.map(\.live)
+            return Array(all)
         }
     }
 
@@ -123,13 +144,23 @@ final class ViewHub {
         of view: SharedView, spending spent: inout [SessionID: Int], _ body: () throws -> ViewDelta?
     ) throws -> ViewDelta? {
         let limits = database.limits
-        let payer = view.subscriptions.map(\.session).min { spent[$0, default: 0] < spent[$1, default: 0] }
+        // Most views of most commits take no steps.
+        let payer = spent.isEmpty ? nil : payer(of: view, spent)
         let left = limits.upkeepStepCountMax - (payer.flatMap { spent[$0] } ?? 0)
         var stepCount = 0
-        defer { if let payer { spent[payer, default: 0] += stepCount } }
+        defer {
+            if stepCount > 0, let payer = payer ?? self.payer(of: view, spent) {
+                spent[payer, default: 0] += stepCount
+            }
+        }
         return try database.limitingWork(for: nil, stepCountMax: max(left, limits.viewUpkeepStepCountMin)) { work in
             defer { stepCount = work.stepCount }
             return try body()
         }
+    }
+
+    /// The session that a view's work is charged to.
+    private func payer(of view: SharedView, _ spent: [SessionID: Int]) -> SessionID? {
+        view.subscriptions.lazy.map(\.session).min { spent[$0, default: 0] < spent[$1, default: 0] }
     }
 }

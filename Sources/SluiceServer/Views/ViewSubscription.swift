@@ -6,10 +6,7 @@ final class ViewSubscription {
     let id: UInt64
     let subscriber: Subscriber
     let view: SharedView
-    /// Where the subscription gets what it lacks; nil once it is complete.
-    var pages: PageSource?
-    /// The comparison of members, while the client lists them.
-    var comparison: Comparison?
+    private var progress: Progress?
     /// Its position among the subscriptions of the view, which the view keeps.
     var place: UInt32 = 0
 
@@ -19,9 +16,33 @@ final class ViewSubscription {
         self.view = view
     }
 
+    /// What is left to do. An object, since most subscriptions are complete and then have none.
+    private final class Progress {
+        var pages: PageSource?
+        var comparison: Comparison?
+    }
+
+    /// Where the subscription gets what it lacks; nil once it is complete.
+    var pages: PageSource? {
+        get { progress?.pages }
+        set { change { $0.pages = newValue } }
+    }
+
+    /// The comparison of members, while the client lists them.
+    var comparison: Comparison? {
+        get { progress?.comparison }
+        set { change { $0.comparison = newValue } }
+    }
+
+    private func change(_ body: (Progress) -> Void) {
+        let progress = progress ?? Progress()
+        body(progress)
+        self.progress = progress.pages == nil && progress.comparison == nil ? nil : progress
+    }
+
     var session: SessionID { subscriber.session }
 
-    var isComplete: Bool { pages == nil && comparison == nil }
+    var isComplete: Bool { progress == nil }
 
     /// Its place in a run of shared pages, if it takes such pages.
     var receiver: PageReceiver? { if case .shared(let receiver)? = pages { receiver } else { nil } }

@@ -12,6 +12,8 @@ package final class ObjectDelta: Sendable {
     package let authors: [Int]
     /// The properties whose values differ between the two images; empty when either is missing.
     package let changed: PropertySet
+    /// Whether the group created or deleted the object.
+    package let changesPresence: Bool
 
     package init(object: ObjectRef, old: Row?, new: Row?, authors: [Int]) {
         self.object = object
@@ -20,13 +22,12 @@ package final class ObjectDelta: Sendable {
         self.authors = authors
         if let old, let new {
             changed = Self.difference(old.values, new.values)
+            changesPresence = false
         } else {
             changed = []
+            changesPresence = old != nil || new != nil
         }
     }
-
-    /// Whether the group created or deleted the object.
-    package var changesPresence: Bool { (old == nil) != (new == nil) }
 
     /// Whether the group created or deleted the object, or changed one of these properties.
     func concerns(_ properties: PropertySet) -> Bool { changesPresence || changed.meets(properties) }
@@ -37,14 +38,5 @@ package final class ObjectDelta: Sendable {
         for index in 0..<common where !old[index].isIdentical(to: new[index]) { changed.insert(index) }
         for index in common..<Swift.max(old.count, new.count) { changed.insert(index) }
         return changed
-    }
-}
-
-extension PropertySet {
-    /// Whether the sets have a position in common.
-    func meets(_ other: PropertySet) -> Bool {
-        var common = self
-        common.formIntersection(other)
-        return !common.isEmpty
     }
 }

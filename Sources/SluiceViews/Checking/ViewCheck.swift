@@ -61,7 +61,7 @@ package struct ViewCheck {
         var linked: Set<ObjectRef> = []
         try view.forEachLinked(in: source) { object, _ in linked.insert(object) }
         if linked != snapshot.linked { problems.append("links to \(linked) instead of \(snapshot.linked)") }
-        if case .window(let box) = view.roots { problems += try windowProblems(box.window, of: view) }
+        if case .window(let window) = view.roots { problems += try windowProblems(window, of: view) }
         if let closure = view.closure { problems += try closure.problems(roots: snapshot.roots, in: readable) }
         return problems
     }
@@ -134,6 +134,8 @@ private final class StateBefore: ViewSource {
     private let after: any ViewSource
     private let schema: Schema
     private let state: OldStateSource
+    /// The queries for all objects, by class.
+    private var everything: [Int: Query] = [:]
 
     init(_ commit: CommitDelta, over after: any ViewSource, schema: Schema) {
         self.commit = commit
@@ -168,7 +170,10 @@ private final class StateBefore: ViewSource {
             if let position, !order.precedes(position, own) { return }
             found.append((own, row))
         }
-        let all = try Query.parse("TRUEPREDICATE", className: query.className, schema: schema)
+        let all =
+            try everything[query.classIndex]
+            ?? Query.parse("TRUEPREDICATE", className: query.className, schema: schema)
+        everything[query.classIndex] = all
         try after.rows(matching: all, after: nil, limit: nil) { row in
             if commit.change(of: ObjectRef(query.classIndex, row.key)) == nil { try judge(row) }
             return true

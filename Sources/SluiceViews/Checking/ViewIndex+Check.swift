@@ -5,7 +5,7 @@ extension ViewIndex {
     /// What is wrong with the index: each view must be filed where its query and its state say, and nothing else may be
     /// filed. Costs as much as filing all views anew.
     package func problems() -> [String] {
-        var fresh = FilingTable()
+        let fresh = FilingTable()
         var placements: [(placement: FilingTable.Placement, number: UInt64)] = []
         var members = HashedNumbers<ObjectRef>()
         var deepCounts: [Int: Int] = [:]
@@ -68,6 +68,7 @@ extension FilingTable {
             table.anchors.forEach(count)
             table.linked.forEach(count)
         }
+        for table in byChain.values { table.forEach(count) }
         byObject.forEach(count)
         return counts
     }
@@ -79,10 +80,10 @@ extension FilingTable {
         if let object = filing.object { counts.append(byObject.count(of: object)) }
         counts += filing.linked.map { byPath[$0.links]?.linked.count(of: $0.condition) ?? 0 }
         counts += filing.derived.map { byDerived[DerivedKey(filing, $0)]?.linked.count(of: $0.test) ?? 0 }
-        for anchor in placement.anchors {
+        counts += placement.chains.map { byChain[$0.links]?.numbers[$0.properties]?.count ?? 0 }
+        for (classIndex, anchor) in placement.anchorsByClass {
             switch anchor {
-            case .own(let condition):
-                counts.append(filing.rootClass.flatMap { byCondition[$0]?.count(of: condition) } ?? 0)
+            case .own(let condition): counts.append(byCondition[classIndex]?.count(of: condition) ?? 0)
             case .linked(let condition):
                 counts.append(byPath[condition.links]?.anchors.count(of: condition.condition) ?? 0)
             case .derived(let condition):

@@ -9,4 +9,7 @@ struct ClosureNode: Hashable, Sendable {
         self.object = object
         self.state = state
     }
+
+    /// Few objects have several nodes, so the state is left out.
+    func hash(into hasher: inout Hasher) { hasher.combine(object) }
 }

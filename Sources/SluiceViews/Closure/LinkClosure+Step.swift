@@ -15,7 +15,7 @@ extension LinkClosure {
         beginStep()
         var step = ClosureStep()
         try countRootLinks(commit, roots, in: source, before: before, step: &step)
-        try unlinkChanged(commit, before: before, step: &step)
+        if commit.classes.contains(where: plan.reaches) { try unlinkChanged(commit, before: before, step: &step) }
         sortOut(&step)
         try findSupports(&step, in: source, before: before)
         try rederive(&step, commit, in: source)
@@ -35,21 +35,14 @@ extension LinkClosure {
                 else { continue }
             }
             if root.wasRoot, let row = try before.row(root.object) {
-                countRootLinks(of: row, in: state, -1, step: &step)
+                plan.forEachTarget(of: row, in: state) { step.count($0, -1) }
             }
             if root.isRoot, let row = try source.row(root.object) {
-                countRootLinks(of: row, in: state, 1, step: &step)
+                plan.forEachTarget(of: row, in: state) { step.count($0, 1) }
             }
         }
-    }
-
-    private func countRootLinks(of row: Row, in state: Int, _ amount: Int32, step: inout ClosureStep) {
-        var targets: [ClosureNode] = []
-        plan.forEachTarget(of: row, in: state) { targets.append($0) }
-        for target in targets {
-            countRootLink(to: target, amount)
-            if step.counted.insert(target).inserted { step.countedOrder.append(target) }
-        }
+        step.dropUncounted()
+        for (node, amount) in step.counts { countRootLink(to: node, amount) }
     }
 
     /// Updates the nodes of changed objects: a node that they supported and no longer link to loses its support.
@@ -79,7 +72,7 @@ extension LinkClosure {
 
     /// Decides what the changed counts of links from roots mean for their nodes.
     private func sortOut(_ step: inout ClosureStep) {
-        for node in step.countedOrder {
+        for (node, _) in step.counts {
             guard let entry = entries[node] else { continue }
             switch (entry.level, entry.rootLinks) {
             case (0, 0): forgetIfIdle(node)
@@ -139,6 +132,7 @@ extension LinkClosure {
                 step.suspended.append(ClosureNode(change.object, state))
             }
         }
+        if step.newcomers.isEmpty, step.suspended.isEmpty { return }
         for node in step.newcomers + step.suspended {
             guard level(node) == 0, try source.isPresent(node.object) else { continue }
             if let entry = entries[node], entry.rootLinks > 0 {
@@ -155,9 +149,10 @@ extension LinkClosure {
 
 /// The work in progress while a commit group is applied to a closure.
 struct ClosureStep {
-    /// Nodes whose count of links from roots changed, as a set and in order.
-    var counted: Set<ClosureNode> = []
-    var countedOrder: [ClosureNode] = []
+    /// How the counts of links from roots change, by node, in the order of the first change.
+    private(set) var counts: [(node: ClosureNode, amount: Int32)] = []
+    /// The positions in `counts`; empty where there are so few that looking through them is faster.
+    private var positions: [ClosureNode: Int] = [:]
     /// Objects that roots now link to, and that are nodes if they are present.
     var newcomers: [ClosureNode] = []
     /// Nodes that lost their support, by their level.
@@ -166,6 +161,31 @@ struct ClosureStep {
     var suspended: [ClosureNode] = []
     /// Nodes whose links must be followed.
     var frontier: [ClosureNode] = []
+
+    private static let fewCount = 16
+
+    /// Adds to the number of links from roots to a node. Roots that enter a view often link to the same objects as those
+    /// that leave it.
+    mutating func count(_ node: ClosureNode, _ amount: Int32) {
+        if counts.count <= Self.fewCount {
+            for index in counts.indices where counts[index].node == node {
+                counts[index].amount += amount
+                return
+            }
+            counts.append((node, amount))
+            return
+        }
+        if positions.isEmpty { for (position, count) in counts.enumerated() { positions[count.node] = position } }
+        if let position = positions[node] {
+            counts[position].amount += amount
+        } else {
+            positions[node] = counts.count
+            counts.append((node, amount))
+        }
+    }
+
+    /// Drops the nodes whose counts stay as they were.
+    mutating func dropUncounted() { counts.removeAll { $0.amount == 0 } }
 
     mutating func pend(_ node: ClosureNode, level: Int32) {
         while pending.count <= Int(level) { pending.append([]) }

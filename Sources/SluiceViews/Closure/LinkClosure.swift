@@ -26,7 +26,7 @@ final class LinkClosure {
     private(set) var entries: [ClosureNode: Entry] = [:]
     /// What the view included, before the current step, of each object whose nodes were changed in the step; an inner
     /// nil means that the object was not linked.
-    private(set) var touched: [ObjectRef: PropertySet?] = [:]
+    private var touched: [ObjectRef: PropertySet?] = [:]
     /// The keys of `touched` in the order of their first change.
     private(set) var touchedOrder: [ObjectRef] = []
 
@@ -57,6 +57,7 @@ final class LinkClosure {
 
     /// Returns and forgets the objects that may have gained or lost their entries since the last call.
     func takeRefiled() -> Set<ObjectRef> {
+        if refiled.isEmpty { return [] }
         defer { refiled = [] }
         return refiled
     }
@@ -73,7 +74,18 @@ final class LinkClosure {
     /// The level of a node; 0 if it is not a node of the closure.
     func level(_ node: ClosureNode) -> Int32 { entries[node]?.level ?? 0 }
 
+    /// Whether the current step has changed what the view includes of some object.
+    var isTouched: Bool { !touchedOrder.isEmpty }
+
+    /// What the view included of an object before the current step.
+    ///
+    /// - Parameter now: what it includes of the object now.
+    func includedBefore(_ object: ObjectRef, now: PropertySet?) -> PropertySet? {
+        touchedOrder.isEmpty ? now : touched[object] ?? now
+    }
+
     func beginStep() {
+        guard !touchedOrder.isEmpty else { return }
         touched.removeAll(keepingCapacity: true)
         touchedOrder.removeAll(keepingCapacity: true)
     }
@@ -105,8 +117,12 @@ final class LinkClosure {
 
     /// Adds `amount`, which may be negative, to the number of links from roots to a node.
     func countRootLink(to node: ClosureNode, _ amount: Int32) {
-        if entries[node] == nil { refiled.insert(node.object) }
-        entries[node, default: Entry()].rootLinks += amount
+        func add(to entry: inout Entry) -> Bool {
+            // Only an entry that is new has no links and no level.
+            defer { entry.rootLinks += amount }
+            return entry.rootLinks == 0 && entry.level == 0
+        }
+        if add(to: &entries[node, default: Entry()]) { refiled.insert(node.object) }
     }
 
     /// Drops the supporting predecessor of a node, because roots link to it now.

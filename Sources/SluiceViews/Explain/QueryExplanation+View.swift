@@ -44,7 +44,8 @@ extension QueryExplanation.View {
                 nil
             }
         condition = anchors.isEmpty ? nil : anchors.map { $0.text(of: live) }.joined(separator: " OR ")
-        otherClasses = filing.classes.filter { $0.classIndex != filing.rootClass }.map { schema[$0.classIndex].name }
+        let others = Set(filing.classes.map(\.classIndex) + filing.chains.map(\.targetClass))
+        otherClasses = others.subtracting([live.query.classIndex]).sorted().map { schema[$0].name }
         holdsMembers = live.holdsMembers
         windowCapacity = live.query.limit.map { Window.capacity(limit: $0, surplus: Window.usualSurplus(limit: $0)) }
         linkedClasses = live.plan.linkedClasses.sorted().map { schema[$0].name }

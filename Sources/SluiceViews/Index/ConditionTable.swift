@@ -9,7 +9,7 @@ final class ConditionTable {
     private var prefixes = PrefixTable()
     private var suffixes = PrefixTable(isReversed: true)
     private var parts = PartTable()
-    private var ranges = IntervalTable()
+    private let ranges = IntervalTable()
 
     var isEmpty: Bool { byValue.isEmpty && prefixes.isEmpty && suffixes.isEmpty && parts.isEmpty && ranges.isEmpty }
 

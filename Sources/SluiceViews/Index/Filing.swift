@@ -23,8 +23,13 @@ package struct Filing: Sendable {
     let linked: [LinkedCondition]
     /// Conditions on computed values: a change of a linked object finds the query if a value meets one of them.
     let derived: [DerivedCondition]
+    /// The linked objects that the query reads in a way that no condition describes. If the query is filed under a cover,
+    /// their changes find it by way of the results that lead to them, else in any case.
+    let chains: [QueryDependencies.LinkPath]
     /// The classes of linked objects whose changes find the query.
     let classes: [ClassEntry]
+    /// What objects of other classes meet that the query's reader may see.
+    let rules: [RuleCover]
     /// The object whose changes find the query, whatever its class.
     package let object: ObjectID?
 
@@ -40,11 +45,24 @@ package struct Filing: Sendable {
         schema = view.schema
         rootProperties = view.shape.rootProperties
         covers = cover.alternatives + (view.windowCover(upTo: windowEnd).map { [$0] } ?? [])
-        linked = cover.linked
-        derived = cover.derived
-        let others = cover.others.merging(view.shape.permissionProperties) { $0.union($1) }
-        classes = others.sorted { $0.key < $1.key }.map { ClassEntry(classIndex: $0.key, properties: $0.value) }
         object = query.object
+        derived = cover.derived
+        chains = cover.others
+        guard query.object == nil else {
+            (linked, rules) = (cover.linked, [])
+            classes = Self.entries(view.shape.permissionProperties)
+            return
+        }
+        rules = view.shape.ruledClasses.compactMap { classIndex in
+            query.context.condition(ofClass: classIndex).map { RuleCover($0, schema: view.schema) }
+        }
+        linked = cover.linked + rules.flatMap(\.linked)
+        classes = Self.entries(
+            rules.flatMap(\.others).reduce(into: [:]) { $0[$1.targetClass, default: []].formUnion($1.properties) })
+    }
+
+    private static func entries(_ properties: [Int: PropertySet]) -> [ClassEntry] {
+        properties.sorted { $0.key < $1.key }.map { ClassEntry(classIndex: $0.key, properties: $0.value) }
     }
 
     /// The filing of an observer. It covers changes of what matches here and of linked objects that the condition or the
@@ -58,14 +76,18 @@ package struct Filing: Sendable {
         self.schema = schema
         rootProperties = nil
         guard query.object == nil else {
-            (rootClass, covers, linked, derived, classes) = (nil, [], [], [], [])
+            (rootClass, covers, linked, derived, chains, classes, rules) = (nil, [], [], [], [], [], [])
             return
         }
-        let cover = QueryCover(query, schema: schema, readsSort: true, computesValues: false)
+        let cover = QueryCover(query, schema: schema, readsSort: true, computed: .none)
         rootClass = query.classIndex
         linked = cover.linked
         derived = cover.derived
-        classes = cover.others.sorted { $0.key < $1.key }.map { ClassEntry(classIndex: $0.key, properties: $0.value) }
+        // A client may lack objects by which a change leads to results.
+        chains = []
+        rules = []
+        classes = Self.entries(
+            cover.others.reduce(into: [:]) { $0[$1.targetClass, default: []].formUnion($1.properties) })
         covers = cover.alternatives.filter { anchors in
             anchors.allSatisfy { anchor in
                 guard case .own(let condition) = anchor else { return true }
@@ -79,17 +101,15 @@ extension LiveView {
     /// The value of the first sort key up to which the view's window holds all matches. Nil if the view has no window,
     /// the window holds all matches, or the key is no property of the object itself.
     var windowEnd: Value? {
-        guard case .window(let box) = roots, let end = box.window.boundary?.values.first, let key = query.sort.first,
-            key.path.steps.isEmpty, case .value = key.path.leaf
-        else { return nil }
+        guard case .window(let window) = roots, let end = window.heldEnd, shape.sortsByProperty else { return nil }
         return end
     }
 
     /// The ``windowEnd`` under which an index has filed the view.
     var filedWindowEnd: Value? {
-        get { if case .window(let box) = roots { box.window.filedEnd } else { nil } }
+        get { if case .window(let window) = roots { window.filedEnd } else { nil } }
         set {
-            if case .window(let box) = roots { box.window.filedEnd = newValue }
+            if case .window(let window) = roots { window.filedEnd = newValue }
         }
     }
 

@@ -2,8 +2,9 @@ package import SluiceModel
 package import SluiceQuery
 
 /// Finds the views or observers that a change could concern, by number. The cost grows with what is found and not with
-/// what is filed. A server files views, a client files observers; see ``Filing``.
-package struct FilingTable {
+/// what is filed. A server files views, a client files observers; see ``Filing``. An object, so that nothing is copied to
+/// be asked.
+package final class FilingTable {
     /// Where a number was filed; needed to remove it.
     package struct Placement {
         package let filing: Filing
@@ -26,19 +27,19 @@ package struct FilingTable {
     private(set) var byPath: [[QueryDependencies.Link]: PathTable] = [:]
     /// The numbers that changes find by computed values, by what computes them.
     private(set) var byDerived: [DerivedKey: DerivedTable] = [:]
+    /// The numbers that changes of linked objects find by way of the queried objects, by the links that lead there.
+    private(set) var byChain: [[QueryDependencies.Link]: ChainTable] = [:]
     /// The numbers that changes of one object find.
     private(set) var byObject = HashedNumbers<ObjectID>()
 
     /// What computes a value, from which class: paths of one text may begin at several classes.
     struct DerivedKey: Hashable {
         let rootClass: Int?
-        let path: Query.Path
-        let ignoresCase: Bool
+        let source: DerivedCondition.Source
 
         init(_ filing: Filing, _ condition: DerivedCondition) {
             rootClass = filing.rootClass
-            path = condition.path
-            ignoresCase = condition.ignoresCase
+            source = condition.source
         }
     }
 
@@ -48,39 +49,48 @@ package struct FilingTable {
     package init() {}
 
     /// Files a number. Costs O(conditions and classes of the filing · log n).
-    package mutating func insert(_ filing: Filing, _ number: UInt64) -> Placement {
+    package func insert(_ filing: Filing, _ number: UInt64) -> Placement {
         let placement = Placement(filing: filing, cover: chooseCover(of: filing))
         file(placement, number)
         return placement
     }
 
     /// Files a number under a cover that was chosen.
-    mutating func file(_ placement: Placement, _ number: UInt64) {
+    func file(_ placement: Placement, _ number: UInt64) {
         let filing = placement.filing
         for entry in placement.classEntries {
             byClass[entry.classIndex, default: [:]].insert(number, for: entry.properties)
         }
         if let object = filing.object { byObject.insert(number, for: object) }
         for condition in filing.linked {
-            byPath[condition.links, default: PathTable(condition.links)].linked.insert(condition.condition, number)
+            byPath[condition.links, default: PathTable(condition.links)].insertLinked(condition, number)
         }
         for condition in filing.derived {
             derivedTable(of: condition, filing).linked.insert(condition.test, number)
         }
-        for anchor in placement.anchors {
+        for path in placement.chains {
+            chainTable(of: path).insert(number, path.properties)
+        }
+        for (classIndex, anchor) in placement.anchorsByClass {
             switch anchor {
             case .derived(let condition):
                 derivedTable(of: condition, filing).anchors.insert(condition.test, number)
             case .own(let condition):
-                guard let rootClass = filing.rootClass else { continue }
-                byCondition[rootClass, default: PropertyConditions()].insert(condition, number)
+                byCondition[classIndex, default: PropertyConditions()].insert(condition, number)
             case .linked(let condition):
                 byPath[condition.links, default: PathTable(condition.links)].anchors.insert(condition.condition, number)
             }
         }
     }
 
-    private mutating func derivedTable(of condition: DerivedCondition, _ filing: Filing) -> DerivedTable {
+    private func chainTable(of path: QueryDependencies.LinkPath) -> ChainTable {
+        if let known = byChain[path.links] { return known }
+        let made = ChainTable(path)
+        byChain[path.links] = made
+        return made
+    }
+
+    private func derivedTable(of condition: DerivedCondition, _ filing: Filing) -> DerivedTable {
         let key = DerivedKey(filing, condition)
         if let known = byDerived[key] { return known }
         let made = DerivedTable(condition, filing)
@@ -89,7 +99,7 @@ package struct FilingTable {
     }
 
     /// Removes a number from where ``insert(_:_:)`` filed it.
-    package mutating func remove(_ placement: Placement, _ number: UInt64) {
+    package func remove(_ placement: Placement, _ number: UInt64) {
         let filing = placement.filing
         for entry in placement.classEntries {
             byClass[entry.classIndex]?.remove(number, for: entry.properties)
@@ -105,16 +115,19 @@ package struct FilingTable {
             byDerived[key]?.linked.remove(condition.test, number)
             if byDerived[key]?.isEmpty == true { byDerived[key] = nil }
         }
-        for anchor in placement.anchors {
+        for path in placement.chains {
+            byChain[path.links]?.remove(number, path.properties)
+            if byChain[path.links]?.isEmpty == true { byChain[path.links] = nil }
+        }
+        for (classIndex, anchor) in placement.anchorsByClass {
             switch anchor {
             case .derived(let condition):
                 let key = DerivedKey(filing, condition)
                 byDerived[key]?.anchors.remove(condition.test, number)
                 if byDerived[key]?.isEmpty == true { byDerived[key] = nil }
             case .own(let condition):
-                guard let rootClass = filing.rootClass else { continue }
-                byCondition[rootClass]?.remove(condition, number)
-                if byCondition[rootClass]?.isEmpty == true { byCondition[rootClass] = nil }
+                byCondition[classIndex]?.remove(condition, number)
+                if byCondition[classIndex]?.isEmpty == true { byCondition[classIndex] = nil }
             case .linked(let condition):
                 byPath[condition.links]?.anchors.remove(condition.condition, number)
                 if byPath[condition.links]?.isEmpty == true { byPath[condition.links] = nil }
@@ -150,7 +163,13 @@ package struct FilingTable {
             numbers.forEach(body)
         }
         if !byObject.isEmpty { byObject.forEach(of: change.object.objectID(in: schema), body) }
-        for (property, table) in byCondition[classIndex]?.tables ?? [:] {
+        forEachAnchored(by: change, body)
+    }
+
+    /// Calls `body` with each number that is filed under a condition which an object meets before a change or after it.
+    private func forEachAnchored(by change: ObjectDelta, _ body: (UInt64) -> Void) {
+        guard let conditions = byCondition[change.object.classIndex] else { return }
+        for (property, table) in conditions.tables {
             guard let old = (change.old ?? change.new)?.value(of: property),
                 let new = (change.new ?? change.old)?.value(of: property)
             else {
@@ -186,13 +205,68 @@ extension FilingTable {
             try table.forEachCandidate(of: commit, in: source, before: before, body)
         }
     }
+
+    /// Calls `body` with each number that a change of a linked object finds by way of the queried objects that lead to
+    /// it, with some of them more than once.
+    ///
+    /// - Throws: the errors of the sources.
+    func forEachLinking(
+        to change: ObjectDelta, of commit: CommitDelta, in source: any ObjectSource, before: any ObjectSource,
+        _ body: (UInt64) -> Void
+    ) throws {
+        if byChain.isEmpty { return }
+        for chain in byChain.values {
+            switch try chain.reached(by: change, of: commit, in: source) {
+            case .nothing: break
+            case .all: chain.forEach(concernedBy: change, body)
+            case .roots(let roots):
+                for root in roots {
+                    try forEachAnchored(root, of: commit, in: source, before: before, body)
+                }
+            }
+        }
+    }
+
+    /// Calls `body` with each number under whose cover an object is, before a commit or after it.
+    private func forEachAnchored(
+        _ object: ObjectRef, of commit: CommitDelta, in source: any ObjectSource, before: any ObjectSource,
+        _ body: (UInt64) -> Void
+    ) throws {
+        let change = commit.change(of: object)
+        let new = try change.map { $0.new } ?? source.row(object)
+        let old = change.map { $0.old } ?? new
+        let both = ObjectDelta(object: object, old: old, new: new, authors: [])
+        forEachAnchored(by: both, body)
+        for table in byPath.values { table.forEachAnchored(by: both, in: source, before: before, body) }
+        for (key, table) in byDerived where key.rootClass == object.classIndex {
+            try table.forEachAnchored(old, new, of: commit, in: source, before: before, body)
+        }
+    }
 }
 
 extension FilingTable.Placement {
-    /// The filing's classes, and the queried class if there is no cover.
+    /// The classes of which every change finds the query: the queried class if there is no cover, and then the classes of
+    /// what it reads; and those of which the reader may see every object.
     var classEntries: [Filing.ClassEntry] {
-        guard cover == nil, let rootClass = filing.rootClass else { return filing.classes }
-        return filing.classes + [.init(classIndex: rootClass, properties: filing.rootProperties)]
+        var entries = filing.classes
+        for rule in filing.rules where rule.anchors.isEmpty {
+            entries.append(.init(classIndex: rule.classIndex, properties: rule.properties))
+        }
+        guard cover == nil else { return entries }
+        for path in filing.chains { entries.append(.init(classIndex: path.targetClass, properties: path.properties)) }
+        if let rootClass = filing.rootClass {
+            entries.append(.init(classIndex: rootClass, properties: filing.rootProperties))
+        }
+        return entries
+    }
+
+    /// The chains by which changes find the query through results.
+    var chains: [QueryDependencies.LinkPath] { cover == nil ? [] : filing.chains }
+
+    /// The conditions that objects meet whose changes find the query, with the classes of the objects.
+    var anchorsByClass: [(classIndex: Int, anchor: QueryCover.Anchor)] {
+        let own = filing.rootClass.map { rootClass in anchors.map { (rootClass, $0) } } ?? []
+        return own + filing.rules.flatMap { rule in rule.anchors.map { (rule.classIndex, $0) } }
     }
 }
 

@@ -4,7 +4,7 @@
 ///
 /// The entries are an open-addressing table with linear probing, in two arrays of words: some twenty bytes a key. An
 /// entry has one number or, if its top bit is set, the place of a set of numbers.
-struct HashedNumbers<Key: Hashable> {
+package struct HashedNumbers<Key: Hashable> {
     private static var free: UInt64 { .max }
     private static var isMany: UInt64 { 1 << 63 }
 
@@ -16,6 +16,8 @@ struct HashedNumbers<Key: Hashable> {
     private var freeSets: [Int] = []
 
     var isEmpty: Bool { count == 0 }
+
+    package init() {}
 
     private static func hash(_ key: Key) -> UInt32 { UInt32(truncatingIfNeeded: key.hashValue) }
 
@@ -39,8 +41,8 @@ struct HashedNumbers<Key: Hashable> {
         return entry & Self.isMany == 0 ? 1 : sets[Int(entry & ~Self.isMany)].count
     }
 
-    /// Calls `body` with the numbers of a key.
-    func forEach(of key: Key, _ body: (UInt64) -> Void) {
+    /// Calls `body` with the numbers of a key, and perhaps with those of another.
+    package func forEach(of key: Key, _ body: (UInt64) -> Void) {
         if let entry = entry(of: key) { forEach(in: entry, body) }
     }
 
@@ -55,7 +57,7 @@ struct HashedNumbers<Key: Hashable> {
     // MARK: Changing
 
     /// - Parameter number: below 2^63.
-    mutating func insert(_ number: UInt64, for key: Key) {
+    package mutating func insert(_ number: UInt64, for key: Key) {
         precondition(number & Self.isMany == 0, "numbers are below 2^63")
         // Four fifths of the places are used at the most.
         if (count + 1) * 5 > entries.count * 4 { resize(to: max(8, entries.count * 2)) }
@@ -75,7 +77,7 @@ struct HashedNumbers<Key: Hashable> {
         }
     }
 
-    mutating func remove(_ number: UInt64, for key: Key) {
+    package mutating func remove(_ number: UInt64, for key: Key) {
         guard count > 0 else { return }
         let place = place(of: Self.hash(key))
         let entry = entries[place]

@@ -11,7 +11,7 @@ import SluiceQuery
 ///
 /// Ends are compared by their ``SluiceModel/Value/orderKey``. For most types it is exact. For the others, such as
 /// texts, the table keeps the ranges themselves beside the keys.
-struct IntervalTable {
+final class IntervalTable {
     /// Ranges with exact keys, and the others.
     private var exact = IntervalList(keepsRanges: false)
     private var others = IntervalList(keepsRanges: true)
@@ -24,12 +24,12 @@ struct IntervalTable {
         return key.isExact ? exact.count(of: key, range) : others.count(of: key, range)
     }
 
-    mutating func insert(_ range: ValueRange, _ number: UInt64) {
+    func insert(_ range: ValueRange, _ number: UInt64) {
         let key = IntervalKey(range)
         if key.isExact { exact.insert(key, range, number) } else { others.insert(key, range, number) }
     }
 
-    mutating func remove(_ range: ValueRange, _ number: UInt64) {
+    func remove(_ range: ValueRange, _ number: UInt64) {
         let key = IntervalKey(range)
         if key.isExact { exact.remove(key, range, number) } else { others.remove(key, range, number) }
     }

@@ -15,6 +15,8 @@ struct PathTable {
     var linked = PropertyConditions()
     /// For each position in the chain, the properties that the chain reads of an object after that many links.
     private let properties: [PropertySet]
+    /// What the queries of ``linked`` read of objects at the end.
+    private var read: PropertySet = []
 
     /// The most objects that are read for one state of a change. A change that leads to more of them finds all numbers.
     static let objectCountMax = 256
@@ -32,14 +34,26 @@ struct PathTable {
 
     var isEmpty: Bool { anchors.isEmpty && linked.isEmpty }
 
+    /// Files a number under a condition on objects at the end, whose changes find it.
+    mutating func insertLinked(_ condition: LinkedCondition, _ number: UInt64) {
+        linked.insert(condition.condition, number)
+        read.formUnion(condition.reads)
+    }
+
+    /// Calls `body` with the numbers of ``anchors`` that a change of an object of the queried class could concern.
+    func forEachAnchored(
+        by change: ObjectDelta, in source: any ObjectSource, before: any ObjectSource, _ body: (UInt64) -> Void
+    ) {
+        guard links[0].sourceClass == change.object.classIndex, !anchors.isEmpty else { return }
+        find(anchors, from: change, at: 0, in: source, before: before, body)
+    }
+
     /// Calls `body` with each number that a change could concern, with some of them more than once.
     func forEachCandidate(
         of change: ObjectDelta, in source: any ObjectSource, before: any ObjectSource, _ body: (UInt64) -> Void
     ) {
         let classIndex = change.object.classIndex
-        if links[0].sourceClass == classIndex, !anchors.isEmpty {
-            find(anchors, from: change, at: 0, in: source, before: before, body)
-        }
+        forEachAnchored(by: change, in: source, before: before, body)
         guard !linked.isEmpty else { return }
         for position in 1...links.count
         where links[position - 1].targetClass == classIndex && concerns(change, position) {
@@ -50,7 +64,7 @@ struct PathTable {
     /// Whether a change alters what the chain and the conditions read of an object after this many links.
     private func concerns(_ change: ObjectDelta, _ position: Int) -> Bool {
         if change.concerns(properties[position]) { return true }
-        return position == links.count && linked.tables.keys.contains { change.changed.contains($0) }
+        return position == links.count && change.changed.meets(read)
     }
 
     private func find(

@@ -9,7 +9,7 @@ package final class ViewIndex {
     /// The views by number; nil for a free number.
     private(set) var slots: [LiveView?] = []
     private var free: [UInt64] = []
-    private(set) var table = FilingTable()
+    let table = FilingTable()
     private(set) var members = MemberTable()
     private var recent = RecentViews()
     /// The schema of the changes; when it grows, positions stay the same.
@@ -21,7 +21,10 @@ package final class ViewIndex {
     package var count: Int { slots.count - free.count }
 
     /// Files an active view. The cost grows with the view's conditions and linked objects.
-    package func insert(_ view: LiveView) {
+    ///
+    /// - Returns: the number of the view, which is free again once the view is removed.
+    @discardableResult
+    package func insert(_ view: LiveView) -> Int {
         let slot: UInt64
         if let known = free.popLast() {
             slot = known
@@ -32,7 +35,8 @@ package final class ViewIndex {
         }
         file(view, slot)
         members.insert(view, slot)
-        view.forgetEvaluator()
+        view.forgetJudge()
+        return Int(slot)
     }
 
     private func file(_ view: LiveView, _ slot: UInt64) {
@@ -54,13 +58,17 @@ package final class ViewIndex {
     }
 
     /// Removes a view; nothing happens if it is not filed.
-    package func remove(_ view: LiveView) {
-        guard let place = place(of: view) else { return }
+    ///
+    /// - Returns: the number that the view had; nil if it was not filed.
+    @discardableResult
+    package func remove(_ view: LiveView) -> Int? {
+        guard let place = place(of: view) else { return nil }
         unfile(view, place)
         members.remove(view, UInt64(place.slot))
         slots[Int(place.slot)] = nil
         free.append(UInt64(place.slot))
         if free.count == slots.count { (slots, free) = ([], []) }
+        return Int(place.slot)
     }
 
     /// Files a view anew after a commit changed what it holds. The cost grows with the linked objects that it has come
@@ -72,18 +80,27 @@ package final class ViewIndex {
             unfile(view, place)
             file(view, UInt64(place.slot))
         }
-        if let forgotten = recent.note(UInt64(place.slot)) { slots[Int(forgotten)]?.forgetEvaluator() }
+        if let forgotten = recent.note(UInt64(place.slot)) { slots[Int(forgotten)]?.forgetJudge() }
     }
 
     /// The views that the commit could concern, each once, in the order of their numbers.
+    ///
+    /// - Throws: the errors of `source`.
+    package func candidates(
+        for commit: CommitDelta, in source: any ObjectSource, before: any ObjectSource
+    ) throws -> [LiveView] {
+        try numbers(for: commit, in: source, before: before).compactMap { slots[$0] }
+    }
+
+    /// The numbers of the views that the commit could concern, each once, ascending.
     ///
     /// - Parameters:
     ///   - source: the state after the commit.
     ///   - before: the state before it.
     /// - Throws: the errors of `source`.
-    package func candidates(
+    package func numbers(
         for commit: CommitDelta, in source: any ObjectSource, before: any ObjectSource
-    ) throws -> [LiveView] {
+    ) throws -> [Int] {
         guard count > 0 else { return [] }
         var found: [UInt64] = []
         try table.forEachCandidate(of: commit, in: source, before: before) { found.append($0) }
@@ -93,17 +110,14 @@ package final class ViewIndex {
             }
             table.forEachCandidate(of: change, schema: schema, find)
             table.forEachCandidate(of: change, in: source, before: before, find)
+            try table.forEachLinking(to: change, of: commit, in: source, before: before, find)
             try members.forEachCandidate(of: change, schema: schema, in: source, find)
         }
-        if found.isEmpty { return [] }
-        found.sort()
-        var views: [LiveView] = []
-        var last: UInt64?
-        for number in found where number != last {
-            last = number
-            if let view = slots[Int(number)] { views.append(view) }
-        }
-        return views
+        if found.count > 1 { found.sort() }
+        var numbers: [Int] = []
+        numbers.reserveCapacity(found.count)
+        for number in found where numbers.last != Int(number) { numbers.append(Int(number)) }
+        return numbers
     }
 }
 

@@ -28,7 +28,9 @@ extension LiveView {
         try closure?.apply(commit, roots: roots, in: source, before: before)
         var builder = DeltaBuilder(view: self, commit: commit)
         for root in roots { builder.add(root) }
-        if let closure { try addLinked(of: closure, roots, commit, to: &builder, in: source) }
+        if let closure, closure.isTouched || commit.classes.contains(where: plan.reaches) {
+            try addLinked(of: closure, roots, commit, to: &builder, in: source)
+        }
         return builder.finish()
     }
 
@@ -64,9 +66,9 @@ private struct DeltaBuilder {
     mutating func add(_ root: RootChange) {
         let object = root.object
         let change = commit.change(of: object)
-        let rootProperties = view.plan.rootProperties(ofClass: object.classIndex)
+        let rootProperties = view.shape.rootProperties(ofClass: object.classIndex)
         let linkedNow = view.closure?.included(object)
-        let linkedBefore = view.closure?.touched[object] ?? linkedNow
+        let linkedBefore = view.closure.map { $0.includedBefore(object, now: linkedNow) } ?? nil
         let before = root.wasRoot ? rootProperties.union(linkedBefore ?? []) : linkedBefore
         let now = root.isRoot ? rootProperties.union(linkedNow ?? []) : linkedNow
 
@@ -111,12 +113,12 @@ private struct DeltaBuilder {
     func finish() -> ViewDelta? {
         guard !delta.isEmpty else { return nil }
         var delta = delta
-        delta.entered.sort { $0.object < $1.object }
-        delta.left.sort { $0.object < $1.object }
-        delta.updated.sort { $0.object < $1.object }
-        delta.linkedEntered.sort { $0.object < $1.object }
-        delta.linkedLeft.sort { $0.object < $1.object }
-        delta.linkedUpdated.sort { $0.object < $1.object }
+        if delta.entered.count > 1 { delta.entered.sort { $0.object < $1.object } }
+        if delta.left.count > 1 { delta.left.sort { $0.object < $1.object } }
+        if delta.updated.count > 1 { delta.updated.sort { $0.object < $1.object } }
+        if delta.linkedEntered.count > 1 { delta.linkedEntered.sort { $0.object < $1.object } }
+        if delta.linkedLeft.count > 1 { delta.linkedLeft.sort { $0.object < $1.object } }
+        if delta.linkedUpdated.count > 1 { delta.linkedUpdated.sort { $0.object < $1.object } }
         delta.authors = authors.count < 2 ? authors : Set(authors).sorted()
         return delta
     }

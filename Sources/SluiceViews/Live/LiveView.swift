@@ -18,15 +18,9 @@ package final class LiveView {
     var roots = RootState.matches
     /// The objects that links lead to; nil if the query follows no links.
     var closure: LinkClosure?
-    private var knownEvaluator: EvaluatorBox?
+    private var knownJudge: RootJudge?
     /// Where an index has filed the view.
     var filed: FiledPlace?
-
-    private final class EvaluatorBox {
-        let evaluator: Evaluator
-
-        init(_ evaluator: Evaluator) { self.evaluator = evaluator }
-    }
 
     /// - Parameters:
     ///   - query: the query, checked against the shape's schema. When the schema grows, a new view replaces this one.
@@ -52,14 +46,14 @@ package final class LiveView {
         overscan = other.overscan
         roots = other.roots.copy()
         closure = other.closure?.copy()
-        knownEvaluator = other.knownEvaluator
+        knownJudge = other.knownJudge
     }
 
     /// A copy in the same state, for another thread to read members with. It shares memory with the view until that
     /// changes.
     package func copyForReading() -> LiveView {
         let copy = LiveView(copying: self)
-        copy.forgetEvaluator()
+        copy.forgetJudge()
         return copy
     }
 
@@ -67,18 +61,18 @@ package final class LiveView {
 
     var plan: ClosurePlan { shape.plan }
 
-    /// Made when it is first needed; see ``forgetEvaluator()``.
-    var evaluator: Evaluator {
-        if let knownEvaluator { return knownEvaluator.evaluator }
-        let made = Evaluator(query, schema: schema)
-        knownEvaluator = EvaluatorBox(made)
+    var evaluator: Evaluator { judge.evaluator }
+
+    /// Made when it is first needed; see ``forgetJudge()``.
+    var judge: RootJudge {
+        if let knownJudge { return knownJudge }
+        let made = RootJudge(query, shape: shape)
+        knownJudge = made
         return made
     }
 
     /// Frees the memory of the evaluator until it is needed again.
-    func forgetEvaluator() { knownEvaluator = nil }
-
-    var judge: RootJudge { RootJudge(query: query, shape: shape, evaluator: evaluator) }
+    func forgetJudge() { knownJudge = nil }
 
     /// Whether the view keeps anything in memory: a window or linked objects.
     package var holdsMembers: Bool { query.isPartial || plan.followsLinks }

@@ -1,11 +1,27 @@
 import SluiceModel
 import SluiceQuery
 
-/// Judges and places the possible roots of one query.
-struct RootJudge {
+/// Judges and places the possible roots of one query. An object, since every view that a commit concerns asks its own
+/// for each change.
+final class RootJudge: Sendable {
     let query: Query
     let shape: ViewShape
     let evaluator: Evaluator
+    private let classIndex: Int
+    /// The properties of a possible root that the predicate or the order reads.
+    private let placingProperties: PropertySet
+    private let predicateProperties: PropertySet
+    private let concernedProperties: PropertySet
+
+    init(_ query: Query, shape: ViewShape) {
+        self.query = query
+        self.shape = shape
+        evaluator = Evaluator(query, schema: shape.schema)
+        classIndex = query.classIndex
+        placingProperties = query.dependencies.rootProperties
+        predicateProperties = query.predicateDependencies.rootProperties
+        concernedProperties = shape.concernedProperties[query.classIndex] ?? []
+    }
 
     func matches(_ row: Row, in source: any ObjectSource) throws -> Bool { try evaluator.matches(row, in: source) }
 
@@ -33,10 +49,11 @@ struct RootJudge {
         _ commit: CommitDelta, _ affected: AffectedRoots, in source: any ObjectSource,
         _ body: (_ object: ObjectRef, _ old: Row?, _ new: Row?, _ isMoved: Bool) throws -> Void
     ) throws {
-        for change in commit.changes where change.object.classIndex == query.classIndex {
-            let isMoved = change.concerns(query.dependencies.rootProperties) || affected.contains(change.object)
+        for change in commit.changes where change.object.classIndex == classIndex {
+            let isMoved = change.concerns(placingProperties) || affected.contains(change.object)
             try body(change.object, change.old, change.new, isMoved)
         }
+        if affected.objects.isEmpty { return }
         for object in affected.objects where commit.change(of: object) == nil {
             let row = try source.row(object)
             try body(object, row, row, true)
@@ -57,7 +74,6 @@ struct RootJudge {
         _ commit: CommitDelta, in source: any ViewSource, before: OldStateSource
     ) throws -> [RootChange] {
         let affected = try affected(by: commit, in: source)
-        let concerned = shape.concernedProperties[query.classIndex] ?? []
         var changes: [RootChange] = []
         func judge(_ object: ObjectRef, old: Row?, new: Row?, mayDiffer: Bool) throws {
             let wasRoot = try old.map { try matches($0, in: before) } ?? false
@@ -69,11 +85,11 @@ struct RootJudge {
                     causes: affected.causes(of: object)))
         }
         for change in commit.changes
-        where change.object.classIndex == query.classIndex
-            && (change.concerns(concerned) || affected.contains(change.object))
+        where change.object.classIndex == classIndex
+            && (change.concerns(concernedProperties) || affected.contains(change.object))
         {
             let mayDiffer =
-                change.concerns(query.predicateDependencies.rootProperties) || affected.contains(change.object)
+                change.concerns(predicateProperties) || affected.contains(change.object)
             try judge(change.object, old: change.old, new: change.new, mayDiffer: mayDiffer)
         }
         for object in affected.objects where commit.change(of: object) == nil {

@@ -10,7 +10,7 @@ indirect enum RootState {
     /// The object of an `OBJECT(id)` query, once it is known.
     case object(ObjectRef?)
     /// The first rows of a query with a limit, and some beyond them.
-    case window(WindowBox)
+    case window(Window)
     /// Everything that matches a query with DISTINCT, or with SORT after LIMIT.
     case stages(StagedRoots)
 
@@ -25,7 +25,7 @@ indirect enum RootState {
         } else if !query.stages.isEmpty {
             self = .stages(try StagedRoots(judge, overscan: overscan, in: source))
         } else if let limit = query.limit {
-            self = .window(WindowBox(try Window(limit: limit, judge, overscan: overscan, in: source)))
+            self = .window(try Window(limit: limit, judge, overscan: overscan, in: source))
         } else {
             self = .matches
         }
@@ -38,7 +38,7 @@ indirect enum RootState {
         switch self {
         case .matches: nil
         case .object(let object): object.map { [$0] } ?? []
-        case .window(let box): box.window.members.map { ObjectRef(classIndex, $0) }
+        case .window(let window): window.members.map { ObjectRef(classIndex, $0) }
         case .stages(let stages): stages.members
         }
     }
@@ -46,8 +46,9 @@ indirect enum RootState {
     /// The same state, which can then change independently.
     func copy() -> RootState {
         switch self {
-        case .matches, .object, .stages: self
-        case .window(let box): .window(WindowBox(box.window))
+        case .matches, .object: self
+        case .window(let window): .window(window.copy())
+        case .stages(let stages): .stages(stages.copy())
         }
     }
 
@@ -57,8 +58,8 @@ indirect enum RootState {
         guard object.classIndex == judge.query.classIndex else { return false }
         switch self {
         case .matches, .object: return try source.row(object).map { try judge.matches($0, in: source) } ?? false
-        case .window(let box):
-            return try source.row(object).map { try box.window.contains($0, judge, in: source) } ?? false
+        case .window(let window):
+            return try source.row(object).map { try window.contains($0, judge, in: source) } ?? false
         case .stages(let stages): return stages.contains(object)
         }
     }
@@ -78,7 +79,7 @@ indirect enum RootState {
             return [
                 RootChange(object: object, wasRoot: change.old != nil, isRoot: change.new != nil, reason: .deleted)
             ]
-        case .window(let box): return try box.window.apply(commit, judge, in: source, before: before)
+        case .window(let window): return try window.apply(commit, judge, in: source, before: before)
         case .stages(var stages):
             // Moved out, so that it is changed in place.
             self = .matches

@@ -19,8 +19,7 @@ struct StagedRoots {
         let query = judge.query
         if let first = query.leading(schema: judge.shape.schema), let limit = first.limit {
             let shape = ViewShape(first.form, in: first.context, schema: judge.shape.schema)
-            let leadingJudge = RootJudge(
-                query: first, shape: shape, evaluator: Evaluator(first, schema: shape.schema))
+            let leadingJudge = RootJudge(first, shape: shape)
             let window = try Window(limit: limit, leadingJudge, overscan: overscan, in: source)
             for key in window.members {
                 let object = ObjectRef(query.classIndex, key)
@@ -35,6 +34,13 @@ struct StagedRoots {
             }
         }
         derive(for: query)
+    }
+
+    /// The same state, which can then change independently.
+    func copy() -> StagedRoots {
+        var copy = self
+        copy.leading = leading.map { ($0.judge, $0.window.copy()) }
+        return copy
     }
 
     func contains(_ object: ObjectRef) -> Bool { memberSet.contains(object) }
@@ -98,10 +104,9 @@ struct StagedRoots {
     }
 
     /// What enters and leaves the window of the first stage, if that is a limit.
-    private mutating func followLeading(
+    private func followLeading(
         _ commit: CommitDelta, in source: any ViewSource, before: any ObjectSource
     ) throws -> [RootChange] {
-        guard leading != nil, let judge = leading?.judge else { return [] }
-        return try leading?.window.apply(commit, judge, in: source, before: before) ?? []
+        try leading.map { try $0.window.apply(commit, $0.judge, in: source, before: before) } ?? []
     }
 }

@@ -10,7 +10,9 @@ import SluiceQuery
 ///
 /// The rows are in order, and nothing else says where an object is: its position before a commit follows from the state
 /// before it, and leads to the row by binary search.
-struct Window {
+///
+/// An object, so that its rows are changed in place.
+final class Window {
     /// How many rows beyond the limit a window comes to hold at most.
     static let surplusMax = 4_096
 
@@ -41,6 +43,22 @@ struct Window {
     /// How many rows beyond the limit a window usually holds.
     static func usualSurplus(limit: Int) -> Int { min(max(limit, 16), 256) }
 
+    private init(copying other: Window) {
+        limit = other.limit
+        order = other.order
+        usualSurplus = other.usualSurplus
+        surplus = other.surplus
+        entries = other.entries
+        boundary = other.boundary
+        filedEnd = other.filedEnd
+    }
+
+    /// A window in the same state, which can then change independently.
+    func copy() -> Window { Window(copying: self) }
+
+    /// The value of the first sort key up to which all matches are held; nil if all matches are held.
+    var heldEnd: Value? { boundary?.values.first }
+
     /// How many rows a window holds after it has read, if there are that many.
     static func capacity(limit: Int, surplus: Int) -> Int {
         let (capacity, overflows) = limit.addingReportingOverflow(surplus)
@@ -64,6 +82,8 @@ struct Window {
 
     /// Finds the index of the row at a place, or the index that it would have.
     private func find(_ place: inout WindowPlace) -> (index: Int, isHeld: Bool) {
+        let held = entries
+        let entries = held.span
         var low = 0
         var high = entries.count
         while low < high {
@@ -101,7 +121,7 @@ struct Window {
     // MARK: Reading
 
     /// Reads the rows after the boundary. Fewer rows than asked for mean that the source has no more.
-    private mutating func fill(_ judge: RootJudge, in source: any ViewSource) throws {
+    private func fill(_ judge: RootJudge, in source: any ViewSource) throws {
         let wanted = Self.capacity(limit: limit, surplus: surplus) - entries.count
         if entries.isEmpty { entries.reserveCapacity(min(wanted, 64)) }
         var readCount = 0
@@ -117,7 +137,7 @@ struct Window {
     /// Reads more rows if there are fewer than the limit and the source may have more.
     ///
     /// - Returns: whether it has read.
-    private mutating func refill(_ judge: RootJudge, in source: any ViewSource) throws -> Bool {
+    private func refill(_ judge: RootJudge, in source: any ViewSource) throws -> Bool {
         guard boundary != nil, entries.count < limit else { return false }
         surplus = min(surplus * 2, max(Self.surplusMax, usualSurplus))
         try fill(judge, in: source)
@@ -125,7 +145,7 @@ struct Window {
     }
 
     /// Drops rows far beyond the limit.
-    private mutating func trim() {
+    private func trim() {
         let room = max(usualSurplus, 1)
         guard entries.count - room > Self.capacity(limit: limit, surplus: surplus) else { return }
         surplus = usualSurplus
@@ -141,7 +161,7 @@ struct Window {
     ///   - old: the row, if it is held.
     ///   - new: where it belongs now; nil if nowhere.
     /// - Returns: whether the row is held now.
-    private mutating func move(_ old: WindowEntry?, to new: inout WindowPlace?) -> Bool {
+    private func move(_ old: WindowEntry?, to new: inout WindowPlace?) -> Bool {
         if let old {
             new?.tie = old.tie
             if let values = new?.values, order.compare(old.values, values) == 0 { return true }
@@ -167,7 +187,7 @@ struct Window {
     }
 
     /// Follows a commit group; see ``RootState/apply(_:_:in:before:)``.
-    mutating func apply(
+    func apply(
         _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource, before: any ObjectSource
     ) throws -> [RootChange] {
         let affected = try judge.affected(by: commit, in: source)
@@ -235,15 +255,15 @@ struct Window {
     private func forEachCrossing(
         from oldLast: WindowEntry?, to newLast: WindowEntry?, _ body: (_ entry: WindowEntry, _ wasMember: Bool) -> Void
     ) {
-        guard limit > 0 else { return }
-        let lower = [oldLast, newLast].compactMap { $0 }.min { order.compare($0, $1) < 0 }
-        guard let lower else { return }
+        guard limit > 0, let some = oldLast ?? newLast else { return }
+        var lower = some
+        if let oldLast, let newLast, order.compare(newLast, oldLast) < 0 { lower = newLast }
         var place = WindowPlace(lower)
-        for entry in entries[find(&place).index...] {
-            let was = isWithin(entry, oldLast)
-            let isNow = isWithin(entry, newLast)
+        for index in find(&place).index..<entries.count {
+            let was = isWithin(entries[index], oldLast)
+            let isNow = isWithin(entries[index], newLast)
             guard was || isNow else { return }
-            if was != isNow { body(entry, was) }
+            if was != isNow { body(entries[index], was) }
         }
     }
 }
@@ -268,11 +288,4 @@ private struct ObjectSet {
     }
 
     func contains(_ object: ObjectRef) -> Bool { few.contains(object) || !many.isEmpty && many.contains(object) }
-}
-
-/// A view's window. An object, so that its rows are changed in place.
-final class WindowBox {
-    var window: Window
-
-    init(_ window: Window) { self.window = window }
 }

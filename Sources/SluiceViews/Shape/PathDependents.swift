@@ -20,12 +20,22 @@ package struct PathDependents: Sendable {
     package func roots(
         affectedBy commit: CommitDelta, in source: any ObjectSource
     ) throws -> [(object: ObjectRef, changes: [Int])] {
+        try roots(affectedBy: commit, in: source, atMost: .max) ?? []
+    }
+
+    /// Does the same, unless there are more roots than `countMax`; then the result is nil.
+    func roots(
+        affectedBy commit: CommitDelta, in source: any ObjectSource, atMost countMax: Int
+    ) throws -> [(object: ObjectRef, changes: [Int])]? {
         var affected: [ObjectRef: [Int]] = [:]
         var order: [ObjectRef] = []
         for path in paths where commit.classes.contains(path.targetClass) {
             for (position, change) in commit.changes.enumerated() {
                 guard change.object.classIndex == path.targetClass, change.concerns(path.properties) else { continue }
-                for root in try Self.roots(leadingTo: change.object, by: path.links, commit, in: source) {
+                let roots = try Self.roots(
+                    leadingTo: change.object, by: path.links, commit, in: source, atMost: countMax)
+                guard let roots, order.count + roots.count <= countMax || countMax == .max else { return nil }
+                for root in roots {
                     if affected[root] == nil { order.append(root) }
                     affected[root, default: []].append(position)
                 }
@@ -39,6 +49,14 @@ package struct PathDependents: Sendable {
         leadingTo object: ObjectRef, by links: [QueryDependencies.Link], _ commit: CommitDelta,
         in source: any ObjectSource
     ) throws -> [ObjectRef] {
+        try roots(leadingTo: object, by: links, commit, in: source, atMost: .max) ?? []
+    }
+
+    /// Does the same, unless there are more objects than `countMax` after one of the links; then the result is nil.
+    static func roots(
+        leadingTo object: ObjectRef, by links: [QueryDependencies.Link], _ commit: CommitDelta,
+        in source: any ObjectSource, atMost countMax: Int
+    ) throws -> [ObjectRef]? {
         var reached = [object]
         for link in links.reversed() {
             var seen: Set<ObjectRef> = []
@@ -56,8 +74,9 @@ package struct PathDependents: Sendable {
                 }
                 try source.backlinks(to: target, fromClass: link.classIndex, property: link.property) { key in
                     reach(ObjectRef(link.classIndex, key))
-                    return true
+                    return next.count <= countMax
                 }
+                if next.count > countMax { return nil }
             }
             reached = next
         }

@@ -8,6 +8,8 @@ struct PermissionReads {
     /// By class, what the other conditions read, and all that any of them reads behind links.
     private(set) var behindLinks: [Int: PropertySet] = [:]
     private var resultClass: Int?
+    /// The classes with a condition that paths and links lead to.
+    private(set) var ruledClasses: [Int] = []
 
     /// Everything, by class.
     var all: [Int: PropertySet] {
@@ -35,6 +37,7 @@ struct PermissionReads {
             }
             if read.contains(classIndex) || form.isOfObject {
                 behindLinks[classIndex, default: []].formUnion(reads.rootProperties)
+                if read.contains(classIndex) { ruledClasses.append(classIndex) }
             }
             for path in reads.linkPaths { behindLinks[path.targetClass, default: []].formUnion(path.properties) }
         }

@@ -23,6 +23,13 @@ package final class ViewShape: Sendable {
     let watchedProperties: [Int: PropertySet]
     /// What the conditions on objects that paths and links lead to read, by class.
     let permissionProperties: [Int: PropertySet]
+    /// The classes that paths and links lead to and that are not readable whole.
+    let ruledClasses: [Int]
+
+    /// Whether the first key of the order is a property of the results themselves.
+    let sortsByProperty: Bool
+    /// The properties that a view includes of a result, if all results are of one class.
+    private let rootIncluded: PropertySet
 
     /// What the reader of one of the views may read; that of the others differs in constants at most.
     private let context: ReadContext
@@ -32,7 +39,13 @@ package final class ViewShape: Sendable {
         self.form = form
         self.context = context
         self.schema = schema
+        if let key = form.sort.first, key.path.steps.isEmpty, case .value = key.path.leaf {
+            sortsByProperty = true
+        } else {
+            sortsByProperty = false
+        }
         plan = ClosurePlan(form, schema: schema)
+        rootIncluded = plan.rootProperties(ofClass: form.classIndex)
         let dependencies = form.isPartial ? form.dependencies : form.predicateDependencies
         dependents = PathDependents(dependencies)
         var properties: [Int: PropertySet] =
@@ -43,12 +56,19 @@ package final class ViewShape: Sendable {
         concernedProperties = properties
         let permissions = PermissionReads(context, of: form, followed: plan, dependencies)
         permissionProperties = permissions.behindLinks
+        ruledClasses = permissions.ruledClasses
         let watched = permissions.all.reduce(into: properties) { $0[$1.key, default: []].formUnion($1.value) }
         watchedProperties = watched
         concernedByClass = schema.classes.indices.map { properties[$0] }
         watchedByClass = schema.classes.indices.map { watched[$0] }
         rootProperties = dependencies.rootProperties.union(plan.rootProperties(ofClass: form.classIndex))
             .union(permissions.ofResult)
+    }
+
+    /// The properties that a view includes of a result of a class, apart from those that it includes of it as a linked
+    /// object.
+    func rootProperties(ofClass classIndex: Int) -> PropertySet {
+        classIndex == form.classIndex ? rootIncluded : plan.rootProperties(ofClass: classIndex)
     }
 
     /// Whether views of this shape hold and send the same under a schema that has grown.

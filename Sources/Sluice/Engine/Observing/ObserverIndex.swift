@@ -26,7 +26,7 @@ struct ObserverIndex {
     private typealias Chain = [QueryDependencies.Link]
 
     private var filed: [UInt64: Filed] = [:]
-    private var table = FilingTable()
+    private let table = FilingTable()
     private var bySubscription: [UInt64: Set<UInt64>] = [:]
     private var byLinks: [LinkKey: LinkGroup] = [:]
     /// The observers whose condition or sort reads objects at the end of a chain of links, by the class of these
