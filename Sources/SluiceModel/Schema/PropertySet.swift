@@ -99,19 +99,29 @@ package struct PropertySet: Hashable, Sendable {
 
 extension PropertySet: Sequence {
     /// The positions in ascending order.
-    package func makeIterator() -> AnyIterator<Int> {
-        let words = words
-        var word = 0
-        var bits = words[0]
-        return AnyIterator {
+    package func makeIterator() -> Iterator { Iterator(bits: first, rest: rest) }
+
+    package struct Iterator: IteratorProtocol, Sendable {
+        /// What is left of the word that is being read.
+        @usableFromInline package var bits: UInt64
+        @usableFromInline package let rest: [UInt64]
+        /// How many words of `rest` were begun.
+        @usableFromInline package var word = 0
+
+        fileprivate init(bits: UInt64, rest: [UInt64]) {
+            self.bits = bits
+            self.rest = rest
+        }
+
+        @inlinable
+        package mutating func next() -> Int? {
             while bits == 0 {
+                guard word < rest.count else { return nil }
+                bits = rest[word]
                 word += 1
-                guard word < words.count else { return nil }
-                bits = words[word]
             }
-            let position = bits.trailingZeroBitCount
-            bits &= bits - 1
-            return word * 64 + position
+            defer { bits &= bits - 1 }
+            return word * 64 + bits.trailingZeroBitCount
         }
     }
 }

@@ -6,21 +6,15 @@ struct GroupHistory {
     private var transactions: [(transaction: JournalTransaction, version: UInt64)] = []
     /// The latest time of the transactions so far.
     private var latest: HybridTimestamp?
-    /// The objects that were created or deleted.
-    private var reset: Set<ObjectRef> = []
     /// What was done to each object by the first `trailedCount` transactions. Most groups never ask.
     private var trails: [ObjectRef: ObjectTrail] = [:]
     private var trailedCount = 0
 
-    /// Appends the next transaction. O(changes).
+    /// Appends the next transaction. O(1).
     mutating func append(_ transaction: JournalTransaction, version: UInt64) {
         latest = max(latest ?? transaction.timestamp, transaction.timestamp)
-        for change in transaction.changes where change.kind != .update { reset.insert(change.object) }
         transactions.append((transaction, version))
     }
-
-    /// Whether nothing counts that was done to an object before the group.
-    func isReset(_ object: ObjectRef) -> Bool { reset.contains(object) }
 
     /// What was done to an object; nil if that is nothing, or if all of it was done before a time.
     mutating func trail(of object: ObjectRef, notBefore time: HybridTimestamp) -> ObjectTrail? {

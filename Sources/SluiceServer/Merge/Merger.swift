@@ -17,14 +17,16 @@ package struct Merger {
     /// The number of operations that had no effect by the rules.
     package var supersededCount = 0
 
-    private let classSchema: ClassSchema
+    private let primaryKeyIndex: Int?
+    private let defaults: [Value]
     /// Whether an operation of this upload created or deleted the object, so that no earlier write is concurrent.
     private var isOwn = false
 
     /// - Parameter row: the server's state of the object; nil if it does not exist.
     package init(_ row: Row?, of classSchema: ClassSchema) {
         self.row = row
-        self.classSchema = classSchema
+        primaryKeyIndex = classSchema.primaryKeyIndex
+        defaults = classSchema.defaultValues
     }
 
     /// Applies one operation. O(fields), plus the cost of the questions to `history`.
@@ -51,10 +53,11 @@ package struct Merger {
             }
             isOwn = true
             let key = operation.object.key
-            row = Row(key: key, values: classSchema.defaultValues(for: key))
+            row = Row(key: key, values: defaults)
+            if let primaryKeyIndex { row?.values[primaryKeyIndex] = key.value }
             for field in fields { apply(field, author: author, history: ObjectHistory()) }
         case (.create(let fields), .some), (.update(let fields), .some):
-            for field in fields where field.property != classSchema.primaryKeyIndex {
+            for field in fields where field.property != primaryKeyIndex {
                 apply(field, author: author, history: history)
             }
         }

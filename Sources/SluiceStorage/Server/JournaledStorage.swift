@@ -40,9 +40,9 @@ package protocol JournaledStorage: ObjectReading {
 
     /// Applies a record that was just made of a group for the present state.
     ///
-    /// - Parameter known: objects as they are now, as far as the maker has read them; nil for others.
+    /// - Parameter known: what the maker has found out about the group's objects.
     func apply(
-        _ record: JournalRecord, _ group: JournalGroup, known: @escaping (ObjectRef) -> Row?
+        _ record: JournalRecord, _ group: JournalGroup, known: KnownObjects
     ) throws -> AppliedGroup
 
     /// The stored records after a position, see ``Journal/records(after:countMax:)``.

@@ -1,4 +1,4 @@
-package import SluiceModel
+internal import SluiceModel
 internal import SluiceQuery
 package import SluiceViews
 
@@ -17,18 +17,18 @@ extension SQLiteServerStorage {
     package func apply(_ record: JournalRecord) throws -> AppliedGroup {
         let expected = log.head.following(record.bytes)
         guard record.head == expected else { throw mismatch(record.head, expected) }
-        return try apply(record, JournalGroup.decode(record.bytes), isForeign: true)
+        return try apply(record, JournalGroup.decode(record.bytes), known: nil)
     }
 
     package func apply(
-        _ record: JournalRecord, _ group: JournalGroup, known: @escaping (ObjectRef) -> Row?
+        _ record: JournalRecord, _ group: JournalGroup, known: KnownObjects
     ) throws -> AppliedGroup {
-        try apply(record, group, isForeign: false, known: known)
+        try apply(record, group, known: .some(known))
     }
 
+    /// - Parameter known: nil for a group that comes from elsewhere.
     private func apply(
-        _ record: JournalRecord, _ group: JournalGroup, isForeign: Bool,
-        known: @escaping (ObjectRef) -> Row? = { _ in nil }
+        _ record: JournalRecord, _ group: JournalGroup, known: KnownObjects?
     ) throws -> AppliedGroup {
         try requireTransaction()
         guard pendingSteps.isEmpty else {
@@ -47,12 +47,14 @@ extension SQLiteServerStorage {
         }
         let schemaBefore = schema
         log.acceptedAt = group.acceptedAt
-        var effect = GroupEffect(self, isForeign: isForeign, known: known)
+        var effect = GroupEffect(self, isForeign: known == nil, known: known)
         for step in group.steps {
             if case .transaction(let transaction) = step {
-                let entry = LogEntry(transaction, version: version + 1, of: group)
-                let whole = try effect.carryOut(transaction, as: entry)
-                writeIndex?.append(whole)
+                var entry = LogEntry(transaction, version: version + 1, of: group)
+                try effect.carryOut(transaction, version: version + 1) { undone in
+                    if writeIndex != nil { entry.changes.append(undone) }
+                }
+                writeIndex?.append(entry)
                 log.version += 1
                 versionClock.append(log.version, transaction.timestamp)
             } else {
