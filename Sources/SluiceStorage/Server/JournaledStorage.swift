@@ -20,6 +20,10 @@ package protocol JournaledStorage: ObjectReading {
     /// When ``version`` was accepted; nil if there is none, or if the log no longer has it.
     var acceptedAt: Timestamp? { get }
 
+    /// Where the steps of a transaction that is no group are appended, before it commits; nil if nobody else appends to
+    /// this database.
+    var journal: (any Journal)? { get set }
+
     /// Where the database stands in its journal, the open transaction included.
     var head: JournalHead { get }
 
@@ -27,7 +31,8 @@ package protocol JournaledStorage: ObjectReading {
     /// nothing of it is stored. There is at most one transaction at a time.
     ///
     /// - Throws: what `body` throws; ``StorageError/Code/vanished`` if the file is no longer where it was opened, since
-    ///   what was committed would be lost with it.
+    ///   what was committed would be lost with it; ``JournalConflict`` if the steps of `body` belong after others that
+    ///   are not applied yet.
     func transaction<Result>(_ body: () throws -> Result) throws -> Result
 
     /// Applies the next record of the journal: makes the objects, the log, sequences, rejections, epochs and schema as
