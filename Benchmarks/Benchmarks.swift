@@ -54,6 +54,7 @@ enum Row: String, CaseIterable {
     case wireSize = "R15"
     case backlog = "B1"
     case overlap = "B2"
+    case committers = "B3"
     case observers = "O1"
     case observedQueries = "O2"
     case evaluation = "E1"
@@ -78,6 +79,7 @@ enum Row: String, CaseIterable {
         case .observers: "many observers of one object each"
         case .observedQueries: "many observers of different queries"
         case .overlap: "commits beside bootstraps"
+        case .committers: "durable commits of several writers"
         case .evaluation: "a predicate on a row"
         }
     }
@@ -102,6 +104,7 @@ enum Row: String, CaseIterable {
         case .observers: try await ObserversRow(workbench).measure()
         case .observedQueries: try await ObservedQueriesRow(workbench).measure()
         case .overlap: try OverlapRow(workbench).measure()
+        case .committers: try CommittersRow(workbench).measure()
         case .evaluation: try EvaluationRow(workbench).measure()
         }
     }

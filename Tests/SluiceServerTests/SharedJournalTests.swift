@@ -67,11 +67,17 @@ struct SharedJournalTests {
 
         init(_ storage: SQLiteServerStorage, _ journal: ScriptedJournal, name: String) {
             self.storage = storage
-            pipeline = CommitPipeline(storage: storage, journal: journal, workerID: name)
+            storage.journal = journal
+            pipeline = CommitPipeline(storage: storage, workerID: name)
         }
 
         func commit(_ uploads: Upload...) throws -> CommittedGroup {
             try pipeline.commit(uploads, now: Timestamp(microseconds: 1_000)) { followed.append($0) }
+        }
+
+        /// Does steps that are no group, again where others were first.
+        func take(_ steps: () throws -> Void) throws {
+            try pipeline.catchingUp({ followed.append($0) }) { try storage.transaction(steps) }
         }
 
         func catchUp() throws { try pipeline.catchUp { followed.append($0) } }
@@ -190,6 +196,57 @@ struct SharedJournalTests {
             let notices = try node.storage.rejections(of: 1)
             #expect(try notices.map { try ServerMessage.Rejection(wireBytes: $0).reasons[0].message } == ["no"])
         }
+    }
+
+    // MARK: Steps
+
+    @Test func stepsThatBelongAfterWhatOthersAppendedAreNotStoredAndAreTakenAgain() throws {
+        let more = try Schema([ClassSchema("More", properties: [Property("n", .scalar(.int))])])
+        let steps: [(SQLiteServerStorage) throws -> Void] = [
+            { try $0.beginEpoch(77) }, { _ = try $0.merge(more, sides: ("a", "b")) },
+            {
+                _ = try $0.makeClient(
+                    userID: nil, nonce: ObjectID(high: 0, low: 1), sequence: 4, createdAt: Timestamp(microseconds: 1))
+            },
+        ]
+        for (number, step) in steps.enumerated() {
+            journal.script = [.isOvertaken(by: second, with: upload(2, UInt64(number + 1)))]
+            let head = first.storage.head
+            #expect(throws: JournalConflict.self) { try first.storage.transaction { try step(first.storage) } }
+            #expect(first.storage.head == head)
+            try first.take { try step(first.storage) }
+            try second.catchUp()
+            #expect(second.storage.head == first.storage.head && journal.records.last?.head == first.storage.head)
+        }
+        #expect(second.storage.epoch == 77 && second.storage.schema == first.storage.schema)
+        try checkAgreement(views: 3)
+    }
+
+    @Test func stepsThatTheJournalTookWithoutSayingSoAreTakenOnce() throws {
+        journal.script = [.takesAndStaysSilent]
+        try first.take { try first.storage.beginEpoch(77) }
+        #expect(journal.appendCount == 2 && journal.records.count == 2)
+        journal.script = [.fails]
+        #expect(throws: StorageError.self) { try first.take { try first.storage.beginEpoch(78) } }
+        #expect(first.storage.epoch == 77, "what is not in the journal is not stored")
+        try second.catchUp()
+        #expect(second.storage.epoch == 77)
+    }
+
+    @Test func aTrimIsThatOfAllEngines() throws {
+        for sequence in 1...4 as ClosedRange<UInt64> { _ = try first.commit(upload(1, sequence)) }
+        #expect(try first.storage.trimLog(keepingVersions: 1, keepingBytes: .max, entriesMax: .max) == 3)
+        try checkAgreement(views: 4)
+        #expect(second.storage.logStart == 3)
+    }
+
+    @Test func anEngineThatIsOvertakenAsItBeginsAnEpochAppliesWhatItMissedAndBeginsItAfterThat() throws {
+        journal.script = [.isOvertaken(by: second, with: upload(2))]
+        let engine = DatabaseEngine(name: "users", storage: first.storage, journal: journal) { 77 }
+        try engine.beginEpoch()
+        #expect(first.storage.epoch == 77)
+        try checkAgreement(views: 1)
+        #expect(second.storage.epoch == 77)
     }
 
     // MARK: Publishing

@@ -1,3 +1,4 @@
+import CSQLite
 import SluiceModel
 import SluiceQuery
 import SluiceStorage
@@ -224,6 +225,32 @@ struct JournalTests {
         }
         #expect(early?.message.contains("accepted before") == true)
         #expect(try state(storage) == before)
+    }
+
+    @Test func aStoredRecordThatWasChangedIsDamageAndNotHistory() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("leader")
+        func open() throws -> SQLiteServerStorage { try empty(.file(path)) }
+        var storage = try open()
+        try storage.write { _ = try storage.merge(Garage.schema(), sides: ("a", "b")) }
+        for key in ["A", "B", "C"] {
+            try storage.write { try storage.record([.create(Garage.car(key), ofClass: Garage.car)]) }
+        }
+        storage.close()
+        // The last byte of a record is in a value, so that it can still be decoded.
+        var handle: OpaquePointer?
+        try #require(sqlite3_open(path, &handle) == SQLITE_OK)
+        let change =
+            "UPDATE _journal SET record = CAST(substr(record, 1, length(record) - 1) || x'41' AS BLOB) WHERE position = 3"
+        #expect(sqlite3_exec(handle, change, nil, nil, nil) == SQLITE_OK && sqlite3_changes(handle) == 1)
+        sqlite3_close(handle)
+        storage = try open()
+        let errors = [
+            #expect(throws: StorageError.self) { try storage.forEachLogEntry(after: 1) { _ in true } },
+            #expect(throws: StorageError.self) { try storage.forEachLogEntry(after: 0) { _ in true } },
+            #expect(throws: StorageError.self) { try storage.records(after: 1, countMax: 10) },
+        ]
+        #expect(errors.allSatisfy { $0?.code == .damaged && $0?.message.contains("not as it was written") == true })
     }
 
     @Test func aJournalThatNoLongerReachesBackSaysSoAndACopyOfTheFileGoesOn() throws {

@@ -12,6 +12,8 @@ public struct ClassSchema: Hashable, Sendable {
     package let isRetired: Bool
     /// The positions of removed properties.
     package private(set) var retiredProperties: PropertySet = []
+    /// The default of every property.
+    package private(set) var defaultValues: [Value] = []
     private var indexByName: [String: Int]
 
     /// Makes the placeholder for a removed class. Its name is the position, which no class can have as its name.
@@ -86,7 +88,7 @@ public struct ClassSchema: Hashable, Sendable {
 
     /// The default of every property, with the primary key in its place.
     package func defaultValues(for key: ObjectKey) -> [Value] {
-        var values = properties.map(\.defaultValue)
+        var values = defaultValues
         if let primaryKeyIndex { values[primaryKeyIndex] = key.value }
         return values
     }
@@ -97,14 +99,14 @@ public struct ClassSchema: Hashable, Sendable {
     package mutating func retire(_ position: Int) {
         precondition(position != primaryKeyIndex)
         indexByName = indexByName.filter { $0.value != position }
-        properties[position] = .retired(at: position)
+        set(.retired(at: position), at: position)
         retiredProperties.insert(position)
     }
 
     mutating func append(_ property: Property) throws(SchemaError) {
         if property.isRetired {
             retiredProperties.insert(properties.count)
-            return properties.append(.retired(at: properties.count))
+            return add(.retired(at: properties.count))
         }
         try Self.check(name: property.name, of: "property")
         guard indexByName[property.name] == nil else {
@@ -123,7 +125,17 @@ public struct ClassSchema: Hashable, Sendable {
             }
         }
         for name in property.formerNames + [property.name] { indexByName[name] = position }
+        add(property)
+    }
+
+    private mutating func add(_ property: Property) {
         properties.append(property)
+        defaultValues.append(property.defaultValue)
+    }
+
+    private mutating func set(_ property: Property, at position: Int) {
+        properties[position] = property
+        defaultValues[position] = property.defaultValue
     }
 
     /// Gives a property the former names of another declaration of it, and perhaps its name.
@@ -155,17 +167,18 @@ public struct ClassSchema: Hashable, Sendable {
 
     /// Makes the type of a property wider.
     mutating func setType(_ type: PropertyType, at position: Int) {
-        properties[position].type = type
-        let value = properties[position].defaultValue
-        properties[position].defaultValue = type.fitting(value) ?? type.zero
+        var property = properties[position]
+        property.type = type
+        property.defaultValue = type.fitting(property.defaultValue) ?? type.zero
+        set(property, at: position)
     }
 
     /// Begins a property anew with another type.
     mutating func replace(_ position: Int, by property: Property) {
-        let before = properties[position]
-        properties[position] = property
-        properties[position].name = before.name
-        properties[position].formerNames = before.formerNames
+        var property = property
+        property.name = properties[position].name
+        property.formerNames = properties[position].formerNames
+        set(property, at: position)
     }
 
     mutating func setIndexed(_ index: Int) { properties[index].isIndexed = true }

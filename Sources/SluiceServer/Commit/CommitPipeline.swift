@@ -9,29 +9,25 @@ internal import SluiceWire
 /// The journal decides: a group that it does not take has no effect here, and one that it has taken is applied from its
 /// bytes by every engine that follows.
 package struct CommitPipeline {
-    /// How many times a group is merged again after others have appended, and how many times the same bytes are
-    /// appended while the outcome is unknown.
+    /// How many times a group is merged again after others have appended.
     private static let attemptCountMax = 16
     /// The number of missed records that are read at a time.
     private static let recordCountMax = 64
 
     private let storage: any JournaledStorage
-    private let journal: any Journal
     private let workerID: String?
     private let operationCountMax: Int
     private let limits: DataLimits
 
     /// - Parameters:
-    ///   - journal: where groups are appended; nil if nobody else appends to this database.
     ///   - operationCountMax: the most operations of one transaction; larger ones are rejected.
     ///   - limits: a transaction that would make a larger object is rejected.
     package init(
-        storage: any JournaledStorage, journal: (any Journal)? = nil, workerID: String?,
+        storage: any JournaledStorage, workerID: String?,
         operationCountMax: Int = DataLimits.standard.operationCount, limits: DataLimits = .standard
     ) {
         self.limits = limits
         self.storage = storage
-        self.journal = journal ?? OwnJournal(storage)
         self.workerID = workerID
         self.operationCountMax = operationCountMax
     }
@@ -51,16 +47,26 @@ package struct CommitPipeline {
     package func commit(
         _ uploads: [Upload], now: Timestamp, following publish: (CommittedGroup) -> Void = { _ in }
     ) throws -> CommittedGroup {
-        for _ in 0..<Self.attemptCountMax {
-            let committed = try storage.transaction { () throws -> CommittedGroup? in
+        try catchingUp(publish) {
+            try storage.transaction {
                 let prepared = try prepare(uploads, now: now)
-                return try append(prepared) == .appended ? finish(prepared) : nil
+                try append(prepared)
+                return try finish(prepared)
             }
-            if let committed { return committed }
-            try catchUp(publish)
         }
-        throw StorageError(.busy, "others keep appending to the journal; the uploads have to be sent again")
     }
+
+    /// Does something that appends to the journal, again after applying what others have appended first.
+    package func catchingUp<Result>(
+        _ publish: (CommittedGroup) -> Void, _ body: () throws -> Result
+    ) throws -> Result {
+        for _ in 0..<Self.attemptCountMax {
+            do { return try body() } catch is JournalConflict { try catchUp(publish) }
+        }
+        throw StorageError(.busy, "others keep appending to the journal; try it again")
+    }
+
+    private var journal: any Journal { storage.journal ?? OwnJournal(storage) }
 
     /// Merges a group against the state, and changes nothing.
     package func prepare(_ uploads: [Upload], now: Timestamp) throws -> PreparedGroup {
@@ -70,16 +76,12 @@ package struct CommitPipeline {
         return preparation.prepared(workerID: workerID)
     }
 
-    /// Appends a prepared group to the journal, again and again while nobody knows whether it is there.
+    /// Appends a prepared group to the journal.
     ///
-    /// - Returns: `appended` or `conflict`.
-    package func append(_ prepared: PreparedGroup) throws -> JournalOutcome {
-        guard let record = prepared.record else { return .appended }
-        for _ in 0..<Self.attemptCountMax {
-            let outcome = try journal.append(record, after: prepared.head)
-            if outcome != .unknown { return outcome }
-        }
-        throw StorageError(.busy, "it is not known whether the journal has the uploads; they have to be sent again")
+    /// - Throws: ``JournalConflict`` if others were first.
+    package func append(_ prepared: PreparedGroup) throws {
+        guard let record = prepared.record else { return }
+        try journal.appendSurely(record, after: prepared.head)
     }
 
     /// Applies a group that the journal has. Within a transaction of the storage in which nothing was written since the

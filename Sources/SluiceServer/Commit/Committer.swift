@@ -51,6 +51,13 @@ final class Committer {
         for record in records { publish(try pipeline.follow(record)) }
     }
 
+    /// Does something that appends to the journal, again after applying what others have appended first.
+    ///
+    /// - Parameter publish: called with each group of theirs, once it is durable here.
+    func catchingUp(_ publish: (CommittedGroup) -> Void, _ body: () throws -> Void) throws {
+        try pipeline.catchingUp(publish, body)
+    }
+
     /// Commits what was gathered, and returns once it is durable.
     ///
     /// - Parameter publish: called with each group of other engines that had to be applied first.

@@ -2,46 +2,80 @@ internal import SluiceModel
 internal import SluiceQuery
 internal import SluiceStorage
 
-/// The objects that a group concerns, as its uploads leave them. Each is read once.
+/// The objects that a group concerns, as its uploads leave them. Each is looked up once, and has a number from then on.
 struct GroupObjects {
     private struct Entry {
         /// The object before the group.
         var before: Row?
         /// The object after the uploads so far.
         var after: Row?
+        /// Whether it was read, or changed by an upload.
+        var isKnown = false
+        /// Whether an upload has created or deleted it.
+        var isReset = false
+        /// The upload that came to it last, counted from 1, and its place among the objects of that upload.
+        var upload = 0
+        var place = 0
     }
 
     private let storage: any JournaledStorage
+    private var numbers: [ObjectRef: Int] = [:]
     private var entries: [Entry] = []
-    private var positions = ObjectPositions()
 
     init(_ storage: any JournaledStorage) { self.storage = storage }
 
+    /// Makes room for further objects.
+    mutating func reserveCapacity(_ count: Int) {
+        // Once, and then as it grows by itself: a group has many small uploads, or few large ones.
+        guard entries.isEmpty else { return }
+        numbers.reserveCapacity(count)
+        entries.reserveCapacity(count)
+    }
+
+    /// The number of an object in the group.
+    mutating func number(of object: ObjectRef) -> Int {
+        func value(_ number: inout Int) -> Int { number }
+        let number = value(&numbers[object, default: entries.count])
+        if number == entries.count { entries.append(Entry()) }
+        return number
+    }
+
+    /// The place of an object in an upload.
+    ///
+    /// - Parameters:
+    ///   - upload: the number of the upload, counted from 1; they ascend.
+    ///   - next: the place that the object gets if the upload has not come to it before.
+    mutating func place(of number: Int, in upload: Int, next: Int) -> Int {
+        if entries[number].upload != upload {
+            entries[number].upload = upload
+            entries[number].place = next
+        }
+        return entries[number].place
+    }
+
     /// Whether an upload of the group has read or changed an object.
-    func has(_ object: ObjectRef) -> Bool { positions[object] != nil }
+    func isKnown(_ number: Int) -> Bool { entries[number].isKnown }
+
+    /// Whether nothing counts that was done to an object before the group.
+    func isReset(_ number: Int) -> Bool { entries[number].isReset }
 
     /// An object as the uploads so far leave it.
-    mutating func row(_ object: ObjectRef) throws -> Row? {
-        if let position = positions[object] { return entries[position].after }
+    mutating func row(_ number: Int, of object: ObjectRef) throws -> Row? {
+        if entries[number].isKnown { return entries[number].after }
         let row = try storage.row(object)
-        append(Entry(before: row, after: row), of: object)
+        entries[number].before = row
+        entries[number].after = row
+        entries[number].isKnown = true
         return row
     }
 
     /// Notes how an upload leaves an object. One that was not read was not there before the group.
-    mutating func set(_ row: Row?, of object: ObjectRef) {
-        if let position = positions[object] {
-            entries[position].after = row
-        } else {
-            append(Entry(before: nil, after: row), of: object)
-        }
+    mutating func set(_ row: Row?, of number: Int, isReset: Bool) {
+        entries[number].after = row
+        entries[number].isKnown = true
+        if isReset { entries[number].isReset = true }
     }
 
-    /// An object as it was read before the group; nil if it was not there or not read.
-    func before(_ object: ObjectRef) -> Row? { positions[object].flatMap { entries[$0].before } }
-
-    private mutating func append(_ entry: Entry, of object: ObjectRef) {
-        positions.append(object)
-        entries.append(entry)
-    }
+    /// The objects as they were read before the group, by number; nil for one that was not there.
+    var before: [Row?] { entries.map(\.before) }
 }

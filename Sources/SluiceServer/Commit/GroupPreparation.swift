@@ -6,6 +6,7 @@ internal import SluiceWire
 /// Merges a group of uploads against the present state, and writes nothing: the result is redo data.
 struct GroupPreparation {
     private let storage: any JournaledStorage
+    private let schema: Schema
     private let check: OperationCheck
     private let operationCountMax: Int
     private let limits: DataLimits
@@ -13,7 +14,9 @@ struct GroupPreparation {
     private let now: Timestamp
     private var version: UInt64
     private var objects: GroupObjects
-    private var classes: [Int: Merger.DeclaredClass] = [:]
+    /// How many uploads were merged.
+    private var uploadCount = 0
+    private var known = KnownObjects(numbers: [], before: [], created: [])
     private var groupHistory = GroupHistory()
     private var steps: [JournalStep] = []
     private var progress: [UInt64: UInt64] = [:]
@@ -24,6 +27,8 @@ struct GroupPreparation {
     /// An object that one upload touches.
     private struct TouchedObject {
         var object: ObjectRef
+        /// Its number in the group.
+        var number: Int
         /// The object before the upload.
         var old: Row?
         /// Whether nothing is known of the object before the upload, not even that it was deleted.
@@ -36,7 +41,8 @@ struct GroupPreparation {
         self.limits = limits
         self.storage = storage
         self.now = max(now, storage.acceptedAt ?? now)
-        check = OperationCheck(schema: storage.schema, limits: limits)
+        schema = storage.schema
+        check = OperationCheck(schema: schema, limits: limits)
         version = storage.version
         objects = GroupObjects(storage)
     }
@@ -96,52 +102,52 @@ struct GroupPreparation {
         let stamp = WriteStamp(timestamp: timestamp, clientID: upload.clientID, version: version + 1)
         var touched: [TouchedObject] = []
         touched.reserveCapacity(changeset.operations.count)
-        var positions = ObjectPositions()
+        objects.reserveCapacity(changeset.operations.count)
+        uploadCount += 1
+        var kinds: Set<OperationKind> = []
         for operation in changeset.operations {
-            let position = positions[operation.object] ?? touched.count
-            if position == touched.count {
-                positions.append(operation.object)
-                touched.append(try touch(operation))
-            }
+            operation.addKinds(to: &kinds)
+            let number = objects.number(of: operation.object)
+            let place = objects.place(of: number, in: uploadCount, next: touched.count)
+            if place == touched.count { touched.append(try touch(operation, number)) }
             let history =
-                touched[position].isUnknown
-                ? ObjectHistory()
-                : try history(
-                    of: operation.object, row: touched[position].merger.row, since: changeset.baseVersion, for: stamp)
-            touched[position].merger.apply(operation, author: stamp, history: history)
+                touched[place].isUnknown
+                ? ObjectHistory() : try history(of: touched[place], since: changeset.baseVersion, for: stamp)
+            touched[place].merger.apply(operation, author: stamp, history: history)
         }
         for object in touched {
             guard let row = object.merger.row else { continue }
-            let excess = limits.excess(
-                of: row, replacing: object.old, in: storage.schema[object.object.classIndex].name)
-            if let excess { throw excess }
+            let name = schema[object.object.classIndex].name
+            if let excess = limits.excess(of: row, replacing: object.old, in: name) { throw excess }
         }
         version += 1
         var transaction = JournalTransaction(
             clientID: upload.clientID, sequence: changeset.sequence, userID: upload.userID, timestamp: timestamp,
-            kinds: changeset.operations.kinds, changes: [])
+            kinds: kinds, changes: [])
         transaction.changes.reserveCapacity(touched.count)
         for object in touched {
             supersededCount += object.merger.supersededCount
             guard let change = change(of: object) else { continue }
             var row = object.merger.row
             row?.version = version
-            objects.set(row, of: object.object)
+            objects.set(row, of: object.number, isReset: change.kind != .update)
+            known.numbers.append(object.number)
+            if change.kind == .create, let row { known.created.append(row) }
             transaction.changes.append(change)
         }
         groupHistory.append(transaction, version: version)
         steps.append(.transaction(transaction))
     }
 
-    private mutating func touch(_ operation: ObjectOperation) throws -> TouchedObject {
+    private mutating func touch(_ operation: ObjectOperation, _ number: Int) throws -> TouchedObject {
         let object = operation.object
         var isUnknown = false
         // Of a new object usually nothing is known, which costs less to find out than to read it.
-        if case .create = operation.action, !objects.has(object) { isUnknown = try !storage.knows(object) }
-        let old = isUnknown ? nil : try objects.row(object)
-        let declared = classes[object.classIndex] ?? Merger.DeclaredClass(storage.schema[object.classIndex])
-        classes[object.classIndex] = declared
-        return TouchedObject(object: object, old: old, isUnknown: isUnknown, merger: Merger(old, of: declared))
+        if case .create = operation.action, !objects.isKnown(number) { isUnknown = try !storage.knows(object) }
+        let old = isUnknown ? nil : try objects.row(number, of: object)
+        return TouchedObject(
+            object: object, number: number, old: old, isUnknown: isUnknown,
+            merger: Merger(old, of: schema[object.classIndex]))
     }
 
     /// The changes of an object that the author did not know of, as far as they may take precedence over the author's
@@ -150,9 +156,10 @@ struct GroupPreparation {
     /// It reads the log only if the object was changed since the author's version, and only from the first change that
     /// is not earlier than the author's write.
     private mutating func history(
-        of object: ObjectRef, row: Row?, since version: UInt64, for author: WriteStamp
+        of touched: TouchedObject, since version: UInt64, for author: WriteStamp
     ) throws -> ObjectHistory {
-        let isReset = groupHistory.isReset(object)
+        let (object, row) = (touched.object, touched.merger.row)
+        let isReset = objects.isReset(touched.number)
         let logged = isReset ? ObjectHistory() : try logged(object, row: row, since: version, for: author)
         guard version <= storage.version, isReset || (row?.version ?? 0) > storage.version,
             let trail = groupHistory.trail(of: object, notBefore: author.timestamp)
@@ -192,10 +199,11 @@ struct GroupPreparation {
     func prepared(workerID: String?) -> PreparedGroup {
         let group = JournalGroup(
             baseVersion: storage.version, acceptedAt: now, workerID: workerID, steps: steps)
-        let objects = objects
+        var known = known
+        known.before = objects.before
         return PreparedGroup(
             group: group, record: steps.isEmpty ? nil : JournalRecord(group, after: storage.head), head: storage.head,
-            known: { objects.before($0) }, acknowledged: acknowledged, rejections: rejections,
+            known: known, acknowledged: acknowledged, rejections: rejections,
             supersededCount: supersededCount)
     }
 }

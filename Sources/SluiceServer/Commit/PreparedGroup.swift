@@ -9,8 +9,8 @@ package struct PreparedGroup {
     package let record: JournalRecord?
     /// The head that the group was made for.
     package let head: JournalHead
-    /// Objects as they were before the group, as far as merging has read them.
-    let known: (ObjectRef) -> Row?
+    /// What merging has found out about the objects of the group.
+    let known: KnownObjects
     let acknowledged: [SessionID: UInt64]
     let rejections: [CommittedGroup.Rejection]
     let supersededCount: Int

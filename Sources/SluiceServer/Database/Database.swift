@@ -14,6 +14,10 @@ final class Database {
     let limits: DatabaseLimits
     let readContext: ReadContexts
     private(set) var storage: any ServerStorage
+    /// Where groups and steps are appended; nil if nobody else appends to this database.
+    let journal: (any Journal)?
+    /// Does something that appends to the journal, again after applying what others have appended first.
+    var catchingUp: (_ body: () throws -> Void) throws -> Void = { try $0() }
     /// Creates the file of a database that is still in memory, because it has nothing to keep yet; nil if it has its
     /// file.
     var materialize: (() throws -> any ServerStorage)?
@@ -27,11 +31,13 @@ final class Database {
     private let log: LogSink?
 
     init(
-        name: String, storage: any ServerStorage, limits: DatabaseLimits, readContext: @escaping ReadContexts,
-        log: LogSink?
+        name: String, storage: any ServerStorage, journal: (any Journal)? = nil, limits: DatabaseLimits,
+        readContext: @escaping ReadContexts, log: LogSink?
     ) {
         self.name = name
         self.storage = storage
+        self.journal = journal
+        storage.journal = journal
         self.limits = limits
         self.readContext = readContext
         self.log = log
@@ -49,13 +55,23 @@ final class Database {
     func becomeDurable() throws {
         guard let materialize else { return }
         storage = try materialize()
+        storage.journal = journal
         self.materialize = nil
     }
 
-    /// Runs `body` in one transaction, which is rolled back if it throws.
+    /// Runs `body` in one transaction, which is rolled back if it throws. Where its steps belong after what others have
+    /// appended to the journal, that is applied, and `body` runs again.
     @discardableResult
     func transaction<Result>(_ body: () throws -> Result) throws -> Result {
-        try storage.transaction(body)
+        try appending { try storage.transaction(body) }
+    }
+
+    /// Runs transactions of the storage, again where others were first.
+    func appending<Result>(_ body: () throws -> Result) throws -> Result {
+        var result: Result?
+        try catchingUp { result = try body() }
+        guard let result else { throw StorageError(.misuse, "a transaction of \(name) did not run") }
+        return result
     }
 
     /// Runs the work of a query within a limit.

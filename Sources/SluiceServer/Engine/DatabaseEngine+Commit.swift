@@ -57,7 +57,7 @@ extension DatabaseEngine {
         }
     }
 
-    private func publishFollowed(_ group: CommittedGroup) {
+    func publishFollowed(_ group: CommittedGroup) {
         if group.changesSchema { beginSessionsAnew() }
         publish(group)
     }

@@ -36,16 +36,18 @@ package final class DatabaseEngine {
     var sentDigestCount: UInt64 = 0
 
     /// - Parameters:
+    ///   - journal: where groups are appended; nil if nobody else appends to this database.
     ///   - workerID: the name of this server process in change events.
     ///   - readContext: what a user may read.
     ///   - random: makes random numbers for nonces and ids.
     package init(
-        name: String, storage: any ServerStorage, workerID: String? = nil, limits: DatabaseLimits = DatabaseLimits(),
-        log: LogSink? = nil, readContext: @escaping ReadContexts = { _, _ in .everything },
-        random: @escaping () -> UInt64
+        name: String, storage: any ServerStorage, journal: (any Journal)? = nil, workerID: String? = nil,
+        limits: DatabaseLimits = DatabaseLimits(), log: LogSink? = nil,
+        readContext: @escaping ReadContexts = { _, _ in .everything }, random: @escaping () -> UInt64
     ) {
         self.random = random
-        database = Database(name: name, storage: storage, limits: limits, readContext: readContext, log: log)
+        database = Database(
+            name: name, storage: storage, journal: journal, limits: limits, readContext: readContext, log: log)
         turn = Turn(database)
         sessions = Sessions(database, random: random)
         committer = Committer(database, workerID: workerID)
@@ -57,6 +59,7 @@ package final class DatabaseEngine {
         resumer = Resumer(database, replays, digests)
         bootstraps = Bootstraps(database, turn)
         housekeeping = Housekeeping(database)
+        database.catchingUp = { [unowned self] in try committer.catchingUp(publishFollowed, $0) }
     }
 
     // MARK: Events

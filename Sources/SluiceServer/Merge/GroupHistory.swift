@@ -6,9 +6,6 @@ struct GroupHistory {
     private var transactions: [(transaction: JournalTransaction, version: UInt64)] = []
     /// The latest time of the transactions so far.
     private var latest: HybridTimestamp?
-    /// The objects that the first `resetCount` transactions created or deleted. Groups that only create never ask.
-    private var reset: Set<ObjectRef> = []
-    private var resetCount = 0
     /// What was done to each object by the first `trailedCount` transactions. Most groups never ask.
     private var trails: [ObjectRef: ObjectTrail] = [:]
     private var trailedCount = 0
@@ -17,15 +14,6 @@ struct GroupHistory {
     mutating func append(_ transaction: JournalTransaction, version: UInt64) {
         latest = max(latest ?? transaction.timestamp, transaction.timestamp)
         transactions.append((transaction, version))
-    }
-
-    /// Whether nothing counts that was done to an object before the group.
-    mutating func isReset(_ object: ObjectRef) -> Bool {
-        for (transaction, _) in transactions[resetCount...] {
-            for change in transaction.changes where change.kind != .update { reset.insert(change.object) }
-        }
-        resetCount = transactions.count
-        return reset.contains(object)
     }
 
     /// What was done to an object; nil if that is nothing, or if all of it was done before a time.

@@ -17,31 +17,16 @@ package struct Merger {
     /// The number of operations that had no effect by the rules.
     package var supersededCount = 0
 
-    private let declared: DeclaredClass
+    private let primaryKeyIndex: Int?
+    private let defaults: [Value]
     /// Whether an operation of this upload created or deleted the object, so that no earlier write is concurrent.
     private var isOwn = false
 
-    /// What merging asks of a class, shared by all its objects.
-    package final class DeclaredClass {
-        fileprivate let primaryKeyIndex: Int?
-        private let defaultValues: [Value]
-
-        package init(_ schema: ClassSchema) {
-            primaryKeyIndex = schema.primaryKeyIndex
-            defaultValues = schema.properties.map(\.defaultValue)
-        }
-
-        fileprivate func newRow(_ key: ObjectKey) -> Row {
-            var values = defaultValues
-            if let primaryKeyIndex { values[primaryKeyIndex] = key.value }
-            return Row(key: key, values: values)
-        }
-    }
-
     /// - Parameter row: the server's state of the object; nil if it does not exist.
-    package init(_ row: Row?, of declared: DeclaredClass) {
+    package init(_ row: Row?, of classSchema: ClassSchema) {
         self.row = row
-        self.declared = declared
+        primaryKeyIndex = classSchema.primaryKeyIndex
+        defaults = classSchema.defaultValues
     }
 
     /// Applies one operation. O(fields), plus the cost of the questions to `history`.
@@ -67,10 +52,12 @@ package struct Merger {
                 return
             }
             isOwn = true
-            row = declared.newRow(operation.object.key)
+            let key = operation.object.key
+            row = Row(key: key, values: defaults)
+            if let primaryKeyIndex { row?.values[primaryKeyIndex] = key.value }
             for field in fields { apply(field, author: author, history: ObjectHistory()) }
         case (.create(let fields), .some), (.update(let fields), .some):
-            for field in fields where field.property != declared.primaryKeyIndex {
+            for field in fields where field.property != primaryKeyIndex {
                 apply(field, author: author, history: history)
             }
         }

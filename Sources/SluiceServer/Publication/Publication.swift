@@ -51,9 +51,19 @@ struct Publication {
         var builder = ViewBlockBuilder(
             rowCountMax: limits.pageRowCount, byteCountMax: limits.pageByteCount,
             authors: delta.authors.map { group.authors[$0] }, schema: storage.schema, limits: limits.data)
-        for object in delta.entered { try builder.add(object, role: .root, source: storage) }
-        for object in delta.linkedEntered { try builder.add(object, role: .linked, source: storage) }
-        for object in delta.updated + delta.linkedUpdated { try builder.add(object, role: .member, source: storage) }
+        func add(_ object: ViewObject, role: RowRole) throws {
+            // What the group has changed is in memory.
+            let row =
+                if let change = group.delta.change(of: object.object) { change.new } else {
+                    try storage.row(object.object)
+                }
+            guard let row else { return }
+            try builder.add(row, of: object.object.classIndex, properties: object.changed, role: role)
+        }
+        for object in delta.entered { try add(object, role: .root) }
+        for object in delta.linkedEntered { try add(object, role: .linked) }
+        for object in delta.updated { try add(object, role: .member) }
+        for object in delta.linkedUpdated { try add(object, role: .member) }
         for departure in delta.left { builder.add(departure, role: .root) }
         for departure in delta.linkedLeft { builder.add(departure, role: .linked) }
         let block = builder.blocks[0]

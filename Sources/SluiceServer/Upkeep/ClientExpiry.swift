@@ -27,7 +27,7 @@ struct ClientExpiry {
     ///   - retention: how long a client must have been away, in microseconds.
     /// - Returns: how many clients were forgotten.
     mutating func step(
-        _ storage: any ServerStorage, connected: @autoclosure () -> [UInt64], retention: Int64, now: Timestamp
+        _ database: Database, connected: @autoclosure () -> [UInt64], retention: Int64, now: Timestamp
     ) throws -> Int {
         let isFirst: Bool
         let cursor: UInt64
@@ -38,7 +38,8 @@ struct ClientExpiry {
         case .running(let after): (isFirst, cursor) = (false, after)
         }
         state = .idle(until: Timestamp(microseconds: now.microseconds + Self.interval))
-        let result = try storage.transaction {
+        let result = try database.transaction {
+            let storage = database.storage
             if isFirst { try storage.noteSeen(connected(), at: now) }
             return try storage.forgetClients(
                 lastSeenBefore: Timestamp(microseconds: now.microseconds - retention), after: cursor,

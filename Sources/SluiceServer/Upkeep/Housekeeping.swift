@@ -27,7 +27,7 @@ final class Housekeeping {
     private func expireClients(connected: () -> [UInt64], now: Timestamp) {
         do {
             let count = try expiry.step(
-                database.storage, connected: connected(), retention: database.limits.clientRetention, now: now)
+                database, connected: connected(), retention: database.limits.clientRetention, now: now)
             guard count > 0 else { return }
             database.note(.info, "clients that were away for long were forgotten", [("count", "\(count)")])
         } catch {
@@ -40,8 +40,10 @@ final class Housekeeping {
         guard storage.version >= lastTrimmedVersion + 10_000 else { return }
         lastTrimmedVersion = storage.version
         do {
-            try storage.trimLog(
-                keepingVersions: limits.logVersionCount, keepingBytes: limits.logByteCount, entriesMax: 20_000)
+            _ = try database.appending {
+                try storage.trimLog(
+                    keepingVersions: limits.logVersionCount, keepingBytes: limits.logByteCount, entriesMax: 20_000)
+            }
         } catch {
             database.noteFailure("the log could not be trimmed", error)
         }

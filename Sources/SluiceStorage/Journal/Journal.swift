@@ -15,6 +15,31 @@ package protocol Journal {
     func records(after position: UInt64, countMax: Int) throws -> [JournalRecord]
 }
 
+extension Journal {
+    /// How many times the same bytes are appended while the outcome is unknown.
+    private var attemptCountMax: Int { 16 }
+
+    /// Appends a group, again and again while nobody knows whether it is there.
+    ///
+    /// - Throws: ``JournalConflict`` if the group is not in the journal, since another engine was first;
+    ///   ``StorageError/Code/busy`` if it may be there.
+    package func appendSurely(_ record: JournalRecord, after head: JournalHead) throws {
+        for _ in 0..<attemptCountMax {
+            switch try append(record, after: head) {
+            case .appended: return
+            case .conflict: throw JournalConflict()
+            case .unknown: continue
+            }
+        }
+        throw StorageError(.busy, "it is not known whether the journal has a group; what it does has to be done again")
+    }
+}
+
+/// Another engine has appended to the journal. What it did has to be applied, and one's own made anew after it.
+package struct JournalConflict: Error {
+    package init() {}
+}
+
 /// What came of an append.
 package enum JournalOutcome: Hashable, Sendable {
     /// The group is in the journal.

@@ -21,39 +21,45 @@ struct GroupEffect {
     }
 
     private let storage: SQLiteServerStorage
-    /// Objects as they are before the group, as far as somebody has read them already.
-    private let known: (ObjectRef) -> Row?
+    /// What the maker of the group has found out; nil if nobody has.
+    private let known: KnownObjects?
     /// Whether the group comes from elsewhere, so that it may not fit the schema.
     private let isForeign: Bool
     private var changes: [Change] = []
-    private var positions = ObjectPositions()
-    /// The default values of the classes in which objects were created, by class.
-    private var defaults: [Int: [Value]] = [:]
+    /// Where the objects are in `changes`; by their numbers where they have some, else by name.
+    private var placesByNumber: [Int]
+    private var placesByName: [ObjectRef: Int] = [:]
     private var progress: [UInt64: UInt64] = [:]
     private var transactionCount = 0
+    /// The present transaction as an author, which all that it is the first to change share.
+    private var author: [Int] = []
+    private var changeCount = 0
+    private var createdCount = 0
     private(set) var undo = UndoImages()
 
-    init(_ storage: SQLiteServerStorage, isForeign: Bool, known: @escaping (ObjectRef) -> Row? = { _ in nil }) {
+    /// - Parameter known: what the maker of the group has found out about its objects; nil if nobody has.
+    init(_ storage: SQLiteServerStorage, isForeign: Bool, known: KnownObjects? = nil) {
         self.storage = storage
         self.isForeign = isForeign
         self.known = known
+        placesByNumber = known.map { [Int](repeating: -1, count: $0.before.count) } ?? []
+        if let known { changes.reserveCapacity(known.before.count) }
     }
 
     /// Carries out a transaction.
     ///
-    /// - Parameter entry: the transaction's entry without changes.
-    /// - Returns: the whole entry.
-    mutating func carryOut(_ transaction: JournalTransaction, as entry: LogEntry) throws -> LogEntry {
-        var entry = entry
-        entry.changes.reserveCapacity(transaction.changes.count)
+    /// - Parameter body: called with each change and what there was before it, in order.
+    mutating func carryOut(
+        _ transaction: JournalTransaction, version: UInt64, _ body: (LogChange) -> Void
+    ) throws {
+        author = [transactionCount]
         for change in transaction.changes {
-            let undone = try carryOut(change, version: entry.version)
+            let undone = try carryOut(change, version: version)
             undo.append(undone)
-            entry.changes.append(undone)
+            body(undone)
         }
         noteProgress(of: transaction.clientID, transaction.sequence)
         transactionCount += 1
-        return entry
     }
 
     mutating func noteProgress(of client: UInt64, _ sequence: UInt64) { progress[client] = sequence }
@@ -61,23 +67,24 @@ struct GroupEffect {
     private mutating func carryOut(_ change: JournalChange, version: UInt64) throws -> LogChange {
         let object = change.object
         if isForeign { try check(change) }
+        defer { changeCount += 1 }
         var undone = LogChange(change)
         switch change.kind {
         case .create:
-            let position = positions[object] ?? add(object, nil)
-            changes[position].authors.append(transactionCount)
-            guard changes[position].new == nil else { throw mismatch(object, "creates", "exists") }
-            let row = newRow(change, version: version)
+            let place = place(of: object) ?? add(object, nil)
+            noteAuthor(at: place)
+            guard changes[place].new == nil else { throw mismatch(object, "creates", "exists") }
+            let row = makeRow(change, version: version)
             do { try storage.insert(row, ofClass: object.classIndex) } catch let error as StorageError
                 where error.code == .constraint
             {
                 throw mismatch(object, "creates", "exists")
             }
-            changes[position].new = row
-            changes[position].unwritten = nil
+            changes[place].new = row
+            changes[place].unwritten = nil
         case .update:
-            let position = try position(of: object)
-            guard let old = changes[position].new else { throw mismatch(object, "changes", "is missing") }
+            let place = try placeOfPresent(object)
+            guard let old = changes[place].new else { throw mismatch(object, "changes", "is missing") }
             undone.oldVersion = old.version
             var changed = PropertySet()
             undone.oldValues.reserveCapacity(change.values.count)
@@ -85,50 +92,65 @@ struct GroupEffect {
                 undone.oldValues.append(old.values[property])
                 guard !old.values[property].isIdentical(to: value) else { continue }
                 changed.insert(property)
-                changes[position].new?.values[property] = value
+                changes[place].new?.values[property] = value
             }
-            changes[position].new?.version = version
-            changes[position].unwritten = (changes[position].unwritten ?? []).union(changed)
+            changes[place].new?.version = version
+            changes[place].unwritten = (changes[place].unwritten ?? []).union(changed)
         case .delete:
-            let position = try position(of: object)
-            guard let old = changes[position].new else { throw mismatch(object, "deletes", "is missing") }
+            let place = try placeOfPresent(object)
+            guard let old = changes[place].new else { throw mismatch(object, "deletes", "is missing") }
             undone.oldVersion = old.version
             undone.oldValues = old.values
             try storage.delete(object, version: version)
-            changes[position].new = nil
-            changes[position].unwritten = nil
+            changes[place].new = nil
+            changes[place].unwritten = nil
         }
         return undone
     }
 
-    /// The object that a change creates.
-    private mutating func newRow(_ change: JournalChange, version: UInt64) -> Row {
-        let key = change.object.key
-        let known = defaults[change.object.classIndex]
-        var values = known ?? storage.schema[change.object.classIndex].defaultValues(for: key)
-        if known == nil {
-            defaults[change.object.classIndex] = values
-        } else if let primaryKey = storage.primaryKeyIndex(ofClass: change.object.classIndex) {
-            values[primaryKey] = key.value
+    /// The object that a creation makes.
+    private mutating func makeRow(_ change: JournalChange, version: UInt64) -> Row {
+        if let known {
+            defer { createdCount += 1 }
+            var row = known.created[createdCount]
+            row.version = version
+            return row
         }
-        for (property, value) in zip(change.written, change.values) { values[property] = value }
-        return Row(key: key, version: version, values: values)
+        let declared = storage.schema[change.object.classIndex]
+        var row = Row(key: change.object.key, version: version, values: declared.defaultValues(for: change.object.key))
+        for (property, value) in zip(change.written, change.values) { row.values[property] = value }
+        return row
     }
 
-    /// Forgets what is known of the schema, which a step has changed.
-    mutating func noteSchemaChange() { defaults = [:] }
+    /// The place in `changes` of the object that the present change concerns; nil if it is the first to.
+    private func place(of object: ObjectRef) -> Int? {
+        guard let known else { return placesByName[object] }
+        let place = placesByNumber[known.numbers[changeCount]]
+        return place < 0 ? nil : place
+    }
 
-    /// The place of an object in `changes`, where it is as the transactions so far leave it.
-    private mutating func position(of object: ObjectRef) throws -> Int {
-        let position = try positions[object] ?? add(object, known(object) ?? storage.row(object))
-        changes[position].authors.append(transactionCount)
-        return position
+    /// The same for an object that must be present, where it is as the transactions so far leave it.
+    private mutating func placeOfPresent(_ object: ObjectRef) throws -> Int {
+        let place =
+            try place(of: object)
+            ?? add(object, known?.before[known?.numbers[changeCount] ?? 0] ?? storage.row(object))
+        noteAuthor(at: place)
+        return place
+    }
+
+    private mutating func noteAuthor(at place: Int) {
+        if changes[place].authors.isEmpty {
+            changes[place].authors = author
+        } else {
+            changes[place].authors.append(transactionCount)
+        }
     }
 
     private mutating func add(_ object: ObjectRef, _ row: Row?) -> Int {
-        positions.append(object)
+        let place = changes.count
+        if let known { placesByNumber[known.numbers[changeCount]] = place } else { placesByName[object] = place }
         changes.append(Change(object: object, old: row, new: row, authors: [], unwritten: nil))
-        return changes.count - 1
+        return place
     }
 
     /// Throws unless the change is one that the schema allows.

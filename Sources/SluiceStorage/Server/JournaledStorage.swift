@@ -20,6 +20,10 @@ package protocol JournaledStorage: ObjectReading {
     /// When ``version`` was accepted; nil if there is none, or if the log no longer has it.
     var acceptedAt: Timestamp? { get }
 
+    /// Where the steps of a transaction that is no group are appended, before it commits; nil if nobody else appends to
+    /// this database.
+    var journal: (any Journal)? { get set }
+
     /// Where the database stands in its journal, the open transaction included.
     var head: JournalHead { get }
 
@@ -27,7 +31,8 @@ package protocol JournaledStorage: ObjectReading {
     /// nothing of it is stored. There is at most one transaction at a time.
     ///
     /// - Throws: what `body` throws; ``StorageError/Code/vanished`` if the file is no longer where it was opened, since
-    ///   what was committed would be lost with it.
+    ///   what was committed would be lost with it; ``JournalConflict`` if the steps of `body` belong after others that
+    ///   are not applied yet.
     func transaction<Result>(_ body: () throws -> Result) throws -> Result
 
     /// Applies the next record of the journal: makes the objects, the log, sequences, rejections, epochs and schema as
@@ -40,9 +45,9 @@ package protocol JournaledStorage: ObjectReading {
 
     /// Applies a record that was just made of a group for the present state.
     ///
-    /// - Parameter known: objects as they are now, as far as the maker has read them; nil for others.
+    /// - Parameter known: what the maker has found out about the group's objects.
     func apply(
-        _ record: JournalRecord, _ group: JournalGroup, known: @escaping (ObjectRef) -> Row?
+        _ record: JournalRecord, _ group: JournalGroup, known: KnownObjects
     ) throws -> AppliedGroup
 
     /// The stored records after a position, see ``Journal/records(after:countMax:)``.

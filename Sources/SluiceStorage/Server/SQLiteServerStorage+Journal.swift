@@ -1,4 +1,4 @@
-package import SluiceModel
+internal import SluiceModel
 internal import SluiceQuery
 package import SluiceViews
 
@@ -17,18 +17,18 @@ extension SQLiteServerStorage {
     package func apply(_ record: JournalRecord) throws -> AppliedGroup {
         let expected = log.head.following(record.bytes)
         guard record.head == expected else { throw mismatch(record.head, expected) }
-        return try apply(record, JournalGroup.decode(record.bytes), isForeign: true)
+        return try apply(record, JournalGroup.decode(record.bytes), known: nil)
     }
 
     package func apply(
-        _ record: JournalRecord, _ group: JournalGroup, known: @escaping (ObjectRef) -> Row?
+        _ record: JournalRecord, _ group: JournalGroup, known: KnownObjects
     ) throws -> AppliedGroup {
-        try apply(record, group, isForeign: false, known: known)
+        try apply(record, group, known: .some(known))
     }
 
+    /// - Parameter known: nil for a group that comes from elsewhere.
     private func apply(
-        _ record: JournalRecord, _ group: JournalGroup, isForeign: Bool,
-        known: @escaping (ObjectRef) -> Row? = { _ in nil }
+        _ record: JournalRecord, _ group: JournalGroup, known: KnownObjects?
     ) throws -> AppliedGroup {
         try requireTransaction()
         guard pendingSteps.isEmpty else {
@@ -47,12 +47,14 @@ extension SQLiteServerStorage {
         }
         let schemaBefore = schema
         log.acceptedAt = group.acceptedAt
-        var effect = GroupEffect(self, isForeign: isForeign, known: known)
+        var effect = GroupEffect(self, isForeign: known == nil, known: known)
         for step in group.steps {
             if case .transaction(let transaction) = step {
-                let entry = LogEntry(transaction, version: version + 1, of: group)
-                let whole = try effect.carryOut(transaction, as: entry)
-                writeIndex?.append(whole)
+                var entry = LogEntry(transaction, version: version + 1, of: group)
+                try effect.carryOut(transaction, version: version + 1) { undone in
+                    if writeIndex != nil { entry.changes.append(undone) }
+                }
+                writeIndex?.append(entry)
                 log.version += 1
                 versionClock.append(log.version, transaction.timestamp)
             } else {
@@ -110,8 +112,10 @@ extension SQLiteServerStorage {
     func storePendingSteps() throws {
         guard !pendingSteps.isEmpty else { return }
         let group = JournalGroup(baseVersion: version, acceptedAt: log.acceptedAt, steps: pendingSteps)
+        let record = JournalRecord(group, after: log.head)
+        try (journal ?? OwnJournal(self)).appendSurely(record, after: log.head)
         pendingSteps = []
-        try store(JournalRecord(group, after: log.head), latest: nil, undo: [])
+        try store(record, latest: nil, undo: [])
     }
 
     private func store(_ record: JournalRecord, latest: HybridTimestamp?, undo: [UInt8]) throws {
@@ -132,6 +136,34 @@ extension SQLiteServerStorage {
         log.byteCount += record.bytes.count + undo.count
     }
 
+    /// Calls `body` with the stored records from a position on, and their undo images, until it returns false.
+    ///
+    /// - Throws: ``StorageError/Code/damaged`` where the chain of hashes is broken. The hash of the first record that is
+    ///   stored cannot be checked.
+    func forEachRecord(from position: UInt64, _ body: (JournalRecord, _ undo: [UInt8]) throws -> Bool) throws {
+        let sql = "SELECT position, chain, record, undo FROM _journal WHERE position >= ? ORDER BY position"
+        try connection.withStatement(sql) { statement in
+            // One more, for the hash that the first continues.
+            statement.bind(1, Int64(clamping: max(position, 1) - 1))
+            var last: JournalHead?
+            while try statement.step() {
+                let head = JournalHead(position: UInt64(clamping: statement.int(0)), chain: statement.blob(1))
+                defer { last = head }
+                guard head.position >= position else { continue }
+                let record = JournalRecord(head: head, bytes: statement.blob(2))
+                if let last { try check(record, after: last) }
+                guard try body(record, statement.blob(3)) else { return }
+            }
+        }
+    }
+
+    /// Throws unless a stored record is the one that was stored after a head.
+    private func check(_ record: JournalRecord, after head: JournalHead) throws {
+        guard head.following(record.bytes) == record.head else {
+            throw StorageError.damaged(connection.name, "a log entry is not as it was written")
+        }
+    }
+
     package func records(after position: UInt64, countMax: Int) throws -> [JournalRecord] {
         let sql = "SELECT position, chain, record FROM _journal WHERE position > ? ORDER BY position LIMIT ?"
         let records = try connection.withStatement(sql) { statement in
@@ -140,7 +172,9 @@ extension SQLiteServerStorage {
             var records: [JournalRecord] = []
             while try statement.step() {
                 let head = JournalHead(position: UInt64(clamping: statement.int(0)), chain: statement.blob(1))
-                records.append(JournalRecord(head: head, bytes: statement.blob(2)))
+                let record = JournalRecord(head: head, bytes: statement.blob(2))
+                if let last = records.last { try check(record, after: last.head) }
+                records.append(record)
             }
             return records
         }

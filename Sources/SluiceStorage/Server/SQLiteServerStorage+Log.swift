@@ -10,16 +10,13 @@ extension SQLiteServerStorage {
         }
         if log.hasFormat1, try !forEachFormat1Entry(after: version, body) { return }
         guard hasJournal, version < self.version, let first = try firstPosition(after: version) else { return }
-        let sql = "SELECT record, undo FROM _journal WHERE position >= ? ORDER BY position"
-        try connection.withStatement(sql) { statement in
-            statement.bind(1, Int64(clamping: first))
-            while try statement.step() {
-                let group = try readGroup(statement.blob(0))
-                let entries = try UndoImages.entries(of: group, undoing: statement.blob(1), file: connection.name)
-                for entry in entries where entry.version > version {
-                    guard try body(fitting(entry)) else { return }
-                }
+        try forEachRecord(from: first) { record, undo in
+            let entries = try UndoImages.entries(
+                of: readGroup(record.bytes), undoing: undo, file: connection.name)
+            for entry in entries where entry.version > version {
+                guard try body(fitting(entry)) else { return false }
             }
+            return true
         }
     }
 

@@ -67,6 +67,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
     var writeIndex: WriteIndex?
     /// Whether the database has a journal; one of file format 1 that cannot be written has none.
     private(set) var hasJournal: Bool
+    package var journal: (any Journal)?
     /// What the open transaction has done beyond applied groups.
     var pendingSteps: [JournalStep] = []
     var versionClock: VersionClock
