@@ -104,9 +104,7 @@ struct GroupPreparation {
         touched.reserveCapacity(changeset.operations.count)
         objects.reserveCapacity(changeset.operations.count)
         uploadCount += 1
-        var kinds: Set<OperationKind> = []
         for operation in changeset.operations {
-            operation.addKinds(to: &kinds)
             let number = objects.number(of: operation.object)
             let place = objects.place(of: number, in: uploadCount, next: touched.count)
             if place == touched.count { touched.append(try touch(operation, number)) }
@@ -123,7 +121,7 @@ struct GroupPreparation {
         version += 1
         var transaction = JournalTransaction(
             clientID: upload.clientID, sequence: changeset.sequence, userID: upload.userID, timestamp: timestamp,
-            kinds: kinds, changes: [])
+            kinds: changeset.operations.kinds, changes: [])
         transaction.changes.reserveCapacity(touched.count)
         for object in touched {
             supersededCount += object.merger.supersededCount

@@ -100,10 +100,8 @@ extension SQLiteServerStorage {
         case .epoch(let id): try storeEpoch(id)
         case .schema(let other):
             _ = try mergeSchema(other, sides: ("the database", "its journal"))
-            effect.noteSchemaChange()
         case .removal(let classIndex, let property):
             try removeFromSchema(classIndex, property)
-            effect.noteSchemaChange()
         case .trim(let version): try dropLog(through: version)
         }
     }
