@@ -133,8 +133,8 @@ let package = Package(
         tests(
             "SluiceServer",
             [
-                "SluiceModel", "SluiceQuery", "SluiceStorage", "SluiceTesting", "SluiceTransport", "SluiceViews",
-                "SluiceWire", "TestSupport",
+                "SluiceAccess", "SluiceModel", "SluiceQuery", "SluiceStorage", "SluiceTesting", "SluiceTransport",
+                "SluiceViews", "SluiceWire", "TestSupport",
             ]),
         tests(
             "SluiceTesting",

@@ -112,7 +112,7 @@ struct AuthenticatorTests {
         let asked = Gathered<String>()
         methods.custom = { credential, completion in
             asked.append("\(credential)")
-            completion(Identity(userID: "own", method: .custom))
+            completion(LoginIdentity(userID: "own", method: .custom))
         }
         #expect(method(await identify([.token(fixtures.good)], methods)) == "token")
         #expect(method(await identify([.token(Array("other".utf8))], methods)) == "custom")

@@ -102,7 +102,7 @@ extension SampleGenerator {
     mutating func serverMessage() -> ServerMessage {
         let session = number()
         let time = Timestamp(microseconds: integer())
-        switch below(13) {
+        switch below(14) {
         case 0:
             let limits = ServerLimits(frameLengthMax: number(), pageCreditMax: number())
             return .hello(
@@ -159,6 +159,11 @@ extension SampleGenerator {
                     position: maybe { $0.number() }))
         case 11:
             return .digest(.init(session: session, subscription: number(), version: number(), digest: id()))
+        case 12:
+            return .login(
+                .init(
+                    session: session, expiresAt: maybe { Timestamp(microseconds: $0.integer()) },
+                    credential: maybe { SluiceWire.Credentials(.session, $0.data()) }))
         default: return .report(session: session, request: number(), json: data())
         }
     }

@@ -14,7 +14,7 @@ package final class Authenticator: Sendable {
     }
 
     /// Decides by a function of the server's owner; nil refuses. It calls back once, on any thread.
-    package typealias Custom = @Sendable (Credential, @escaping @Sendable (Identity?) -> Void) -> Void
+    package typealias Custom = @Sendable (Credential, @escaping @Sendable (LoginIdentity?) -> Void) -> Void
 
     /// The methods of a server.
     package struct Methods: Sendable {
@@ -78,9 +78,9 @@ package final class Authenticator: Sendable {
         let refuse: @Sendable () -> Void = { [self] in askOwner(credential, completion) }
         switch credential {
         case .anonymous where methods.allowsAnonymous:
-            completion(.success(Admission(Identity(userID: nil, method: .anonymous))))
+            completion(.success(Admission(LoginIdentity(userID: nil, method: .anonymous))))
         case .sharedSecret(let secret) where methods.sharedSecret?.isEqual(to: secret) ?? false:
-            completion(.success(Admission(Identity(userID: nil, method: .sharedSecret))))
+            completion(.success(Admission(LoginIdentity(userID: nil, method: .sharedSecret))))
         case .password(let name, let password):
             guard methods.hasUsers, let directory = methods.directory else { return refuse() }
             directory.logIn(name: name, password: password, from: address) { Self.pass($0, completion, refuse) }
@@ -142,7 +142,7 @@ package final class Authenticator: Sendable {
     }
 
     /// Whether an identity that was proved earlier still holds. It reads the file of users.
-    package func holds(_ identity: Identity) -> Bool {
+    package func holds(_ identity: LoginIdentity) -> Bool {
         // A file that cannot be read at the moment ends no sessions.
         (try? methods.directory?.holds(identity)) ?? true
     }

@@ -3,9 +3,6 @@ package import SluiceModel
 
 /// What the tokens of one issuer must say.
 package struct TokenRules: Hashable, Sendable {
-    /// How far the clocks of issuer and server may differ, in microseconds.
-    package static let skew: Int64 = 60_000_000
-
     /// What `iss` must be, byte for byte.
     package var issuer: String
     /// What `aud` must name one of.
@@ -35,7 +32,7 @@ package struct TokenRules: Hashable, Sendable {
     /// - Throws: ``TokenRefusal``.
     package func identity(
         of token: SignedToken, key: VerificationKey, now: Timestamp
-    ) throws(TokenRefusal) -> Identity {
+    ) throws(TokenRefusal) -> LoginIdentity {
         guard concern(token) else { throw .issuer }
         guard token.algorithm == key.algorithm, algorithms.contains(key.algorithm) else { throw .algorithm }
         guard key.verifies(token.signature, of: token.message) else { throw .signature }
@@ -43,15 +40,16 @@ package struct TokenRules: Hashable, Sendable {
         guard let subject = token.claims["sub"]?.string, !subject.isEmpty, subject.utf8.count <= 255,
             subject.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
         else { throw .subject }
-        guard let expiry = Self.time(token.claims["exp"]), now.microseconds < Self.later(expiry, Self.skew) else {
+        guard let expiry = Self.time(token.claims["exp"]), now.microseconds < Self.later(expiry, LoginIdentity.skew)
+        else {
             throw .expired
         }
         if let start = token.claims["nbf"] {
-            guard let time = Self.time(start), time <= Self.later(now.microseconds, Self.skew) else {
+            guard let time = Self.time(start), time <= Self.later(now.microseconds, LoginIdentity.skew) else {
                 throw .notYetValid
             }
         }
-        return Identity(
+        return LoginIdentity(
             userID: prefix + subject, method: .token, claims: token.claims,
             expiresAt: Timestamp(microseconds: expiry),
             issuedAt: Self.time(token.claims["iat"]).map { Timestamp(microseconds: $0) })

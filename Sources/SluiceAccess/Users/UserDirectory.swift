@@ -109,8 +109,8 @@ package final class UserDirectory: Sendable {
         return Admission(identity(of: user, .password, login), sessionToken: token.text)
     }
 
-    private func identity(of user: UserRecord, _ method: Identity.Method, _ login: Int64) -> Identity {
-        Identity(
+    private func identity(of user: UserRecord, _ method: LoginIdentity.Method, _ login: Int64) -> LoginIdentity {
+        LoginIdentity(
             userID: user.name, method: method, claims: (try? JSONParser.parse(user.claims)) ?? .object([]),
             issuedAt: now(), loginID: login, generation: user.generation)
     }
@@ -169,7 +169,7 @@ package final class UserDirectory: Sendable {
     ///
     /// - Parameter completion: called once, on another thread.
     func refuseRevoked(
-        _ identity: Identity, completion: @escaping @Sendable (Result<Admission, LoginRefusal>) -> Void
+        _ identity: LoginIdentity, completion: @escaping @Sendable (Result<Admission, LoginRefusal>) -> Void
     ) {
         queue.async { [self] in
             switch Result(catching: { try holds(identity) }) {
@@ -182,7 +182,7 @@ package final class UserDirectory: Sendable {
 
     /// Whether an identity that was proved earlier still holds: its user was not removed or revoked, and has no other
     /// password. It notes that the identity's session token is in use.
-    package func holds(_ identity: Identity) throws -> Bool {
+    package func holds(_ identity: LoginIdentity) throws -> Bool {
         try file.withLock { file in
             if let id = identity.loginID {
                 guard var login = try file.login(id: id), let user = try file.user(login.userName) else { return false }
@@ -201,8 +201,13 @@ package final class UserDirectory: Sendable {
     /// Ends all logins of a user.
     package func revoke(_ name: String) throws { try file.withLock { try $0.revoke(name, now: now().microseconds) } }
 
-    /// Ends one login.
-    package func revoke(login id: Int64) throws { try file.withLock { try $0.removeLogin(id: id) } }
+    /// Ends the login that a session token proves.
+    package func revoke(token: String) throws {
+        guard let hash = SessionToken.hash(of: Array(token.utf8)) else { return }
+        try file.withLock { file in
+            if let login = try file.login(hash: hash) { try file.removeLogin(id: login.id) }
+        }
+    }
 
     /// Calls back, on a thread of its own, soon after another process has changed the file, until ``close()``.
     package func watch(_ didChange: @escaping @Sendable () -> Void) {

@@ -1,10 +1,10 @@
 /// A login that succeeded.
 package struct Admission: Sendable {
-    package var identity: Identity
+    package var identity: LoginIdentity
     /// A token for the client to present from now on; nil if it keeps what it has.
     package var sessionToken: String?
 
-    package init(_ identity: Identity, sessionToken: String? = nil) {
+    package init(_ identity: LoginIdentity, sessionToken: String? = nil) {
         self.identity = identity
         self.sessionToken = sessionToken
     }
