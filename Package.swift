@@ -62,9 +62,11 @@ let package = Package(
         library("SluiceModel", ["COpenSSL"]),
         library("SluiceQuery", ["SluiceModel"]),
         library("SluiceViews", ["SluiceModel", "SluiceQuery"]),
+        library("SluiceJSON", ["SluiceModel"]),
         library("SluiceWire", ["SluiceModel", "CLZ4"]),
         library("SluiceTransport", ["COpenSSL", "CEpoll"]),
         library("SluiceStorage", ["SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "CSQLite"]),
+        library("SluiceAccess", ["SluiceJSON", "SluiceModel", "SluiceStorage", "COpenSSL"]),
         .target(
             name: "Sluice",
             dependencies: [
@@ -75,7 +77,7 @@ let package = Package(
         library(
             "SluiceServer",
             [
-                "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "SluiceTransport",
+                "SluiceAccess", "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "SluiceTransport",
                 "SluiceStorage",
             ]),
         library(
@@ -85,7 +87,12 @@ let package = Package(
                 "SluiceStorage",
             ]),
         // A library, since test targets cannot depend on executables in a package that also tests its macros.
-        library("SluiceCLI", ["Sluice", "SluiceServer", "SluiceModel", "SluiceQuery", "SluiceStorage", "SluiceViews"]),
+        library(
+            "SluiceCLI",
+            [
+                "Sluice", "SluiceServer", "SluiceAccess", "SluiceJSON", "SluiceModel", "SluiceQuery", "SluiceStorage",
+                "SluiceViews",
+            ]),
         .executableTarget(name: "SluiceCommand", dependencies: ["SluiceCLI"], swiftSettings: settings),
 
         .executableTarget(
@@ -126,8 +133,8 @@ let package = Package(
         tests(
             "SluiceServer",
             [
-                "SluiceModel", "SluiceQuery", "SluiceStorage", "SluiceTesting", "SluiceTransport", "SluiceViews",
-                "SluiceWire", "TestSupport",
+                "SluiceAccess", "SluiceModel", "SluiceQuery", "SluiceStorage", "SluiceTesting", "SluiceTransport",
+                "SluiceViews", "SluiceWire", "TestSupport",
             ]),
         tests(
             "SluiceTesting",
@@ -137,13 +144,14 @@ let package = Package(
                 "SluiceViews",
                 "SluiceWire", "TestSupport",
             ]),
-        tests("SluiceCLI", ["Sluice", "SluiceModel", "SluiceQuery", "TestSupport"]),
+        tests("SluiceCLI", ["Sluice", "SluiceJSON", "SluiceModel", "SluiceQuery", "TestSupport"]),
+        tests("SluiceAccess", ["SluiceJSON", "SluiceModel", "SluiceStorage", "TestSupport"]),
         // What `make fuzz` feeds, and the inputs that every test run feeds again.
         .target(
             name: "FuzzTargets",
             dependencies: [
                 "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "SluiceTransport", "SluiceStorage",
-                "SluiceCLI",
+                "SluiceAccess", "SluiceCLI", "SluiceJSON",
             ], path: "Tests/Fuzz/Targets", swiftSettings: settings),
         .testTarget(
             name: "FuzzReplayTests", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Replay", swiftSettings: settings),

@@ -1,3 +1,4 @@
+import SluiceJSON
 import SluiceModel
 import SluiceQuery
 import Testing

@@ -21,11 +21,16 @@ struct ConnectionProtocolTests {
             case .open(let session, let database, _, _, _): return "open \(session) \(database)"
             case .deliver(let session, let database, let messages, _):
                 return "deliver \(session) \(database) \(messages.count)"
+            case .authenticate(let session, _, let isRenewal): return "authenticate \(session) \(isRenewal)"
+            case .renewed(let session, let database, _): return "renewed \(session) \(database)"
+            case .forget(let session, let database): return "forget \(session) \(database)"
+            case .expel(_, let reason): return "expel: \(reason)"
             case .close(let reason): return "close: \(reason)"
             case .send(let frame):
                 switch try Frame.decode(frame, as: ServerMessage.self).first {
                 case .hello(let reply): return "hello \(reply.version)"
                 case .error(let failure): return "error \(failure.session) \(failure.code)"
+                case .login(let login): return "login \(login.session)"
                 default: return "another message"
                 }
             }

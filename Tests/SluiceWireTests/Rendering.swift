@@ -27,6 +27,7 @@ enum Rendering {
         case .report(let session, _, _): "report \(session)"
         case .listMembers(let session, let subscription): "listMembers \(session) \(subscription)"
         case .digest(let check): "digest \(check.session) \(check.subscription) \(check.version) \(check.digest)"
+        case .login(let login): "login \(login.session)"
         case .reportError(let error): "reportError \(error.session)"
         }
     }

@@ -132,7 +132,7 @@ extension SampleGenerator {
     mutating func serverMessage() -> ServerMessage {
         let session = number()
         let time = Timestamp(microseconds: integer())
-        switch below(13) {
+        switch below(14) {
         case 0:
             let limits = ServerLimits(frameLengthMax: number(), pageCreditMax: number())
             return .hello(
@@ -190,8 +190,12 @@ extension SampleGenerator {
                     session: session, request: number(), code: .unknownReport, message: text(),
                     position: maybe { $0.number() }))
         case 11:
-            return .digest(
-                .init(session: session, subscription: number(), version: number(), digest: id()))
+            return .digest(.init(session: session, subscription: number(), version: number(), digest: id()))
+        case 12:
+            return .login(
+                .init(
+                    session: session, expiresAt: maybe { Timestamp(microseconds: $0.integer()) },
+                    credential: maybe { SluiceWire.Credentials(.session, $0.data()) }))
         default: return .report(session: session, request: number(), json: data())
         }
     }

@@ -13,8 +13,8 @@ public struct SyncConfiguration: Sendable, Hashable {
 
     /// `ws://HOST:PORT/DATABASE` or `wss://…`.
     public var url: String
-    /// Who the store's user is. The server decides what it accepts: today only ``Credentials/anonymous``, in
-    /// development.
+    /// Who the store's user is. The server decides what it accepts. They travel to the server of the URL, which
+    /// should begin with `wss` wherever others could listen on the way.
     public var credentials: Credentials
     /// What the store may do with the server's objects.
     public var access = Access.readWrite
@@ -58,14 +58,4 @@ public enum ServerTrust: Sendable, Hashable {
     case pinned(file: String)
     /// Any self-signed certificate and no other. For development only, since it does not keep impostors out.
     case selfSignedOnly
-}
-
-/// How a client proves who its user is. More kinds will come with the server's login methods.
-public struct Credentials: Sendable, Hashable {
-    package enum Kind: Sendable, Hashable { case anonymous }
-
-    package var kind: Kind
-
-    /// No credentials. Servers accept them only in development.
-    public static let anonymous = Credentials(kind: .anonymous)
 }

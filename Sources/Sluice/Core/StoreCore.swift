@@ -28,6 +28,13 @@ package final class StoreCore: Sendable {
     private let bindings = Mutex<[BindingKey: ElementBinding]>([:])
     private let published: Mutex<Schema>
     private let declaredInverses = Mutex(InverseNames())
+    /// Who the user is, and how often a connection was begun or ended: a token that comes later is for another one.
+    private let login: Mutex<LoginState>
+
+    private struct LoginState {
+        var credentials: Credentials
+        var attempt: UInt64 = 0
+    }
 
     private struct BindingKey: Hashable {
         let element: ObjectIdentifier
@@ -39,11 +46,13 @@ package final class StoreCore: Sendable {
         self.configuration = configuration
         rejections = RejectionCenter(queue: callbacks)
         let environment = configuration.environment
+        login = Mutex(LoginState(credentials: configuration.sync?.credentials ?? .anonymous))
         link = try configuration.sync.map { try ServerLink($0, environment: environment) }
         var options = ClientOptions()
         if let sync = configuration.sync {
             options.databaseName = link?.databaseName
             options.credentials = sync.credentials.wire
+            options.hasCredentialProvider = sync.credentials.areRenewable
             options.heartbeat = sync.heartbeat
             options.reconnectDelay = sync.reconnectDelay
             options.reconnectDelayMax = sync.reconnectDelayMax
@@ -177,12 +186,16 @@ package final class StoreCore: Sendable {
         for action in actions {
             switch action {
             case .connect:
-                link?.connect { [weak self] event in self?.receive(event) }
+                connect()
             case .disconnect:
+                forgetAttempt()
                 link?.disconnect()
+            case .renew(let delay):
+                renewLogin(after: delay)
             case .send(let frame):
                 link?.send(frame)
             case .reconnect(let delay):
+                forgetAttempt()
                 link?.disconnect()
                 configuration.environment.schedule(delay) { [weak self] in self?.performLater { $0.handle(.reconnect) }
                 }
@@ -191,6 +204,88 @@ package final class StoreCore: Sendable {
                     self?.performLater { $0.handle(.settle) }
                 }
             }
+        }
+    }
+
+    // MARK: Credentials
+
+    private func forgetAttempt() { login.withLock { $0.attempt += 1 } }
+
+    /// Connects, once a token is here if one must be fetched.
+    private func connect() {
+        let (credentials, attempt) = login.withLock { login in
+            login.attempt += 1
+            return (login.credentials, login.attempt)
+        }
+        guard credentials.areRenewable else {
+            link?.connect { [weak self] event in self?.receive(event) }
+            return
+        }
+        resolve(credentials, attempt) { core, engine, resolved in
+            switch resolved {
+            case .success(let proofs):
+                engine.handle(.credentials(proofs))
+                core.link?.connect { [weak core] event in core?.receive(event) }
+            case .failure(let error):
+                // The error itself may name what is secret.
+                engine.handle(.closed(reason: "no token could be had: \(type(of: error))", isTransient: true))
+            }
+        }
+    }
+
+    /// Brings new credentials into the session after a delay, if there is a provider, and the session is still the same.
+    private func renewLogin(after delay: Duration) {
+        let (credentials, attempt) = login.withLock { ($0.credentials, $0.attempt) }
+        guard credentials.areRenewable else { return }
+        configuration.environment.schedule(delay) { [weak self] in
+            guard let self, login.withLock({ $0.attempt == attempt }) else { return }
+            resolve(credentials, attempt) { core, engine, resolved in
+                switch resolved {
+                case .success(let proofs): engine.handle(.renew(proofs))
+                case .failure: core.renewLogin(after: .seconds(5))
+                }
+            }
+        }
+    }
+
+    /// Has the tokens made that credentials need, and continues on the queue unless the attempt is over by then.
+    private func resolve(
+        _ credentials: Credentials, _ attempt: UInt64,
+        then body:
+            @escaping @Sendable (
+                StoreCore, ClientEngine, Result<[SluiceWire.Credentials], any Error>
+            ) -> Void
+    ) {
+        Task { [weak self] in
+            let resolved: Result<[SluiceWire.Credentials], any Error>
+            do { resolved = .success(try await credentials.resolved()) } catch { resolved = .failure(error) }
+            guard let self else { return }
+            performLater { [self] engine in
+                if login.withLock({ $0.attempt == attempt }) { body(self, engine, resolved) }
+            }
+        }
+    }
+
+    /// Goes on with other credentials: in the session that is open, or in the next.
+    func authenticate(_ credentials: Credentials) async throws {
+        let known = credentials.areRenewable ? nil : credentials.wire
+        let attempt = login.withLock { login in
+            login.credentials = credentials
+            return login.attempt
+        }
+        let isOpen = try await perform { engine in
+            engine.setLogin(isRenewable: known == nil)
+            if let known { engine.handle(.credentials(known)) }
+            guard engine.isSessionOpen else {
+                engine.handle(.start)
+                return false
+            }
+            if let known { engine.handle(.renew(known)) }
+            return true
+        }
+        guard isOpen, known == nil else { return }
+        resolve(credentials, attempt) { _, engine, resolved in
+            if case .success(let proofs) = resolved { engine.handle(.renew(proofs)) }
         }
     }
 
@@ -246,13 +341,5 @@ package final class StoreCore: Sendable {
     private var excludedAccessLogger: (@Sendable (ExcludedAccess) -> Void)? {
         guard let log = configuration.log, log.level == .verbose else { return nil }
         return { access in log(.warning, access.message) }
-    }
-}
-
-extension Credentials {
-    var wire: [SluiceWire.Credentials] {
-        switch kind {
-        case .anonymous: []
-        }
     }
 }

@@ -14,6 +14,8 @@ extension ClientEngine {
         case .received(let frame): receive([frame])
         case .reconnect: if session.phase == .waiting { connect() }
         case .settle: outbox.settlingTimerFired()
+        case .credentials(let credentials): session.login.replace(credentials)
+        case .renew(let credentials): session.renew(credentials)
         }
     }
 
@@ -48,7 +50,7 @@ extension ClientEngine {
         }
         session.greet(
             opening: .init(
-                session: SyncSession.number, path: name, credentials: options.credentials, identity: identity,
+                session: SyncSession.number, path: name, credentials: session.login.presented, identity: identity,
                 version: state?.version ?? 0, acknowledged: outbox.retiredSequence,
                 options: options.isReadOnly ? .readOnly : options.isShortLived ? .shortLived : [],
                 schema: options.isReadOnly ? Schema() : schemas.standing))
@@ -56,7 +58,7 @@ extension ClientEngine {
 
     func greeted(_ reply: ServerMessage.HelloReply) {
         switch session.greeted(reply) {
-        case .accepted: break
+        case .accepted: session.login.greeted(serverTime: reply.time, now: now())
         case .repeated: abandonConnection("the server said hello twice")
         case .refused(let error): fail(error)
         }
@@ -159,6 +161,10 @@ extension ClientEngine {
             // The next session begins without an identity, and uploads what is not acknowledged.
             try forgetServer()
             try transactions.run(.local) { _ in try storage.setSyncState(nil) }
+        case .stop where failure.code == .credentialsExpired && session.login.isRenewable:
+            // The next connection begins with a new token.
+            session.disconnect()
+            comeAgain(atLeast: .zero, because: failure.message)
         case .stop:
             let isOfFrame = failure.code == .protocolViolation || failure.code == .limitExceeded
             guard isOfFrame, suspectUploads(because: failure.message) else { return fail(error) }

@@ -132,6 +132,15 @@ extension ClientEngine {
     /// Whether an attempt to connect is running.
     package var isConnecting: Bool { session.phase == .connecting }
 
+    /// Whether a session is open.
+    package var isSessionOpen: Bool { session.isActive }
+
+    /// The session token that the server gave at the last login; nil if it gave none.
+    package var sessionToken: String? { session.login.sessionToken }
+
+    /// Says whether new credentials can be had when those expire.
+    package func setLogin(isRenewable: Bool) { session.login.isRenewable = isRenewable }
+
     /// Why the last session or attempt ended; nil once the server has sent content again.
     package var lastProblem: String? { session.lastProblem }
 

@@ -14,6 +14,8 @@ package final class ClientEngine {
     let log: LogSink?
     let faults: FaultRecorder
     let transactions: StoreTransactions
+    /// The wall clock.
+    let now: () -> Timestamp
     let session: SyncSession
     let schemas: SchemaAgreement
     let images: ObjectImages
@@ -53,6 +55,7 @@ package final class ClientEngine {
         self.storage = storage
         self.options = options
         self.log = log
+        self.now = now
         faults = FaultRecorder(log: log)
         transactions = StoreTransactions(storage, faults: faults)
         session = SyncSession(options, random: random, log: log)
@@ -150,6 +153,7 @@ package final class ClientEngine {
         case .listMembers(_, let subscription):
             try requests.listMembers(of: subscription)
             try outbox.retire()
+        case .login(let login): session.learn(login, now: now())
         case .digest(let digest): if !inbox.awaitsParts { try checks.check(digest) }
         case .error(let failure): try failed(failure)
         case .report(_, let request, let json): serverRequests.answer(request, .success(json))

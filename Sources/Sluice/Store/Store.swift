@@ -161,6 +161,19 @@ public final class Store: Sendable {
         try await core.connected(timeout: timeout)
     }
 
+    /// Goes on with other credentials. In an open session they are presented at once, and must be of the same user; a
+    /// store whose syncing ended because of its credentials begins again.
+    ///
+    /// - Throws: ``StoreError`` when the store is closed. What the server thinks of the credentials shows in
+    ///   ``connected(timeout:)``.
+    public func authenticate(_ credentials: Credentials) async throws { try await core.authenticate(credentials) }
+
+    /// The session token that the server gave this store at its last login by password, for ``Credentials/session(_:)``
+    /// when the store is next opened; nil if there is none. It is as secret as a password.
+    ///
+    /// - Throws: ``StoreError`` when the store is closed.
+    public var sessionToken: String? { get throws { try core.performAndWait { $0.sessionToken } } }
+
     /// Waits until the server has acknowledged everything written here, which makes it durable there.
     ///
     /// - Parameter timeout: the longest wait without progress; nil waits without limit. The store goes on uploading

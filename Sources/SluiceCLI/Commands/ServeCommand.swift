@@ -13,13 +13,15 @@ struct ServeCommand: Command {
             .value("tls-certificate", "FILE", "the certificate chain in PEM form, for wss", completion: .files),
             .value("tls-key", "FILE", "the certificate's private key in PEM form", completion: .files),
             .choice("log-level", LogLevel.allCases.map(\.rawValue), "what to log on stderr; info by default"),
-        ],
+        ] + LoginOptions.options,
         notes: [
-            "Once the server listens, a line on stdout says where. SIGTERM and SIGINT stop it in order, with exit code 0."
+            "Once the server listens, a line on stdout says where. SIGTERM and SIGINT stop it in order, with exit code 0. SIGHUP has it read the certificate again; connections stay.",
+            "Without --dev a server needs a way to log in and, as credentials must not travel in the clear, TLS, a loopback address or --behind-tls-proxy. NAME tells several issuers apart: users of the issuer NAME have ids that begin with 'NAME:'.",
         ],
         examples: [
             "sluice serve --data=./data --listen=127.0.0.1:9080 --dev",
             "sluice serve --data=./data --listen=127.0.0.1:9443 --dev --tls-certificate=chain.pem --tls-key=key.pem",
+            "sluice serve --data=./data --listen=0.0.0.0:9443 --tls-certificate=chain.pem --tls-key=key.pem --users --allow-everything",
         ])
 
     private let configuration: ServerConfiguration
@@ -36,6 +38,7 @@ struct ServeCommand: Command {
         case (let chain?, let key?): configuration.certificate = .init(chainFile: chain, keyFile: key)
         default: throw .usage("--tls-certificate and --tls-key belong together")
         }
+        try LoginOptions.apply(arguments, to: &configuration)
         configuration.workerID = arguments.value("worker-id")
         configuration.log = LogPrinter.sink(level: try arguments.choice("log-level", as: LogLevel.self) ?? .info)
         self.configuration = configuration
@@ -49,15 +52,31 @@ struct ServeCommand: Command {
             server = try SyncServer(configuration)
         } catch let error as ServerError where error.code == .invalidConfiguration {
             throw CommandError.usage(
-                "\(error.message)\(configuration.isDevelopment ? "" : " (use --dev for development)")")
+                "\(error.message)\(configuration.isDevelopment ? "" : Self.hint)")
         }
         let port = try server.start()
+        if configuration.certificate != nil {
+            let log = configuration.log
+            Signals.onHangUp {
+                do {
+                    try server.reloadCertificate()
+                    log?(.info, "the certificate was read again")
+                } catch {
+                    log?(.error, "the certificate could not be read again", [("error", "\(error)")])
+                }
+            }
+        }
         let scheme = configuration.certificate == nil ? "ws" : "wss"
         let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host
         StandardOutput.shared.write(line: "listening on \(scheme)://\(host):\(port)")
         for await _ in terminations {}
         await server.stop()
     }
+
+    private static let hint =
+        " (--users, --shared-secret-file, --jwt-issuer and --allow-anonymous say who may log in, --allow-everything lets "
+        + "them do everything, --tls-certificate and --tls-key or --behind-tls-proxy keep credentials secret; --dev is for "
+        + "development)"
 }
 
 /// An address to listen at: `HOST:PORT`, with an IPv6 address in brackets.

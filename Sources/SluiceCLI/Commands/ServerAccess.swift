@@ -4,10 +4,12 @@ internal import SluiceStorage
 /// Connects a command to its database, with the arguments and options that all such commands share.
 struct ServerAccess: Sendable {
     static let argument = ArgumentDescription("URL", "the database: ws://HOST:PORT/DATABASE, or wss:// for TLS")
-    static let options: [OptionDescription] = [
-        .value("timeout", "TIME", "how long to wait without progress, such as 30, 500ms or 2m; 60 s by default"),
-        .value("ca-file", "FILE", "certificate authorities to trust instead of the system's (wss)", completion: .files),
-    ]
+    static let options: [OptionDescription] =
+        [
+            .value("timeout", "TIME", "how long to wait without progress, such as 30, 500ms or 2m; 60 s by default"),
+            .value(
+                "ca-file", "FILE", "certificate authorities to trust instead of the system's (wss)", completion: .files),
+        ] + CredentialOptions.options
 
     /// How long to retry the first connection.
     private static let connectTimeout: Duration = .seconds(10)
@@ -15,11 +17,13 @@ struct ServerAccess: Sendable {
     let url: ServerURL
     let timeout: Duration
     private let authorityFile: String?
+    private let credentials: Credentials
 
     init(_ arguments: ParsedArguments) throws(CommandError) {
         url = try ServerURL(arguments.positionals[0])
         timeout = try arguments.duration("timeout") ?? .seconds(60)
         authorityFile = arguments.value("ca-file")
+        credentials = try CredentialOptions.credentials(arguments)
         if authorityFile != nil, !url.isEncrypted {
             throw .usage("--ca-file is for wss:// URLs: without TLS no certificate is looked at")
         }
@@ -30,7 +34,7 @@ struct ServerAccess: Sendable {
     /// - Parameter access: whether the command writes.
     /// - Throws: ``CommandError`` when no session opens in time; `SyncError` when the server rejects it.
     func open(_ access: SyncConfiguration.Access = .readOnly) async throws -> Store {
-        var sync = SyncConfiguration(url: url.text)
+        var sync = SyncConfiguration(url: url.text, credentials: credentials)
         if let authorityFile { sync.trust = .authorities(files: [authorityFile]) }
         sync.access = access
         sync.reconnectDelay = .milliseconds(200)

@@ -1,3 +1,4 @@
+internal import SluiceJSON
 internal import SluiceModel
 
 /// Reads the rows of a CSV file.

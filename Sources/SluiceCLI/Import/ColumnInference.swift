@@ -1,3 +1,4 @@
+internal import SluiceJSON
 internal import SluiceModel
 
 /// Collects the kinds of values in a column, to infer the type of its property.

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import SluiceJSON
 internal import SluiceModel
 
 /// Reads the rows of a file of JSON lines: one object on each line. Blank lines are skipped.

@@ -31,6 +31,15 @@ enum Signals {
         }
     }
 
+    /// Calls `handler` at each SIGHUP, which then does not end the program.
+    static func onHangUp(_ handler: @escaping @Sendable () -> Void) {
+        signal(SIGHUP, SIG_IGN)
+        let source = Source(source: DispatchSource.makeSignalSource(signal: SIGHUP, queue: queue))
+        source.source.setEventHandler { @Sendable in handler() }
+        sources.withLock { $0.append(source) }
+        source.source.resume()
+    }
+
     /// Ends the program at SIGTERM or SIGINT, with success and without a message.
     static func exitQuietly() {
         onTermination { _exit(EXIT_SUCCESS) }

@@ -1,3 +1,5 @@
+internal import SluiceJSON
+
 /// Prints the server's reports: as JSON, with one line for each element of an array, or as tables.
 enum ReportPrinter {
     static func print(_ text: String, format: OutputFormat, to output: StandardOutput = .shared) throws {

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import SluiceJSON
 internal import SluiceModel
 
 /// Writes compact JSON into bytes.

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import SluiceJSON
 internal import SluiceModel
 
 /// Why a text or JSON value cannot be a property's value.

@@ -1,3 +1,4 @@
+internal import SluiceJSON
 internal import SluiceModel
 
 /// Parses lines of `sluice write`:

@@ -9,17 +9,27 @@ package struct ConnectionProtocol: Sendable {
         case send([UInt8])
         /// Passes an authenticated open message to a database. The byte count is its share of the frame's memory.
         case open(session: UInt64, database: String, ClientMessage.Open, User, byteCount: Int)
+        /// Has the login check credentials; ``ConnectionProtocol/decided(_:_:)`` takes what it says.
+        case authenticate(session: UInt64, [Credentials], isRenewal: Bool)
+        /// Tells the database that the user of a session has proved again who it is.
+        case renewed(session: UInt64, database: String, User)
         /// Passes messages to the database of a session. The byte count is their share of the frame's memory.
         case deliver(session: UInt64, database: String, [ClientMessage], byteCount: Int)
+        /// Tells the database that a session has ended.
+        case forget(session: UInt64, database: String)
+        /// Closes the connection after this frame, or at once where other frames wait before it: they are no longer the
+        /// peer's to have.
+        case expel([UInt8], reason: String)
         /// Closes the connection after the frames so far, because the peer broke the protocol.
         case close(reason: String)
     }
 
     private let limits: ServerLimits
     private let dataLimits: DataLimits
-    private let login: any Login
+    let login: any Login
     private var isGreeted = false
-    private var databases: [UInt64: String] = [:]
+    /// The sessions that are open or log in.
+    var sessionLogins: [UInt64: SessionLogin] = [:]
     private var lastSession: UInt64 = 0
 
     package init(limits: ServerLimits, dataLimits: DataLimits = .standard, login: any Login) {
@@ -29,7 +39,7 @@ package struct ConnectionProtocol: Sendable {
     }
 
     /// The open sessions and their databases.
-    package var sessions: [UInt64: String] { databases }
+    package var sessions: [UInt64: String] { sessionLogins.filter(\.value.isOpen).mapValues(\.database) }
 
     /// Handles a frame from the peer.
     package mutating func receive(_ frame: [UInt8], now: Timestamp) -> [Action] {
@@ -44,7 +54,7 @@ package struct ConnectionProtocol: Sendable {
         var actions: [Action] = []
         var pending: (session: UInt64, messages: [ClientMessage])?
         func flush() {
-            if let batch = pending, let database = databases[batch.session] {
+            if let batch = pending, let database = sessionLogins[batch.session]?.database {
                 actions.append(
                     .deliver(
                         session: batch.session, database: database, batch.messages,
@@ -60,15 +70,25 @@ package struct ConnectionProtocol: Sendable {
                 flush()
                 actions += self.open(open, byteCount: byteCountOfMessage)
             case .authenticate(let session, let credentials):
+                guard isGreeted else { return violation("the first message of a connection is hello") }
                 flush()
                 actions += renew(session, credentials)
             default:
                 let session = message.session
                 // Messages that were in flight when the server ended their session are dropped.
                 guard isGreeted else { return violation("the first message of a connection is hello") }
-                guard databases[session] != nil else {
+                guard let current = sessionLogins[session] else {
                     guard message.isWhole || session <= lastSession else {
                         return violation("an upload that cannot be read, in session \(session), which was never opened")
+                    }
+                    continue
+                }
+                guard !isOver(session, now: now) else { return actions + expire(now: now) }
+                if !current.isOpen {
+                    if case .close = message {
+                        sessionLogins[session] = nil
+                    } else if sessionLogins[session]?.hold(message, byteCount: byteCountOfMessage) == false {
+                        return actions + violation("session \(session) is not open yet: wait for opened")
                     }
                     continue
                 }
@@ -79,7 +99,7 @@ package struct ConnectionProtocol: Sendable {
                 pending?.messages.append(message)
                 if case .close = message {
                     flush()
-                    databases[session] = nil
+                    sessionLogins[session] = nil
                 }
             }
             if case .close? = actions.last { return actions }
@@ -89,7 +109,7 @@ package struct ConnectionProtocol: Sendable {
     }
 
     /// Records that the database has ended a session.
-    package mutating func ended(session: UInt64) { databases[session] = nil }
+    package mutating func ended(session: UInt64) { sessionLogins[session] = nil }
 
     private mutating func greet(_ hello: ClientMessage.Hello, now: Timestamp) -> [Action] {
         guard !isGreeted else { return violation("hello is said once") }
@@ -115,7 +135,7 @@ package struct ConnectionProtocol: Sendable {
                 "session \(open.session) cannot be opened: numbers ascend, and the next one is above \(lastSession)")
         }
         lastSession = open.session
-        guard databases.count < Int(limits.sessionCountMax) else {
+        guard sessionLogins.count < Int(limits.sessionCountMax) else {
             return refuse(open, .limitExceeded, "a connection has at most \(limits.sessionCountMax) sessions")
         }
         guard DatabaseName.isValid(open.path) else {
@@ -123,25 +143,7 @@ package struct ConnectionProtocol: Sendable {
                 open, .unknownDatabase,
                 "'\(open.path.prefix(80))' is no database name: use 1 to 64 letters, digits, '_' and '-'")
         }
-        switch login.user(for: open.credentials) {
-        case .failure(let error):
-            return refuse(open, .authenticationFailed, error.message)
-        case .success(let user):
-            databases[open.session] = open.path
-            return [.open(session: open.session, database: open.path, open, user, byteCount: byteCount)]
-        }
-    }
-
-    /// Checks new credentials for an open session. If they are rejected, the session ends.
-    private mutating func renew(_ session: UInt64, _ credentials: [Credentials]) -> [Action] {
-        guard databases[session] != nil, case .failure(let error) = login.user(for: credentials) else { return [] }
-        let database = databases.removeValue(forKey: session) ?? ""
-        let failure = ServerMessage.Failure(
-            session: session, code: .authenticationFailed, message: error.message, action: .stop)
-        return [
-            .deliver(session: session, database: database, [.close(session: session)], byteCount: 0),
-            .send(Frame.encode(ServerMessage.error(failure))),
-        ]
+        return logIn(open, byteCount: byteCount)
     }
 
     private func refuse(_ open: ClientMessage.Open, _ code: ErrorCode, _ message: String) -> [Action] {
@@ -149,7 +151,7 @@ package struct ConnectionProtocol: Sendable {
         return [.send(Frame.encode(ServerMessage.error(failure)))]
     }
 
-    private func violation(_ message: String) -> [Action] { fail(.protocolViolation, message) }
+    func violation(_ message: String) -> [Action] { fail(.protocolViolation, message) }
 
     private func fail(_ code: ErrorCode, _ message: String) -> [Action] {
         let failure = ServerMessage.Failure(code: code, message: message, action: .stop)

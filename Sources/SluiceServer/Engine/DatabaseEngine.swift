@@ -72,6 +72,9 @@ package final class DatabaseEngine {
             case .open(let id, let request, let user):
                 commit(now: now)
                 open(id, request, user: user, now: now)
+            case .renewed(let id, let user):
+                sessions[id]?.user = user
+                subscriptions[id]?.user = user
             case .messages(let id, let messages):
                 receive(messages, from: id, now: now)
             case .closed(let id):

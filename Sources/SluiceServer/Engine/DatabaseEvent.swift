@@ -5,6 +5,8 @@ package import SluiceWire
 package enum DatabaseEvent: Sendable {
     /// An authenticated client opens a session.
     case open(SessionID, ClientMessage.Open, User)
+    /// The user of a session has proved again who it is, perhaps with other claims.
+    case renewed(SessionID, User)
     /// A frame's messages for one session, in order.
     case messages(SessionID, [ClientMessage])
     /// The session or its connection has ended.

@@ -1,29 +1,41 @@
+internal import Dispatch
 internal import SluiceModel
 internal import SluiceTransport
 internal import SluiceWire
 internal import Synchronization
 
 /// Connects the connections with the databases: it decodes frames on the event loops, passes messages to the databases'
-/// queues, and sends the frames that the databases want sent.
+/// queues, and sends the frames that the databases want sent. It has logins checked, and ends sessions whose logins are
+/// over.
 final class ConnectionHub: Sendable {
     private let connections = Mutex<[UInt64: PeerConnection]>([:])
     private let databases: DatabaseDirectory
     private let login: any Login
     private let limits: ServerLimits
     private let queueByteCountMax: Int
+    /// Whether the connections come through a proxy that says where they are from.
+    private let isBehindProxy: Bool
     private let now: @Sendable () -> Timestamp
     private let log: LogSink?
+    /// How often logins were revoked. A login that was checked before a revocation is looked at again.
+    private let revocationCount = Atomic<UInt64>(0)
+    private let checking = DispatchQueue(label: "sluice.logins", qos: .utility)
+    private let isStopped = Atomic<Bool>(false)
+
+    /// How often sessions are looked for whose proof is over.
+    private static let expiryTime = DispatchTimeInterval.milliseconds(250)
 
     /// - Parameter queueByteCountMax: a connection with more bytes waiting to be sent is closed; its client reconnects
     ///   and resumes.
     init(
         databases: DatabaseDirectory, login: any Login, limits: ServerLimits, queueByteCountMax: Int,
-        now: @escaping @Sendable () -> Timestamp, log: LogSink?
+        isBehindProxy: Bool = false, now: @escaping @Sendable () -> Timestamp, log: LogSink?
     ) {
         self.databases = databases
         self.login = login
         self.limits = limits
         self.queueByteCountMax = queueByteCountMax
+        self.isBehindProxy = isBehindProxy
         self.now = now
         self.log = log
     }
@@ -36,11 +48,22 @@ final class ConnectionHub: Sendable {
                 guard request.headers["Origin"] == nil else {
                     return .reject(status: 403, text: "this server does not take connections from web pages")
                 }
-                return .accept(PeerConnection(connection, hub: self, ConnectionProtocol(limits: limits, login: login)))
+                return .accept(
+                    PeerConnection(
+                        connection, hub: self, peer: peer(request, connection),
+                        ConnectionProtocol(limits: limits, login: login)))
             },
             didRefuse: { [log] peer, error in
                 log?(.info, "a connection was refused", [("peer", peer), ("reason", error.message)])
             })
+    }
+
+    private func peer(_ request: HTTPRequest, _ connection: any MessageConnection) -> LoginPeer {
+        // The last address is the one that the proxy has added; a client can make up the others.
+        let forwarded = isBehindProxy ? request.headers.elements("X-Forwarded-For").last : nil
+        return LoginPeer(
+            address: PeerAddress.key(of: forwarded ?? connection.peerDescription),
+            requestCredentials: RequestCredentials.of(request.headers))
     }
 
     var connectionCount: Int { connections.withLock { $0.count } }
@@ -53,21 +76,36 @@ final class ConnectionHub: Sendable {
     }
 
     fileprivate func receive(_ frame: UnsafeRawBufferPointer, from peer: PeerConnection) {
-        for action in peer.receive(Array(frame), now: now()) {
-            switch action {
-            case .send(let frame):
-                peer.connection.send(SharedBuffer(frame))
-            case .open(let session, let database, let open, let user, let byteCount):
-                peer.connection.admit()
-                let id = SessionID(connection: peer.id, session: session)
-                worker(database).post(.open(id, open, user), byteCount: byteCount, from: peer.connection)
-            case .deliver(let session, let database, let messages, let byteCount):
-                let id = SessionID(connection: peer.id, session: session)
-                databases.known(database)?.post(.messages(id, messages), byteCount: byteCount, from: peer.connection)
-            case .close(let reason):
-                log?(.info, "closing a connection", [("peer", peer.connection.peerDescription), ("reason", reason)])
-                peer.connection.close(code: .policyViolation, reason: reason)
-            }
+        let time = now()
+        peer.perform { $0.receive(Array(frame), now: time) }
+    }
+
+    fileprivate func carryOut(_ action: ConnectionProtocol.Action, of peer: PeerConnection) {
+        switch action {
+        case .send(let frame):
+            peer.connection.send(SharedBuffer(frame))
+        case .authenticate(let session, let credentials, let isRenewal):
+            identify(credentials, of: session, isRenewal: isRenewal, peer)
+        case .open(let session, let database, let open, let user, let byteCount):
+            peer.connection.admit()
+            let id = SessionID(connection: peer.id, session: session)
+            worker(database).post(.open(id, open, user), byteCount: byteCount, from: peer.connection)
+        case .renewed(let session, let database, let user):
+            databases.known(database)?.post(.renewed(SessionID(connection: peer.id, session: session), user))
+        case .deliver(let session, let database, let messages, let byteCount):
+            let id = SessionID(connection: peer.id, session: session)
+            databases.known(database)?.post(.messages(id, messages), byteCount: byteCount, from: peer.connection)
+        case .forget(let session, let database):
+            databases.known(database)?.post(.closed(SessionID(connection: peer.id, session: session)))
+        case .expel(let frame, let reason):
+            log?(.info, "closing a connection", [("peer", peer.connection.peerDescription), ("reason", reason)])
+            // What waits was meant for the user that is no longer to get it.
+            guard peer.connection.queuedBytes == 0 else { return peer.connection.abort() }
+            peer.connection.send(SharedBuffer(frame))
+            peer.connection.close(code: .policyViolation, reason: reason)
+        case .close(let reason):
+            log?(.info, "closing a connection", [("peer", peer.connection.peerDescription), ("reason", reason)])
+            peer.connection.close(code: .policyViolation, reason: reason)
         }
     }
 
@@ -77,13 +115,87 @@ final class ConnectionHub: Sendable {
 
     fileprivate func closed(_ peer: PeerConnection, _ error: TransportError?) {
         connections.withLock { $0[peer.id] = nil }
-        for (session, database) in peer.sessions {
-            databases.known(database)?.post(.closed(SessionID(connection: peer.id, session: session)))
-        }
+        peer.perform { $0.disconnected() }
         log?(
             .debug, "disconnected",
             [("peer", peer.connection.peerDescription), ("reason", error?.message ?? "closed normally")])
     }
+
+    // MARK: Logins
+
+    private func identify(
+        _ credentials: [Credentials], of session: UInt64, isRenewal: Bool, _ peer: PeerConnection
+    ) {
+        let count = revocationCount.load(ordering: .sequentiallyConsistent)
+        // A client has nothing to say before it is known.
+        if !isRenewal { peer.connection.pauseReceiving() }
+        login.identify(credentials, of: peer.login) { [self] result in
+            if !isRenewal { peer.connection.resumeReceiving() }
+            if case .failure(let error) = result {
+                log?(
+                    .info, "a login was refused",
+                    [("peer", peer.connection.peerDescription), ("reason", error.message)])
+            }
+            decide(session, result, checkedAt: count, peer)
+        }
+    }
+
+    /// Hands the outcome of a login to its connection, unless something was revoked since it was checked.
+    private func decide(
+        _ session: UInt64, _ result: Result<LoginOutcome, LoginError>, checkedAt count: UInt64, _ peer: PeerConnection
+    ) {
+        var isStale = false
+        peer.perform { machine in
+            if case .success = result, revocationCount.load(ordering: .sequentiallyConsistent) != count {
+                isStale = true
+                return []
+            }
+            return machine.decided(session, result)
+        }
+        guard isStale, case .success(let outcome) = result else { return }
+        checking.async { [self] in
+            let count = revocationCount.load(ordering: .sequentiallyConsistent)
+            let holds = login.holds(outcome.user)
+            decide(
+                session, holds ? result : .failure(LoginError(message: LoginError.revoked)), checkedAt: count, peer)
+        }
+    }
+
+    /// Ends the connections of all whose logins no longer hold, soon. Any thread may call it.
+    func checkLogins() {
+        revocationCount.wrappingAdd(1, ordering: .sequentiallyConsistent)
+        checking.async { [self] in
+            let peers = connections.withLock { Array($0.values) }
+            var verdicts: [User: Bool] = [:]
+            for user in peers.flatMap(\.users) where verdicts[user] == nil { verdicts[user] = login.holds(user) }
+            for peer in peers {
+                peer.perform { $0.expel(because: LoginError.revoked, .authenticationFailed) { verdicts[$0] == false } }
+            }
+        }
+    }
+
+    /// Begins to end sessions when their proofs are over, and to look now and then whether the others hold.
+    func startWatchingLogins() { watchLogins(round: 1) }
+
+    /// After how many rounds of ``expiryTime`` logins are looked at again: an hour.
+    private static let roundCount = 14_400
+
+    private func watchLogins(round: Int) {
+        checking.asyncAfter(deadline: .now() + Self.expiryTime) { [weak self] in
+            guard let self, !isStopped.load(ordering: .relaxed) else { return }
+            expireSessions()
+            if round % Self.roundCount == 0 { checkLogins() }
+            watchLogins(round: round + 1)
+        }
+    }
+
+    /// Ends the sessions whose proofs are over.
+    func expireSessions() {
+        let time = now()
+        for peer in connections.withLock({ Array($0.values) }) { peer.perform { $0.expire(now: time) } }
+    }
+
+    func stopWatchingLogins() { isStopped.store(true, ordering: .relaxed) }
 
     // MARK: From databases
 
@@ -113,25 +225,51 @@ final class ConnectionHub: Sendable {
 
 /// The hub's state for one connection.
 private final class PeerConnection: MessageConnectionDelegate {
-    let connection: any MessageConnection
-    private let hub: ConnectionHub
-    private let state: Mutex<ConnectionProtocol>
+    private struct State {
+        var machine: ConnectionProtocol
+        /// What is to be done, in order. One thread at a time does it, while others may add to it.
+        var actions: [ConnectionProtocol.Action] = []
+        var isCarryingOut = false
+    }
 
-    init(_ connection: any MessageConnection, hub: ConnectionHub, _ machine: ConnectionProtocol) {
+    let connection: any MessageConnection
+    let login: LoginPeer
+    private let hub: ConnectionHub
+    private let state: Mutex<State>
+
+    init(
+        _ connection: any MessageConnection, hub: ConnectionHub, peer: LoginPeer, _ machine: ConnectionProtocol
+    ) {
         self.connection = connection
         self.hub = hub
-        state = Mutex(machine)
+        login = peer
+        state = Mutex(State(machine: machine))
     }
 
     var id: UInt64 { connection.id.rawValue }
 
-    var sessions: [UInt64: String] { state.withLock { $0.sessions } }
-
-    func receive(_ frame: [UInt8], now: Timestamp) -> [ConnectionProtocol.Action] {
-        state.withLock { $0.receive(frame, now: now) }
+    /// Lets the machine handle something, and carries out what it wants done, in the order of the calls.
+    func perform(_ body: (inout ConnectionProtocol) -> [ConnectionProtocol.Action]) {
+        var isOurs = state.withLock { state in
+            state.actions += body(&state.machine)
+            guard !state.isCarryingOut, !state.actions.isEmpty else { return false }
+            state.isCarryingOut = true
+            return true
+        }
+        while isOurs {
+            let actions = state.withLock { state in
+                defer { state.actions = [] }
+                if state.actions.isEmpty { state.isCarryingOut = false }
+                return state.actions
+            }
+            for action in actions { hub.carryOut(action, of: self) }
+            isOurs = !actions.isEmpty
+        }
     }
 
-    func ended(session: UInt64) { state.withLock { $0.ended(session: session) } }
+    var users: [User] { state.withLock { $0.machine.users } }
+
+    func ended(session: UInt64) { state.withLock { $0.machine.ended(session: session) } }
 
     func connectionDidOpen(_ connection: any MessageConnection) { hub.opened(self) }
 

@@ -123,7 +123,7 @@ package struct Mailbox: Sendable {
 extension DatabaseEvent {
     fileprivate var session: SessionID {
         switch self {
-        case .open(let id, _, _), .messages(let id, _), .closed(let id): id
+        case .open(let id, _, _), .renewed(let id, _), .messages(let id, _), .closed(let id): id
         case .prepared(let preparation): preparation.session
         case .follow: SessionID(connection: 0, session: 0)
         }

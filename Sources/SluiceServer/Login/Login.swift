@@ -2,26 +2,78 @@ package import SluiceWire
 
 /// Decides who a client's user is, from the credentials that the client presents.
 package protocol Login: Sendable {
-    /// The user whom the credentials prove, or the reason of a rejection, as a message to the client.
-    func user(for credentials: [Credentials]) -> Result<User, LoginError>
+    /// The decision, where it takes no time; nil where ``identify(_:of:completion:)`` must be asked.
+    func decide(_ credentials: [Credentials]) -> Result<LoginOutcome, LoginError>?
+
+    /// Finds out whose the credentials are.
+    ///
+    /// - Parameter completion: called once, on any thread, perhaps at once.
+    func identify(
+        _ credentials: [Credentials], of peer: LoginPeer,
+        completion: @escaping @Sendable (Result<LoginOutcome, LoginError>) -> Void)
+
+    /// Whether a user who logged in earlier was neither revoked nor removed. It may read a file.
+    func holds(_ user: User) -> Bool
 }
 
-/// Why a login was rejected, as a message that reveals nothing about other users.
+/// What is known about a client before it logs in.
+package struct LoginPeer: Sendable {
+    /// The address, without its port; of IPv6, the network.
+    package var address: String
+    /// What the request that opened the connection had in `Authorization`. It counts where a session presents nothing.
+    package var requestCredentials: [Credentials]
+
+    package init(address: String, requestCredentials: [Credentials] = []) {
+        self.address = address
+        self.requestCredentials = requestCredentials
+    }
+}
+
+/// A login that succeeded.
+package struct LoginOutcome: Sendable {
+    package var user: User
+    /// What the client is to present from now on; nil if it keeps what it has.
+    package var credential: Credentials?
+
+    package init(_ user: User, credential: Credentials? = nil) {
+        self.user = user
+        self.credential = credential
+    }
+}
+
+/// Why a login was rejected, as a message that reveals nothing about users.
 package struct LoginError: Error, Hashable, Sendable {
     package var message: String
+    /// When to try again with the same credentials, in milliseconds; nil if that would not help.
+    package var retryAfter: UInt64?
 
-    package init(message: String) { self.message = message }
+    package init(message: String, retryAfter: UInt64? = nil) {
+        self.message = message
+        self.retryAfter = retryAfter
+    }
+
+    /// What the client of a session is told whose user was revoked.
+    static let revoked = "the login of the session was revoked"
 }
 
 /// The login of development servers: everybody is the anonymous user, and may add to the schema.
 package struct DevelopmentLogin: Login {
     package init() {}
 
-    package func user(for credentials: [Credentials]) -> Result<User, LoginError> {
+    package func decide(_ credentials: [Credentials]) -> Result<LoginOutcome, LoginError>? {
         guard credentials.allSatisfy({ $0.kind == .anonymous }) else {
             return .failure(
                 LoginError(message: "this server runs in development mode and takes anonymous logins only"))
         }
-        return .success(User(id: nil, mayExtendSchema: true))
+        return .success(LoginOutcome(User(id: nil, mayExtendSchema: true)))
     }
+
+    package func identify(
+        _ credentials: [Credentials], of peer: LoginPeer,
+        completion: @escaping @Sendable (Result<LoginOutcome, LoginError>) -> Void
+    ) {
+        if let decision = decide(credentials) { completion(decision) }
+    }
+
+    package func holds(_ user: User) -> Bool { true }
 }

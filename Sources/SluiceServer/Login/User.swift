@@ -1,12 +1,24 @@
+package import SluiceAccess
+
 /// The user for whom a session acts.
 package struct User: Hashable, Sendable {
-    /// The user's id; nil for the anonymous user.
-    package var id: String?
+    /// How the user was proved, with what is known about the user.
+    package var identity: LoginIdentity
     /// Whether the user may add classes and properties.
     package var mayExtendSchema: Bool
 
-    package init(id: String?, mayExtendSchema: Bool) {
-        self.id = id
+    package init(_ identity: LoginIdentity, mayExtendSchema: Bool) {
+        self.identity = identity
         self.mayExtendSchema = mayExtendSchema
+    }
+
+    package init(id: String?, mayExtendSchema: Bool) {
+        self.init(LoginIdentity(userID: id, method: id == nil ? .anonymous : .custom), mayExtendSchema: mayExtendSchema)
+    }
+
+    /// The user's id; nil for a login that names nobody.
+    package var id: String? {
+        get { identity.userID }
+        set { identity.userID = newValue }
     }
 }

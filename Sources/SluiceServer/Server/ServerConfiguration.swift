@@ -31,6 +31,16 @@ public struct ServerConfiguration: Sendable {
     /// Whether this is a development server: it accepts anonymous logins, lets clients add to the schema, and listens
     /// only at loopback addresses.
     public var isDevelopment: Bool
+    /// How users log in, on a server that is not for development.
+    public var logins = ServerLogins()
+    /// Whether every user who logs in may read, change and delete everything, and add to the schema. A server that is
+    /// not for development must say so, since there are no rules yet.
+    public var allowsEverything = false
+    /// Whether a proxy adds TLS before this server, so that credentials may travel to it in the clear. The last address
+    /// in `X-Forwarded-For` then counts as the client's.
+    public var isBehindTLSProxy = false
+    /// A PEM file with the authorities to trust when keys of issuers are fetched; nil for those of the system.
+    public var issuerAuthorities: String?
     /// The certificate for `wss`; nil serves `ws`.
     public var certificate: Certificate?
     /// The name of this server in change events; nil for none.
@@ -66,10 +76,10 @@ public struct ServerConfiguration: Sendable {
     ///
     /// - Parameters:
     ///   - dataFolder: the folder of the databases, created if it is missing; nil keeps them in memory.
-    ///   - host: the name or address to listen at; a development server needs one of this machine's loopback addresses
-    ///     (`localhost`, `::1`, `127.…`).
+    ///   - host: the name or address to listen at. A development server needs one of this machine's loopback addresses
+    ///     (`localhost`, `::1`, `127.…`); another one where credentials travel needs a certificate, too.
     ///   - port: the port to listen at; 0 takes a free port, which `start()` returns.
-    ///   - isDevelopment: whether everybody may log in. Today this is the only way to run a server.
+    ///   - isDevelopment: whether everybody may log in. If not, set ``logins`` and ``allowsEverything``.
     public init(dataFolder: String? = nil, host: String = "127.0.0.1", port: UInt16 = 9080, isDevelopment: Bool = false)
     {
         self.dataFolder = dataFolder

@@ -1,3 +1,4 @@
+internal import SluiceAccess
 internal import SluiceModel
 internal import SluiceTransport
 internal import Synchronization
@@ -14,6 +15,8 @@ public final class SyncServer: Sendable {
     private let configuration: ServerConfiguration
     private let databases: DatabaseDirectory
     private let hub: ConnectionHub
+    /// The users; nil in development.
+    private let directory: UserDirectory?
     private let listening = Mutex(Listening.no)
 
     /// Prepares a server; ``start()`` makes it listen.
@@ -21,17 +24,7 @@ public final class SyncServer: Sendable {
     /// - Throws: ``ServerError`` when the configuration is invalid, when the data folder cannot be created or written,
     ///   or when another server uses the folder.
     public init(_ configuration: ServerConfiguration) throws {
-        guard configuration.isDevelopment else {
-            throw ServerError(
-                .invalidConfiguration,
-                "no login method is configured: a server that is not for development must know its users")
-        }
-        if configuration.loopback == nil, !WebSocketServer.isLoopback(configuration.host) {
-            throw ServerError(
-                .invalidConfiguration,
-                "a development server takes anybody, so it listens at loopback addresses only, not at '\(configuration.host)'"
-            )
-        }
+        try LoginSetup.check(configuration)
         self.configuration = configuration
         let limits = DatabaseLimits()
         let opener = DatabaseOpener(
@@ -39,9 +32,21 @@ public final class SyncServer: Sendable {
             random: configuration.random, log: configuration.log)
         databases = try DatabaseDirectory(
             opener, idleTime: configuration.idleDatabaseTime, now: configuration.now)
+        let login: any Login
+        if configuration.isDevelopment {
+            directory = nil
+            login = DevelopmentLogin()
+        } else {
+            let methods = try LoginSetup.methods(configuration)
+            directory = methods.directory
+            login = AccessLogin(
+                Authenticator(methods, now: configuration.now, log: configuration.log),
+                mayExtendSchema: configuration.allowsEverything)
+        }
         hub = ConnectionHub(
-            databases: databases, login: DevelopmentLogin(), limits: limits.server,
-            queueByteCountMax: configuration.queueByteCountMax, now: configuration.now, log: configuration.log)
+            databases: databases, login: login, limits: limits.server,
+            queueByteCountMax: configuration.queueByteCountMax, isBehindProxy: configuration.isBehindTLSProxy,
+            now: configuration.now, log: configuration.log)
     }
 
     /// Begins to listen.
@@ -57,6 +62,10 @@ public final class SyncServer: Sendable {
             }
             databases.startSweeping()
             databases.startWatchingFiles()
+            if let directory {
+                hub.startWatchingLogins()
+                directory.watch { [hub] in hub.checkLogins() }
+            }
             do {
                 if let network = configuration.loopback {
                     try network.listen(configuration.host, hooks: hub.hooks)
@@ -69,7 +78,7 @@ public final class SyncServer: Sendable {
                 options.connection.openTimeout = configuration.loginTimeout
                 options.pendingConnectionCountMax = configuration.pendingConnectionCountMax
                 options.pendingConnectionCountMaxPerAddress = configuration.pendingConnectionCountMaxPerAddress
-                options.isLoopbackOnly = configuration.isDevelopment
+                options.isLoopbackOnly = configuration.mustBePrivate
                 options.tls = configuration.certificate.map {
                     TLSServerConfiguration(certificateChainFile: $0.chainFile, privateKeyFile: $0.keyFile)
                 }
@@ -104,7 +113,48 @@ public final class SyncServer: Sendable {
             await server.stop()
             group.stop()
         }
+        hub.stopWatchingLogins()
         databases.stop()
+        directory?.close()
+    }
+
+    /// Reads the files of the certificate again, which new connections are then shown. Open connections go on.
+    ///
+    /// - Throws: ``ServerError`` when there is no certificate, or when a file cannot be used; the server goes on with
+    ///   what it had.
+    public func reloadCertificate() throws {
+        guard let certificate = configuration.certificate, case .sockets(let server, _) = listening.withLock({ $0 })
+        else { throw ServerError(.certificate, "the server shows no certificate, so there is none to read again") }
+        do throws(TransportError) {
+            try server.reload(
+                TLSServerConfiguration(
+                    certificateChainFile: certificate.chainFile, privateKeyFile: certificate.keyFile))
+        } catch {
+            throw ServerError(.certificate, error.message, cause: error)
+        }
+    }
+
+    /// Ends all sessions of a user at once, also those of other processes' making, and refuses the session tokens and
+    /// the tokens of issuers that the user has so far. A password is not changed by this.
+    ///
+    /// - Parameter user: the user's id.
+    /// - Throws: ``ServerError`` when the server is for development, or when the file of users cannot be written.
+    public func revoke(user: String) throws { try revoke { try $0.revoke(user) } }
+
+    /// Ends the sessions that a session token has opened, and refuses the token.
+    ///
+    /// - Parameter sessionToken: the token as the client has it. One that is over changes nothing.
+    /// - Throws: ``ServerError`` when the server is for development, or when the file of users cannot be written.
+    public func revoke(sessionToken: String) throws { try revoke { try $0.revoke(token: sessionToken) } }
+
+    private func revoke(_ body: (UserDirectory) throws -> Void) throws {
+        guard let directory else {
+            throw ServerError(.invalidConfiguration, "a development server knows no users, so it can revoke none")
+        }
+        do { try body(directory) } catch {
+            throw ServerError(.dataFolder, "the file of users cannot be written: \(error)", cause: error)
+        }
+        hub.checkLogins()
     }
 
     /// Closes the databases that have been unused for a while. This otherwise happens every 15 seconds.

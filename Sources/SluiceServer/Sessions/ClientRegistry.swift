@@ -44,9 +44,9 @@ struct ClientRegistry {
     ) throws -> Identified {
         if storage.damage == nil {
             if isReadOnly { return identifyReader(open, now: now) }
-            if storage.obstacle != nil { return try identifyUnstored(open, now: now) }
+            if storage.obstacle != nil { return try identifyUnstored(open, user: user, now: now) }
             do { return try identify(open, user: user, now: now) } catch let error as StorageError {
-                if database.noteObstacle(error) { return try identifyUnstored(open, now: now) }
+                if database.noteObstacle(error) { return try identifyUnstored(open, user: user, now: now) }
                 guard error.isOfDamage else { throw error }
                 database.noteFailure("a client's record could not be read or written", error)
             }
@@ -70,7 +70,7 @@ struct ClientRegistry {
     }
 
     /// Identifies a client without storing anything. One that is new gets the identity of a reader, and its own later.
-    private func identifyUnstored(_ open: ClientMessage.Open, now: Timestamp) throws -> Identified {
+    private func identifyUnstored(_ open: ClientMessage.Open, user: User, now: Timestamp) throws -> Identified {
         var result: Identified
         if let identity = open.identity, identity.clientID != 0 {
             guard knows(identity, at: open.version), let record = try storage.client(identity.clientID),
@@ -78,6 +78,7 @@ struct ClientRegistry {
             else {
                 throw database.obstacle.error ?? StorageError(.busy, "the database is about to be opened for writing")
             }
+            try check(user, against: record)
             result = Identified(record: record, offer: next(after: record.nonce, record.id), outcome: .resumed)
         } else {
             result = identifyReader(open, now: now)
@@ -98,15 +99,27 @@ struct ClientRegistry {
         guard identity.nonce == record.nonce || identity.nonce == next(after: record.nonce, record.id) else {
             return try makeClient(user, isInHistory ? .copied : .reset, now: now)
         }
+        try check(user, against: record)
         guard isInHistory else { return try makeClient(user, .reset, accepted: record.sequence, now: now) }
         try database.transaction {
             record.nonce = identity.nonce
+            record.userID = user.id
             record.version = open.version
             record.seenAt = now
             try storage.update(record)
             try storage.dropRejections(of: record.id, through: open.acknowledged)
         }
         return Identified(record: record, offer: next(after: record.nonce, record.id), outcome: .resumed)
+    }
+
+    /// Checks that a client comes back with the user that it had, since it may hold that user's objects and writes. One
+    /// that was anonymous may get a user.
+    private func check(_ user: User, against record: ClientRecord) throws {
+        guard let owner = record.userID, owner != user.id else { return }
+        throw SessionEnd(
+            .authenticationFailed,
+            "the store was synced for another user than the one who has logged in; open another store for this one",
+            action: .stop)
     }
 
     /// - Parameter sequence: the last upload that counts as accepted from the client.

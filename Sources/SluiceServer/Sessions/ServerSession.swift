@@ -14,7 +14,8 @@ final class ServerSession {
     }
 
     let id: SessionID
-    let user: User
+    /// Who acts. It stays the same user, whose proof may be renewed.
+    var user: User
     /// The client's id; nil in a read-only session, and if the database is damaged and could not make a record of the
     /// client.
     let clientID: UInt64?

@@ -3,8 +3,8 @@ internal import SluiceModel
 /// What one session subscribes to, and how much it may be sent of it.
 final class Subscriber {
     let session: SessionID
-    /// Who subscribes.
-    let user: User
+    /// Who subscribes. It stays the same user, whose proof may be renewed.
+    var user: User
     var subscriptions = SubscriptionList()
     /// The highest number of a subscription so far.
     var lastSubscription: UInt64 = 0

@@ -123,6 +123,9 @@ final class SimulatedServer {
                         events.append(.open(SessionID(connection: connection, session: session), open, user))
                     case .deliver(let session, _, let messages, _):
                         events.append(.messages(SessionID(connection: connection, session: session), messages))
+                    case .forget(let session, _):
+                        events.append(.closed(SessionID(connection: connection, session: session)))
+                    case .authenticate, .renewed, .expel: throw SimulationFailure("a login that takes time")
                     case .close(let reason): throw SimulationFailure("a client broke the protocol: \(reason)")
                     }
                 }

@@ -160,6 +160,7 @@ package final class Simulation {
         case .reconnect(let delay):
             hangUp(client)
             set(.reconnect, after: delay, for: client)
+        case .renew: break
         case .settle(let delay):
             set(.settle, after: delay, for: client)
         }

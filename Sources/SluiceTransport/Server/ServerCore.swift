@@ -17,7 +17,8 @@ final class ServerCore: ConnectionAcceptor {
     }
 
     let hooks: ServerHooks
-    let tls: TLSContext?
+    /// The certificate that new connections are shown; nil without TLS.
+    private let certificate: Mutex<TLSContext?>
     private let options: WebSocketServerOptions
     private let loop: EventLoop
     private let state: Mutex<State>
@@ -28,7 +29,7 @@ final class ServerCore: ConnectionAcceptor {
     /// - Parameter loop: runs the timer of the admission.
     init(hooks: ServerHooks, tls: TLSContext?, options: WebSocketServerOptions, loop: EventLoop) {
         self.hooks = hooks
-        self.tls = tls
+        certificate = Mutex(tls)
         self.options = options
         self.loop = loop
         state = Mutex(
@@ -40,6 +41,11 @@ final class ServerCore: ConnectionAcceptor {
                         waitingMax: options.waitingConnectionCountMax, patience: options.patience.nanoseconds,
                         time: options.connection.openTimeout.nanoseconds))))
     }
+
+    var tls: TLSContext? { certificate.withLock { $0 } }
+
+    /// Shows new connections another certificate. Those that are open keep theirs.
+    func show(_ context: TLSContext) { certificate.withLock { $0 = context } }
 
     var connectionCount: Int { state.withLock { $0.open.count } }
 

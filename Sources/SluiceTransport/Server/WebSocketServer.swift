@@ -104,6 +104,11 @@ package final class WebSocketServer: Sendable {
         return addresses?.allSatisfy(\.isLoopback) ?? false
     }
 
+    /// Reads a certificate and shows it to connections from now on. Those that are open keep theirs.
+    ///
+    /// - Throws: when a file cannot be used, which the message names; the server goes on with what it had.
+    package func reload(_ tls: TLSServerConfiguration) throws(TransportError) { core.show(try TLSContext(server: tls)) }
+
     /// The connections that are open.
     package var connectionCount: Int { core.connectionCount }
 

@@ -1,5 +1,5 @@
 /// One proof of who the client is. A session may present several.
-package struct Credentials: Hashable, Sendable {
+package struct Credentials: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     package var kind: Kind
     /// What the kind says: UTF-8 text, or bytes.
     package var payload: [UInt8]
@@ -8,6 +8,11 @@ package struct Credentials: Hashable, Sendable {
         self.kind = kind
         self.payload = payload
     }
+
+    /// The kind alone, so that no secret reaches a log.
+    package var description: String { "credentials of kind \(kind.rawValue)" }
+
+    package var customMirror: Mirror { Mirror(self, children: ["kind": kind]) }
 
     /// How the payload proves it. More kinds may come; a server refuses those it does not know.
     package struct Kind: RawRepresentable, Hashable, Sendable {
@@ -23,5 +28,7 @@ package struct Credentials: Hashable, Sendable {
         package static let sharedSecret = Kind(rawValue: 2)
         /// A user name in UTF-8, a zero byte, a password in UTF-8.
         package static let password = Kind(rawValue: 3)
+        /// A token that the server gave at an earlier login, as text.
+        package static let session = Kind(rawValue: 4)
     }
 }

@@ -16,6 +16,7 @@ extension ServerMessage: WireMessage {
         static let reportError: UInt8 = 0x8C
         /// With the bit that lets a client skip it.
         static let digest: UInt8 = 0xCD
+        static let login: UInt8 = 0xCE
     }
 
     package var type: UInt8 {
@@ -33,6 +34,7 @@ extension ServerMessage: WireMessage {
         case .listMembers: Code.listMembers
         case .reportError: Code.reportError
         case .digest: Code.digest
+        case .login: Code.login
         }
     }
 
@@ -48,6 +50,7 @@ extension ServerMessage: WireMessage {
         case .error(let failure): failure.session
         case .reportError(let error): error.session
         case .digest(let check): check.session
+        case .login(let login): login.session
         case .schema(let session, _), .report(let session, _, _), .listMembers(let session, _): session
         }
     }
@@ -72,6 +75,9 @@ extension ServerMessage: WireMessage {
             writer.varint(check.subscription)
             writer.varint(check.version)
             check.digest.encode(into: &writer)
+        case .login(let login):
+            writer.optional(login.expiresAt) { $0.zigzag($1.microseconds) }
+            writer.optional(login.credential) { $1.encode(into: &$0) }
         }
     }
 
@@ -96,6 +102,14 @@ extension ServerMessage: WireMessage {
                 DigestCheck(
                     session: session, subscription: try reader.varint(), version: try reader.varint(),
                     digest: try ObjectID(from: &reader)))
+        case Code.login:
+            .login(
+                Login(
+                    session: session,
+                    expiresAt: try reader.optional { reader throws(WireError) in
+                        Timestamp(microseconds: try reader.zigzag())
+                    },
+                    credential: try reader.optional { reader throws(WireError) in try Credentials(from: &reader) }))
         default: nil
         }
     }

@@ -18,6 +18,8 @@ package enum ServerMessage: Hashable, Sendable {
     case listMembers(session: UInt64, subscription: UInt64)
     /// What a complete subscription holds, so that the client can check itself.
     case digest(DigestCheck)
+    /// What the client must know about its login: when it ends, and what to present from now on.
+    case login(Login)
     /// A subscription was refused or ended by the server.
     case subscriptionError(SubscriptionError)
     /// An uploaded transaction was refused, whole or in parts.
@@ -82,6 +84,21 @@ extension ServerMessage {
             self.rejections = rejections
             self.userID = userID
             self.schema = schema
+        }
+    }
+
+    /// What a login has come to.
+    package struct Login: Hashable, Sendable {
+        package var session: UInt64
+        /// When the proof ends; nil if it does not.
+        package var expiresAt: Timestamp?
+        /// What to present from now on instead of what was presented; nil to keep that.
+        package var credential: Credentials?
+
+        package init(session: UInt64, expiresAt: Timestamp? = nil, credential: Credentials? = nil) {
+            self.session = session
+            self.expiresAt = expiresAt
+            self.credential = credential
         }
     }
 

@@ -63,6 +63,7 @@ struct LiveDigestTests {
                             events.append(.open(SessionID(connection: 1, session: session), open, user))
                         case .deliver(let session, _, let messages, _):
                             events.append(.messages(SessionID(connection: 1, session: session), messages))
+                        case .authenticate, .renewed, .forget, .expel: Issue.record("a login that takes time")
                         case .close(let reason): Issue.record("\(reason)")
                         }
                     }

@@ -129,6 +129,7 @@ final class HandDrivenSync {
             violations.append("client \(index) left: \(clients[index].engine.lastProblem ?? "")")
             disconnect(index)
         case .reconnect: clients[index].engine.handle(.reconnect)
+        case .renew: break
         case .settle: clients[index].engine.handle(.settle)
         case .send(let frame):
             for action in clients[index].connection?.receive(frame, now: now) ?? [] {
@@ -138,6 +139,7 @@ final class HandDrivenSync {
                     deliver(engine.handle([.open(id(index, session), open, user)], now: now))
                 case .deliver(let session, _, let messages, _):
                     deliver(engine.handle([.messages(id(index, session), messages)], now: now))
+                case .authenticate, .renewed, .forget, .expel: violations.append("a login that takes time")
                 case .close(let reason):
                     violations.append(reason)
                     disconnect(index)

@@ -1,9 +1,15 @@
+package import SluiceWire
+
 /// An event for a client's session.
 package enum ClientEvent: Sendable {
     /// Syncing begins: the engine connects.
     case start
     /// Syncing ends: the engine disconnects and does not reconnect.
     case stop
+    /// What to present to the server from the next session on.
+    case credentials([SluiceWire.Credentials])
+    /// What to present in the session that is open, and from then on.
+    case renew([SluiceWire.Credentials])
     /// The requested connection is open.
     case opened
     /// The connection has ended or could not be opened.
@@ -23,6 +29,8 @@ package enum ClientAction: Sendable, Equatable {
     case send([UInt8])
     /// Sends ``ClientEvent/reconnect`` after this delay.
     case reconnect(after: Duration)
+    /// Sends ``ClientEvent/renew(_:)`` after this delay, if new credentials can be had.
+    case renew(after: Duration)
     /// Sends ``ClientEvent/settle`` after this delay.
     case settle(after: Duration)
 }

@@ -34,6 +34,8 @@ final class SyncSession {
     static let number: UInt64 = 1
     private static let features: Features = [.resume, .reports, .removal, .creationRuns]
 
+    /// What is presented to the server.
+    var login: ClientLogin
     private let options: ClientOptions
     private let log: LogSink?
     private let random: () -> UInt64
@@ -54,6 +56,7 @@ final class SyncSession {
 
     init(_ options: ClientOptions, random: @escaping () -> UInt64, log: LogSink?) {
         self.options = options
+        login = ClientLogin(options.credentials, isRenewable: options.hasCredentialProvider)
         self.random = random
         self.log = log
         limits = FrameLimits(options)
@@ -111,6 +114,20 @@ final class SyncSession {
         phase = .active
         lastProblem = nil
         backoff.reset()
+    }
+
+    // MARK: Login
+
+    /// Presents other credentials in the session that is open, and from then on.
+    func renew(_ credentials: [SluiceWire.Credentials]) {
+        login.replace(credentials)
+        if isActive { send([.authenticate(session: Self.number, credentials: credentials)]) }
+    }
+
+    /// Takes in what the server says about the login, and asks for new credentials before it ends.
+    func learn(_ message: ServerMessage.Login, now: Timestamp) {
+        guard isListening, let delay = login.learn(message, now: now) else { return }
+        actions.append(.renew(after: delay))
     }
 
     // MARK: Problems

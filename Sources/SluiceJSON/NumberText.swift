@@ -1,10 +1,10 @@
-internal import SluiceModel
+package import SluiceModel
 
 /// Parses numbers from bytes, for the inner loop of imports.
-enum NumberText {
+package enum NumberText {
     /// The value of `-?(0|[1-9][0-9]*)` that fits into 64 bits; nil for anything else. Leading zeros and `-0` are not
     /// integers, because they would be printed differently.
-    static func integer(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
+    package static func integer(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
         var index = 0
         let isNegative = bytes.count > 1 && bytes[0] == 0x2D
         if isNegative { index = 1 }
@@ -31,7 +31,7 @@ enum NumberText {
     ///
     /// Up to 15 digits and an exact power of ten need only one operation (Clinger, "How to Read Floating Point Numbers
     /// Accurately", 1990); other numbers are parsed by the standard library.
-    static func double(_ bytes: UnsafeBufferPointer<UInt8>) -> Double? {
+    package static func double(_ bytes: UnsafeBufferPointer<UInt8>) -> Double? {
         var index = 0
         let isNegative = bytes.count > 1 && bytes[0] == 0x2D
         if isNegative { index = 1 }
@@ -75,7 +75,7 @@ enum NumberText {
     }
 
     /// The value of an ISO 8601 date, with a fast path for `YYYY-MM-DDTHH:MM:SSZ`; nil for anything else.
-    static func date(_ bytes: UnsafeBufferPointer<UInt8>) -> Timestamp? {
+    package static func date(_ bytes: UnsafeBufferPointer<UInt8>) -> Timestamp? {
         guard bytes.count >= 10, bytes[0] &- 0x30 <= 9 || bytes[0] == 0x2B || bytes[0] == 0x2D else { return nil }
         func number(_ start: Int, _ count: Int) -> Int64? {
             var value: Int64 = 0

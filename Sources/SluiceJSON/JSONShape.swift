@@ -2,12 +2,14 @@ internal import Glibc
 
 /// Remembers the member names of JSON lines, which mostly repeat in the same order. Comparing bytes with the expected
 /// names is several times faster than decoding each name and looking for duplicates.
-final class JSONShape {
+package final class JSONShape {
     /// How many times names are learned. After that, lines that differ are read without the shape.
     private static let lessonCountMax = 16
 
     private var names: [(literal: [UInt8], name: String)] = []
     private var lessonCount = 0
+
+    package init() {}
 
     var count: Int { names.count }
 

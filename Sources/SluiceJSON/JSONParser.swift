@@ -1,15 +1,20 @@
 internal import SluiceModel
 
 /// Why a text is not JSON.
-struct JSONError: Error, Hashable {
+package struct JSONError: Error, Hashable {
     /// The byte at fault, counting from 1.
-    let position: Int
-    let message: String
+    package let position: Int
+    package let message: String
+
+    package init(position: Int, message: String) {
+        self.position = position
+        self.message = message
+    }
 }
 
 /// A strict parser of RFC 8259: UTF-8 only, no duplicate members, no trailing commas or comments, no lone surrogates.
 /// It keeps every number exactly.
-struct JSONParser {
+package struct JSONParser {
     private static let depthMax = 100
 
     private let bytes: UnsafeBufferPointer<UInt8>
@@ -25,7 +30,7 @@ struct JSONParser {
     /// Parses a whole text.
     ///
     /// - Parameter shape: the names in earlier texts of the same kind, so that they need not be decoded again.
-    static func parse(
+    package static func parse(
         _ bytes: UnsafeBufferPointer<UInt8>, shape: JSONShape? = nil
     ) throws(JSONError) -> JSONValue {
         var parser = JSONParser(bytes, shape: shape)
@@ -35,7 +40,7 @@ struct JSONParser {
         return value
     }
 
-    static func parse(_ text: String) throws(JSONError) -> JSONValue {
+    package static func parse(_ text: String) throws(JSONError) -> JSONValue {
         let bytes = Array(text.utf8)
         return try bytes.withUnsafeBufferPointer { (bytes) throws(JSONError) in try parse(bytes) }
     }

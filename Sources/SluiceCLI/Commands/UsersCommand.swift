@@ -1,0 +1,118 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import SluiceAccess
+internal import SluiceJSON
+internal import SluiceStorage
+
+/// `sluice users`: manages the users of a server, while it runs or not.
+struct UsersCommand: Command {
+    static let description = CommandDescription(
+        "users", "Manage the users of a server: add, passwd, claims, remove, revoke, list.",
+        arguments: [
+            ArgumentDescription(
+                "ACTION", "add, passwd, claims, remove, revoke or list",
+                completion: .choices(Action.allCases.map(\.rawValue)))
+        ],
+        options: [
+            .value("data", "DIR", "the folder of the server's databases", completion: .directories),
+            .value("name", "NAME", "the user; all actions but list need it"),
+            .value(
+                "password-file", "FILE", "a file with the password (add, passwd); else SLUICE_PASSWORD or the terminal",
+                completion: .files),
+            .value("claims", "JSON", "what rules may know about the user: a JSON object (add, claims)"),
+        ],
+        notes: [
+            "The server may run meanwhile. passwd, remove and revoke end the user's sessions at once. revoke also refuses the tokens that an issuer has given the user so far; NAME is then the id of any user."
+        ],
+        examples: [
+            "sluice users add --data=./data --name=ada",
+            "sluice users revoke --data=./data --name=ada",
+        ])
+
+    private enum Action: String, CaseIterable {
+        case add, passwd, claims, remove, revoke, list
+    }
+
+    private let action: Action
+    private let folder: String
+    private let name: String
+    private let claims: String?
+    private let passwordFile: String?
+
+    init(_ arguments: ParsedArguments) throws(CommandError) {
+        guard let action = Action(rawValue: arguments.positionals[0]) else {
+            throw .usage(
+                "the action is one of add, passwd, claims, remove, revoke and list, and not "
+                    + "'\(DisplayText.shortened(arguments.positionals[0]))'")
+        }
+        guard let folder = arguments.value("data") else {
+            throw .usage("--data=DIR is missing: the folder of the server's databases")
+        }
+        guard action == .list || arguments.has("name") else { throw .usage("--name=NAME is missing: the user") }
+        self.action = action
+        self.folder = folder
+        name = arguments.value("name") ?? ""
+        claims = arguments.value("claims")
+        passwordFile = arguments.value("password-file")
+        if action == .add, let problem = UserName.problem(with: name) { throw .usage(problem) }
+        if let claims {
+            guard let json = try? JSONParser.parse(claims), case .object = json else {
+                throw .usage("--claims is a JSON object, such as '{\"role\":\"editor\"}'")
+            }
+        }
+        if action == .claims, claims == nil { throw .usage("--claims=JSON is missing") }
+    }
+
+    func run() async throws {
+        let path = folder + "/server.users"
+        if action == .add { mkdir(folder, 0o700) }
+        var status = stat()
+        guard stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw CommandError.failure("'\(folder)' is no folder; name the one of the server's databases")
+        }
+        let file = try UserFile(path)
+        defer { file.close() }
+        let now = Int64(Date().timeIntervalSince1970 * 1_000_000)
+        switch action {
+        case .add:
+            let user = UserRecord(name: name, password: try hash(), claims: claims ?? "{}", createdAt: now)
+            guard try file.add(user) else {
+                throw CommandError.failure(
+                    "there is a user '\(name)' already; 'sluice users passwd' sets another password")
+            }
+        case .passwd: try known(try file.setPassword(try hash(), of: name))
+        case .claims: try known(try file.setClaims(claims ?? "{}", of: name))
+        case .remove: try known(try file.remove(name, now: now))
+        case .revoke: try file.revoke(name, now: now)
+        case .list:
+            for (user, loginCount) in try file.users() {
+                StandardOutput.shared.write(line: "\(DisplayText.harmless(user.name))\t\(loginCount) logins")
+            }
+        }
+    }
+
+    private func known(_ isKnown: Bool) throws(CommandError) {
+        if !isKnown { throw .failure("there is no user '\(DisplayText.shortened(name))'") }
+    }
+
+    /// The hash of the password that file, environment or terminal give.
+    private func hash() throws(CommandError) -> String {
+        let password: String
+        if let passwordFile {
+            password = try SecretSource.text(passwordFile, of: "password-file")
+        } else if let text = SecretSource.environment("SLUICE_PASSWORD") {
+            password = text
+        } else if let text = try PasswordPrompt.newPassword() {
+            password = text
+        } else {
+            throw .usage(
+                "the password is missing: enter it on a terminal, name a file with --password-file, or set "
+                    + "SLUICE_PASSWORD")
+        }
+        if let problem = PasswordPolicy.problem(with: password) { throw .failure(problem) }
+        guard let hash = PasswordHash(of: Array(password.utf8)) else {
+            throw .failure("the password could not be hashed: that takes 128 MiB of memory")
+        }
+        return hash.text
+    }
+}

@@ -1,0 +1,10 @@
+internal import SluiceJSON
+
+extension JSONValue {
+    /// The value as compact JSON.
+    var text: String {
+        var writer = JSONWriter()
+        writer.write(self)
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,124 @@
+internal import SluiceAccess
+package import SluiceModel
+package import SluiceWire
+
+/// How sessions log in, renew their login, and end with it.
+extension ConnectionProtocol {
+    /// The users of the open sessions.
+    package var users: [User] { sessionLogins.values.compactMap(\.user) }
+
+    /// Begins the login of a session that asks to be opened.
+    mutating func logIn(_ open: ClientMessage.Open, byteCount: Int) -> [Action] {
+        sessionLogins[open.session] = SessionLogin(
+            database: open.path, phase: .opening(open, byteCount: byteCount, held: [], heldByteCount: 0))
+        if let decision = login.decide(open.credentials) { return decided(open.session, decision) }
+        return [.authenticate(session: open.session, open.credentials, isRenewal: false)]
+    }
+
+    /// Checks new credentials for an open session. If they are rejected, the session ends.
+    mutating func renew(_ session: UInt64, _ credentials: [Credentials]) -> [Action] {
+        guard let current = sessionLogins[session] else { return [] }
+        guard case .open(let user) = current.phase else {
+            return violation("session \(session) sends credentials while others of it are checked")
+        }
+        sessionLogins[session]?.phase = .renewing(user)
+        if let decision = login.decide(credentials) { return decided(session, decision) }
+        return [.authenticate(session: session, credentials, isRenewal: true)]
+    }
+
+    /// Continues with what the login has decided about a session's credentials.
+    package mutating func decided(_ session: UInt64, _ decision: Result<LoginOutcome, LoginError>) -> [Action] {
+        guard let current = sessionLogins[session] else { return [] }
+        switch (current.phase, decision) {
+        case (.opening(let open, let byteCount, let held, let heldByteCount), .success(let outcome)):
+            sessionLogins[session]?.phase = .open(outcome.user)
+            var actions = news(of: outcome, for: session)
+            actions.append(
+                .open(session: session, database: current.database, open, outcome.user, byteCount: byteCount))
+            if !held.isEmpty {
+                actions.append(
+                    .deliver(session: session, database: current.database, held, byteCount: heldByteCount))
+            }
+            return actions
+        case (.opening(let open, _, _, _), .failure(let error)):
+            sessionLogins[session] = nil
+            return [.send(refusal(open.session, error))]
+        case (.renewing(let user), .success(let outcome)):
+            guard user.id == outcome.user.id else {
+                return end(session, .authenticationFailed, "the new credentials are of another user than the session")
+            }
+            sessionLogins[session]?.phase = .open(outcome.user)
+            return news(of: outcome, for: session)
+                + [.renewed(session: session, database: current.database, outcome.user)]
+        case (.renewing(let user), .failure(let error)):
+            guard error.retryAfter == nil else {
+                // What the session has holds on; the client may try again.
+                sessionLogins[session]?.phase = .open(user)
+                let failure = ServerMessage.Failure(
+                    session: session, code: .overloaded, message: error.message, action: .report)
+                return [.send(Frame.encode(ServerMessage.error(failure)))]
+            }
+            return end(session, .authenticationFailed, error.message)
+        case (.open, _): return []
+        }
+    }
+
+    /// Ends the sessions whose proof is over.
+    package mutating func expire(now: Timestamp) -> [Action] {
+        expel(because: "the credentials of the session have expired", .credentialsExpired) {
+            $0.identity.endsAt.map { $0 <= now } ?? false
+        }
+    }
+
+    /// Ends the connection if users for whom a condition holds are on it. What waits to be sent to them is not sent.
+    package mutating func expel(
+        because message: String, _ code: ErrorCode, _ condition: (User) -> Bool
+    ) -> [Action] {
+        let concerned = sessionLogins.filter { $0.value.user.map(condition) ?? false }.keys.sorted()
+        guard !concerned.isEmpty else { return [] }
+        var frame = FrameBuilder()
+        for session in concerned {
+            frame.append(
+                ServerMessage.error(.init(session: session, code: code, message: message, action: .stop)))
+        }
+        return disconnected() + [.expel(frame.finish(), reason: message)]
+    }
+
+    /// Ends all sessions, since the connection has ended.
+    package mutating func disconnected() -> [Action] {
+        defer { sessionLogins = [:] }
+        return sessionLogins.sorted { $0.key < $1.key }.filter(\.value.isOpen).map {
+            .forget(session: $0.key, database: $0.value.database)
+        }
+    }
+
+    /// Whether a session's proof is over.
+    func isOver(_ session: UInt64, now: Timestamp) -> Bool {
+        sessionLogins[session]?.user?.identity.endsAt.map { $0 <= now } ?? false
+    }
+
+    private mutating func end(_ session: UInt64, _ code: ErrorCode, _ message: String) -> [Action] {
+        guard let current = sessionLogins.removeValue(forKey: session) else { return [] }
+        let failure = ServerMessage.Failure(session: session, code: code, message: message, action: .stop)
+        return [
+            .forget(session: session, database: current.database), .send(Frame.encode(ServerMessage.error(failure))),
+        ]
+    }
+
+    /// What a client is told about a login that succeeded, where there is anything to tell.
+    private func news(of outcome: LoginOutcome, for session: UInt64) -> [Action] {
+        let expiresAt = outcome.user.identity.expiresAt
+        guard expiresAt != nil || outcome.credential != nil else { return [] }
+        let message = ServerMessage.login(
+            .init(session: session, expiresAt: expiresAt, credential: outcome.credential))
+        return [.send(Frame.encode(message))]
+    }
+
+    private func refusal(_ session: UInt64, _ error: LoginError) -> [UInt8] {
+        let failure = ServerMessage.Failure(
+            session: session, code: error.retryAfter == nil ? .authenticationFailed : .overloaded,
+            message: error.message, action: error.retryAfter == nil ? .stop : .retry,
+            retryAfter: error.retryAfter ?? 0)
+        return Frame.encode(ServerMessage.error(failure))
+    }
+}

@@ -1,0 +1,43 @@
+internal import SluiceModel
+internal import SluiceWire
+
+/// The login of one session on a connection: where it stands, and what waits for it.
+struct SessionLogin: Sendable {
+    /// The most messages, and the bytes of them, that wait for a login. Clients need not send any before `opened`.
+    static let heldCountMax = 1_000
+    static let heldByteCountMax = 1 << 20
+
+    enum Phase: Sendable {
+        /// The first login is being checked.
+        case opening(ClientMessage.Open, byteCount: Int, held: [ClientMessage], heldByteCount: Int)
+        case open(User)
+        /// The session is open, and further credentials are being checked.
+        case renewing(User)
+    }
+
+    let database: String
+    var phase: Phase
+
+    /// The user; nil while nobody is known to be it.
+    var user: User? {
+        switch phase {
+        case .opening: nil
+        case .open(let user), .renewing(let user): user
+        }
+    }
+
+    /// Whether the database knows the session.
+    var isOpen: Bool { user != nil }
+
+    /// Keeps a message until the login is decided.
+    ///
+    /// - Returns: false when too much waits.
+    mutating func hold(_ message: ClientMessage, byteCount: Int) -> Bool {
+        guard case .opening(let open, let openByteCount, var held, let heldByteCount) = phase,
+            held.count < Self.heldCountMax, heldByteCount + byteCount <= Self.heldByteCountMax
+        else { return false }
+        held.append(message)
+        phase = .opening(open, byteCount: openByteCount, held: held, heldByteCount: heldByteCount + byteCount)
+        return true
+    }
+}

@@ -1,0 +1,165 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import SluiceAccess
+internal import SluiceJSON
+internal import SluiceModel
+internal import SluiceTransport
+
+/// Makes what checks logins, as a configuration says.
+enum LoginSetup {
+    /// The name of the file of users in a data folder.
+    static let usersFile = "server.users"
+
+    /// Checks that a configuration says who may connect and what they may do, and that no secret travels in the clear.
+    ///
+    /// - Throws: ``ServerError/Code/invalidConfiguration``.
+    static func check(_ configuration: ServerConfiguration) throws {
+        func invalid(_ message: String) -> ServerError { ServerError(.invalidConfiguration, message) }
+        let logins = configuration.logins
+        if configuration.isDevelopment {
+            guard logins.isEmpty, !configuration.allowsEverything else {
+                throw invalid(
+                    "a development server takes anonymous logins only and lets them do everything; leave out either "
+                        + "development or the logins")
+            }
+            guard configuration.loopback != nil || WebSocketServer.isLoopback(configuration.host) else {
+                throw invalid(
+                    "a development server takes anybody, so it listens at loopback addresses only, not at "
+                        + "'\(configuration.host)'")
+            }
+            return
+        }
+        guard !logins.isEmpty else {
+            throw invalid(
+                "no login method is configured: a server that is not for development must know its users, or say that "
+                    + "it takes anybody")
+        }
+        guard configuration.allowsEverything else {
+            throw invalid(
+                "nothing says what users may read and write: this version has no rules yet, and so every user who logs "
+                    + "in may read, change and delete everything; a server does that only if it is told to "
+                    + "(allowsEverything)")
+        }
+        guard
+            !configuration.mustBePrivate || configuration.loopback != nil
+                || WebSocketServer.isLoopback(configuration.host)
+        else {
+            throw invalid(
+                "credentials would travel in the clear to '\(configuration.host)': name a certificate, listen at a "
+                    + "loopback address, or say that a proxy adds TLS")
+        }
+        try check(logins)
+    }
+
+    private static func check(_ logins: ServerLogins) throws {
+        func invalid(_ message: String) -> ServerError { ServerError(.invalidConfiguration, message) }
+        if let secret = logins.sharedSecret, secret.count < SharedSecret.byteCountMin {
+            throw invalid("the shared secret has \(secret.count) bytes; it needs \(SharedSecret.byteCountMin) or more")
+        }
+        var issuers: Set<String> = []
+        var names: Set<String> = logins.hasUsers ? [""] : []
+        for issuer in logins.issuers {
+            guard issuers.insert(issuer.issuer).inserted else {
+                throw invalid("the issuer '\(issuer.issuer)' is configured twice")
+            }
+            guard !issuer.audiences.isEmpty, !issuer.audiences.contains("") else {
+                throw invalid(
+                    "the issuer '\(issuer.issuer)' needs an audience: the name that its tokens have for this server")
+            }
+            let name = issuer.name ?? ""
+            guard name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }) else {
+                throw invalid("an issuer's name has no blanks, colons and characters beyond ASCII, unlike '\(name)'")
+            }
+            guard names.insert(name).inserted else {
+                throw invalid(
+                    "two ways to log in could give one user id to different people; give the issuer "
+                        + "'\(issuer.issuer)' a name of its own, which its users' ids then begin with")
+            }
+        }
+    }
+
+    /// Opens the users and keys of a server that is not for development.
+    ///
+    /// - Throws: ``ServerError``.
+    static func methods(_ configuration: ServerConfiguration) throws -> Authenticator.Methods {
+        var methods = Authenticator.Methods()
+        methods.allowsAnonymous = configuration.logins.allowsAnonymous
+        methods.sharedSecret = configuration.logins.sharedSecret.flatMap { SharedSecret($0) }
+        methods.hasUsers = configuration.logins.hasUsers
+        do {
+            methods.directory = try UserDirectory(
+                configuration.dataFolder.map { $0 + "/" + usersFile }, now: configuration.now)
+        } catch {
+            throw ServerError(.dataFolder, "the file of users cannot be used: \(error)", cause: error)
+        }
+        methods.issuers = try configuration.logins.issuers.map { try issuer($0, configuration) }
+        methods.custom = configuration.logins.custom.map { custom($0, now: configuration.now) }
+        return methods
+    }
+
+    private static func issuer(
+        _ issuer: TokenIssuer, _ configuration: ServerConfiguration
+    ) throws -> Authenticator.Issuer {
+        var rules = TokenRules(
+            issuer: issuer.issuer, audiences: issuer.audiences, prefix: issuer.name.map { $0 + ":" } ?? "")
+        switch issuer.keys {
+        case .secret(let secret):
+            guard let key = VerificationKey(secret: secret) else {
+                throw ServerError(
+                    .invalidConfiguration,
+                    "the secret of the issuer '\(issuer.issuer)' has \(secret.count) bytes; it needs "
+                        + "\(SharedSecret.byteCountMin) or more")
+            }
+            rules.algorithms = [.hs256]
+            return .init(rules, KeySource(KeySet(key)))
+        case .file(let path):
+            do {
+                let bytes = Array(try Data(contentsOf: URL(filePath: path)))
+                return .init(rules, KeySource(try KeySet(bytes)))
+            } catch {
+                let reason = (error as? KeySetError)?.message ?? "it cannot be read"
+                throw ServerError(
+                    .invalidConfiguration, "the key set '\(path)' of the issuer '\(issuer.issuer)': \(reason)")
+            }
+        case .url(let url):
+            return .init(rules, try KeyFetcher(configuration).source(of: issuer.issuer, keysURL: url))
+        case .discovered:
+            return .init(rules, try KeyFetcher(configuration).source(of: issuer.issuer, keysURL: nil))
+        }
+    }
+
+    private static func custom(
+        _ body: @escaping @Sendable (LoginRequest) async throws -> LoginUser?, now: @escaping @Sendable () -> Timestamp
+    ) -> Authenticator.Custom {
+        { credential, completion in
+            let request: LoginRequest
+            switch credential {
+            case .anonymous: request = .anonymous
+            case .token(let bytes):
+                guard let text = String(validating: bytes, as: UTF8.self) else { return completion(nil) }
+                request = .token(text)
+            case .sharedSecret(let secret): request = .sharedSecret(secret)
+            case .password(let name, let bytes):
+                guard let password = String(validating: bytes, as: UTF8.self) else { return completion(nil) }
+                request = .password(user: name, password: password)
+            case .session, .unknown: return completion(nil)
+            }
+            Task {
+                guard let user = try? await body(request), let claims = try? JSONParser.parse(user.claims),
+                    case .object = claims
+                else { return completion(nil) }
+                completion(
+                    LoginIdentity(
+                        userID: user.id, method: .custom, claims: claims,
+                        expiresAt: user.expiresAt.map { Timestamp($0) }, issuedAt: now()))
+            }
+        }
+    }
+}
+
+extension ServerConfiguration {
+    /// Whether the server may only listen where nobody can listen on the way: at loopback addresses.
+    var mustBePrivate: Bool {
+        isDevelopment || logins.provesUsers && certificate == nil && !isBehindTLSProxy
+    }
+}

@@ -1,0 +1,34 @@
+/// A built-in user of a server.
+package struct UserRecord: Hashable, Sendable {
+    /// The user's id.
+    package var name: String
+    /// The hash of the password, as text.
+    package var password: String
+    /// Rises with every new password and every revocation, so that older proofs can be told.
+    package var generation: Int64
+    /// What rules may know about the user: a JSON object.
+    package var claims: String
+    /// In microseconds since 1970.
+    package var createdAt: Int64
+
+    package init(name: String, password: String, generation: Int64 = 0, claims: String = "{}", createdAt: Int64) {
+        self.name = name
+        self.password = password
+        self.generation = generation
+        self.claims = claims
+        self.createdAt = createdAt
+    }
+}
+
+/// A login of a built-in user, which a session token proves.
+package struct LoginRecord: Hashable, Sendable {
+    package var id: Int64
+    package var userName: String
+    /// Hashes of tokens: the one in use, the one that is to follow it, and the one before.
+    package var hash: [UInt8]
+    package var nextHash: [UInt8]?
+    package var previousHash: [UInt8]?
+    /// When the token in use was made, and when it was last presented; in microseconds since 1970.
+    package var madeAt: Int64
+    package var usedAt: Int64
+}
