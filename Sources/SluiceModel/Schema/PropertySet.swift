@@ -1,9 +1,13 @@
 /// A set of property positions; one word for classes of up to 64 properties.
 package struct PropertySet: Hashable, Sendable {
-    private var first: UInt64 = 0
-    private var rest: [UInt64] = []
+    @usableFromInline var first: UInt64 = 0
+    @usableFromInline var rest: [UInt64] = []
 
+    @inlinable
     package init() {}
+
+    @inlinable
+    init(first: UInt64) { self.first = first }
 
     package init(_ positions: some Sequence<Int>) {
         for position in positions { insert(position) }
@@ -14,10 +18,12 @@ package struct PropertySet: Hashable, Sendable {
         self.init(0..<count)
     }
 
+    @inlinable
     package var isEmpty: Bool { first == 0 && rest.isEmpty }
 
     package var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
 
+    @inlinable
     package func contains(_ position: Int) -> Bool {
         if position < 64 { return first >> UInt64(position) & 1 == 1 }
         let word = position / 64 - 1
@@ -45,40 +51,56 @@ package struct PropertySet: Hashable, Sendable {
         trim()
     }
 
+    @usableFromInline
     package mutating func formUnion(_ other: PropertySet) {
         first |= other.first
         while rest.count < other.rest.count { rest.append(0) }
         for index in other.rest.indices { rest[index] |= other.rest[index] }
     }
 
+    @inlinable
     package func union(_ other: PropertySet) -> PropertySet {
+        if rest.isEmpty, other.rest.isEmpty { return PropertySet(first: first | other.first) }
         var result = self
         result.formUnion(other)
         return result
     }
 
+    @inlinable
     package func intersection(_ other: PropertySet) -> PropertySet {
+        if rest.isEmpty || other.rest.isEmpty { return PropertySet(first: first & other.first) }
         var result = self
         result.formIntersection(other)
         return result
     }
 
+    @inlinable
     package func subtracting(_ other: PropertySet) -> PropertySet {
+        if rest.isEmpty { return PropertySet(first: first & ~other.first) }
         var result = self
         result.subtract(other)
         return result
     }
 
+    @usableFromInline
     package mutating func subtract(_ other: PropertySet) {
         first &= ~other.first
         for index in rest.indices where index < other.rest.count { rest[index] &= ~other.rest[index] }
         trim()
     }
 
+    @usableFromInline
     package mutating func formIntersection(_ other: PropertySet) {
         first &= other.first
         for index in rest.indices { rest[index] &= index < other.rest.count ? other.rest[index] : 0 }
         trim()
+    }
+
+    /// Whether the sets have a position in common.
+    @inlinable
+    package func meets(_ other: PropertySet) -> Bool {
+        if first & other.first != 0 { return true }
+        return rest.isEmpty || other.rest.isEmpty ? false : zip(rest, other.rest).contains { $0 & $1 != 0 }
     }
 
     /// The bits as words, lowest positions first, without trailing zero words beyond the first.
@@ -99,31 +121,31 @@ package struct PropertySet: Hashable, Sendable {
 
 extension PropertySet: Sequence {
     /// The positions in ascending order.
-    package func makeIterator() -> Iterator { Iterator(bits: first, rest: rest) }
+    package struct Iterator: IteratorProtocol {
+        private var bits: UInt64
+        private var base = 0
+        private var rest: ArraySlice<UInt64>
 
-    package struct Iterator: IteratorProtocol, Sendable {
-        /// What is left of the word that is being read.
-        @usableFromInline package var bits: UInt64
-        @usableFromInline package let rest: [UInt64]
-        /// How many words of `rest` were begun.
-        @usableFromInline package var word = 0
-
-        fileprivate init(bits: UInt64, rest: [UInt64]) {
-            self.bits = bits
-            self.rest = rest
+        fileprivate init(_ first: UInt64, _ rest: [UInt64]) {
+            bits = first
+            self.rest = rest[...]
         }
 
-        @inlinable
         package mutating func next() -> Int? {
             while bits == 0 {
-                guard word < rest.count else { return nil }
-                bits = rest[word]
-                word += 1
+                guard let word = rest.popFirst() else { return nil }
+                bits = word
+                base += 64
             }
-            defer { bits &= bits - 1 }
-            return word * 64 + bits.trailingZeroBitCount
+            let position = bits.trailingZeroBitCount
+            bits &= bits - 1
+            return base + position
         }
     }
+
+    package func makeIterator() -> Iterator { Iterator(first, rest) }
+
+    package var underestimatedCount: Int { rest.isEmpty ? first.nonzeroBitCount : count }
 }
 
 extension PropertySet: ExpressibleByArrayLiteral {
