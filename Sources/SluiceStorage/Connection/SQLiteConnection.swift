@@ -189,14 +189,14 @@ final class SQLiteConnection {
             try body()
             try execute("RELEASE step")
         } catch {
-            unwritten = nil
+            dropUnwritten()
             if isInTransaction { sqlite3_exec(handle, "ROLLBACK TO step; RELEASE step", nil, nil, nil) }
             throw error
         }
     }
 
     func rollback() {
-        unwritten = nil
+        dropUnwritten()
         guard isInTransaction else { return }
         sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
     }
@@ -226,7 +226,16 @@ final class SQLiteConnection {
     func writeUnwritten() throws(StorageError) {
         guard let rows = unwritten else { return }
         unwritten = nil
-        try rows.write()
+        do throws(StorageError) { try rows.write() } catch {
+            noteWriteFailure(error)
+            throw error
+        }
+    }
+
+    /// Forgets what waits to be written.
+    private func dropUnwritten() {
+        unwritten?.drop()
+        unwritten = nil
     }
 }
 
@@ -234,4 +243,7 @@ final class SQLiteConnection {
 /// nobody can tell.
 protocol UnwrittenRows: AnyObject {
     func write() throws(StorageError)
+
+    /// Forgets the rows, which the rolled back transaction takes with it.
+    func drop()
 }

@@ -22,6 +22,8 @@ final class InsertBuffer: UnwrittenRows {
     /// Whether the rows should be written now.
     var isFull: Bool { cells.rowCount >= rowCountMax || cells.byteCount >= Self.byteCountMax }
 
+    func drop() { cells.removeAll() }
+
     func write() throws(StorageError) {
         defer { cells.removeAll() }
         if cells.rowCount < Self.rowCountMin { table.absentKeys.noteShortRun() }
