@@ -180,12 +180,7 @@ import Testing
                     [.int(0), .string("A"), .null, tags("t", "s"), links(0, 1), .link(.int(1))],
                 ]
             ),
-            (
-                ObjectRef(0, .int(1)),
-                [
-                    nil, [.int(1), .string("a"), .int(0), tags("t"), links(1, 0), .link(.int(1))],
-                ]
-            ),
+            (ObjectRef(0, .int(1)), [[.int(1), .string("a"), .int(0), tags("t"), links(1, 0), .link(.int(1))]]),
             (
                 ObjectRef(1, .int(0)),
                 [
@@ -198,6 +193,9 @@ import Testing
 
     @Test(arguments: kinds) func everyChangeOfEverySmallStateIsFoundAndFollowed(kind: Kind) throws {
         let source = MemorySource(schema: Self.schema)
+        for (object, rows) in Self.domains {
+            source.set(object, rows[0].map { Row(key: object.key, version: 1, values: $0) })
+        }
         let contexts = try [ReadContext.everything] + kind.contexts.map { try ReadContext($0, schema: Self.schema) }
         let index = ViewIndex(schema: Self.schema)
         var views: [LiveView] = []

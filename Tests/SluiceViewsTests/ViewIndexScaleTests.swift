@@ -258,6 +258,21 @@ import Testing
         #expect(try found(index, plane, ["seats": .int(7)]).count == count)
     }
 
+    @Test func readersWhoseRulesDifferInConstantsShareAllButTheConstants() throws {
+        var shapes = ViewShapes(schema: TestSchema.schema)
+        let views = try ["a", "b"].map { name in
+            let context = try ReadContext(["User WHERE name == '\(name)'"], schema: TestSchema.schema)
+            let query = try TestSchema.query("User").read(in: context)
+            let view = LiveView(query, shape: shapes.shape(of: query))
+            #expect(view.query.context.id == context.id && view.query.key == query.key)
+            let text = view.query.context.condition(ofClass: TestSchema.user)?.canonicalText
+            #expect(text == "User WHERE name == \"\(name)\"")
+            return view
+        }
+        let forms = views.map { $0.query.context.condition(ofClass: TestSchema.user)?.form }
+        #expect(forms[0] === forms[1] && forms[0] != nil)
+    }
+
     @Test(arguments: [100, 400])
     func aChangeConcernsTheViewsOfItsOwnReadersOnly(count: Int) throws {
         let index = ViewIndex(schema: TestSchema.schema)

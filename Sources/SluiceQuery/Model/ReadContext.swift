@@ -79,6 +79,26 @@ package final class ReadContext: Sendable {
         return try .parse("\(className) WHERE FALSEPREDICATE", schema: schema)
     }
 
+    private init(_ other: ReadContext, formsOf sharer: ReadContext) {
+        var rules = other.rules
+        for (classIndex, rule) in other.rules {
+            guard let form = sharer.rules[classIndex]?.form, form.key == rule.form.key else { continue }
+            rules[classIndex] = rule.sharing(form)
+        }
+        self.rules = rules
+        schema = other.schema
+        texts = other.texts
+        id = other.id
+        formKey = sharer.formKey
+    }
+
+    /// The same context with the forms of another whose conditions differ only in constants: each of many readers then
+    /// takes little memory.
+    package func sharing(_ other: ReadContext) -> ReadContext {
+        self === other || isEverything || formKey != other.formKey || rules.keys != other.rules.keys
+            ? self : ReadContext(self, formsOf: other)
+    }
+
     package var isEverything: Bool { texts.isEmpty }
 
     /// The classes that are not readable whole.

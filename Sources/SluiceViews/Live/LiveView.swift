@@ -29,7 +29,7 @@ package final class LiveView {
     ///     as the limit, but at least 16 and at most 256.
     package init(_ query: Query, shape: ViewShape, overscan: Int? = nil) {
         self.overscan = overscan.map { Int32(clamping: $0) } ?? -1
-        self.query = query.sharing(shape.form)
+        self.query = query.sharing(shape.form).read(in: query.context.sharing(shape.context))
         self.shape = shape
     }
 

@@ -32,7 +32,7 @@ package final class ViewShape: Sendable {
     private let rootIncluded: PropertySet
 
     /// What the reader of one of the views may read; that of the others differs in constants at most.
-    private let context: ReadContext
+    let context: ReadContext
 
     /// - Parameter schema: the schema that the form and the context were checked against.
     init(_ form: QueryForm, in context: ReadContext, schema: Schema) {
