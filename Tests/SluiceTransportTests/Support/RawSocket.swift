@@ -26,7 +26,9 @@ final class RawSocket {
     func send(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            let count = uninterrupted {
+                rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            }
             guard count > 0 else { return }
             rest = rest.dropFirst(count)
         }
@@ -37,7 +39,7 @@ final class RawSocket {
     /// Reads some bytes; empty at the end, or after 20 s without any.
     func receive() -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 65_536)
-        let count = recv(descriptor, &buffer, buffer.count, 0)
+        let count = uninterrupted { recv(descriptor, &buffer, buffer.count, 0) }
         return Array(buffer.prefix(max(count, 0)))
     }
 
@@ -54,8 +56,19 @@ final class RawSocket {
     func receiveHead() -> String {
         var head: [UInt8] = []
         var byte: UInt8 = 0
-        while !head.suffix(4).elementsEqual("\r\n\r\n".utf8), recv(descriptor, &byte, 1, 0) == 1 { head.append(byte) }
+        while !head.suffix(4).elementsEqual("\r\n\r\n".utf8), uninterrupted({ recv(descriptor, &byte, 1, 0) }) == 1 {
+            head.append(byte)
+        }
         return String(decoding: head, as: UTF8.self)
+    }
+
+    /// Repeats a call that a signal interrupts. With a time limit on the socket the system does not, and other tests start
+    /// processes, whose ends are signals.
+    private func uninterrupted(_ call: () -> Int) -> Int {
+        while true {
+            let result = call()
+            guard result < 0, errno == EINTR else { return result }
+        }
     }
 
     /// Ends the connection with a reset instead of an orderly close.

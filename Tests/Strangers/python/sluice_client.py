@@ -530,6 +530,9 @@ def read_message(reader):
     elif code == 0xCD:
         message |= {"type": "digest", "subscription": reader.varint(), "version": reader.varint()}
         message |= {"digest": reader.raw(16)}
+    elif code == 0xCE:
+        message |= {"type": "login", "expiresAt": reader.optional(reader.zigzag)}
+        message |= {"credential": reader.optional(lambda: (reader.byte(), reader.bytes()))}
     elif code & 0x40:
         reader.offset = len(reader.data)
         return None
