@@ -49,11 +49,14 @@ package struct SortOrder: Hashable, Sendable {
 package struct SortValues: Sendable {
     /// The value of the first key; null if the sort has no key.
     package let first: Value
-    /// The values of the other keys.
-    package let rest: [Value]
+    /// The values of the other keys; nil if there are none, since even an empty array is counted as it is copied.
+    private let others: [Value]?
 
     package init(first: Value, rest: [Value] = []) {
         self.first = first
-        self.rest = rest
+        others = rest.isEmpty ? nil : rest
     }
+
+    /// The values of the other keys.
+    package var rest: [Value] { others ?? [] }
 }

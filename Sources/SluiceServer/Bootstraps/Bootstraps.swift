@@ -237,10 +237,9 @@ final class Bootstraps {
 
     /// Notes how a commit has changed a view, so that those who are sent its pages get the change behind them.
     func note(_ delta: ViewDelta, of view: SharedView) {
-        let isBootstrapping = view.subscriptions.contains { !$0.isComplete }
-        guard isBootstrapping || shared.cache.hasRun(of: view.query.key) else { return }
+        if !shared.cache.isEmpty { shared.cache.touch(delta, of: view.live.query.key) }
+        guard view.subscriptions.contains(where: { !$0.isComplete }) else { return }
         let objects = delta.objects
-        shared.cache.touch(objects, of: view.query.key)
         for subscription in view.subscriptions where !subscription.isComplete { subscription.touch(objects) }
     }
 

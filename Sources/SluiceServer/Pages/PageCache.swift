@@ -28,8 +28,7 @@ struct PageCache {
     /// The run that a new subscription of a view may share from the first page on.
     func openRun(of query: Query.Key) -> PageRun? { runs[query]?.last.flatMap { $0.isWorthJoining ? $0 : nil } }
 
-    /// Whether there are pages of a view.
-    func hasRun(of query: Query.Key) -> Bool { runs[query] != nil }
+    var isEmpty: Bool { runs.isEmpty }
 
     private func has(_ run: PageRun) -> Bool { runs[run.query]?.contains { $0 === run } ?? false }
 
@@ -107,7 +106,7 @@ struct PageCache {
     }
 
     /// Records objects whose place or content in a view a commit has changed.
-    func touch(_ objects: Set<ObjectRef>, of query: Query.Key) {
-        for run in runs[query] ?? [] { run.touch(objects) }
+    func touch(_ delta: ViewDelta, of query: Query.Key) {
+        for run in runs[query] ?? [] { delta.forEachObject(run.touch) }
     }
 }

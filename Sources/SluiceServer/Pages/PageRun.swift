@@ -153,10 +153,10 @@ final class PageRun {
 
     // MARK: Changing
 
-    /// Records objects whose place or content in the view a commit has changed.
-    func touch(_ objects: Set<ObjectRef>) {
-        remaining.touched.formUnion(objects)
-        for object in objects { rounds[object] = remaining.settlingRound + 1 }
+    /// Records an object whose place or content in the view a commit has changed.
+    func touch(_ object: ObjectRef) {
+        remaining.touched.insert(object)
+        rounds[object] = remaining.settlingRound + 1
     }
 
     /// Makes the pages stale that bring an object which a commit has changed in any way.

@@ -28,19 +28,14 @@ struct Publication {
         for subscription in view.subscriptions where subscription.isComplete {
             let encoded = try parts ?? encode(delta)
             parts = encoded
-            let session = subscription.session
-            if let position = concerned[session]?.firstIndex(where: { $0.parts === encoded }) {
-                concerned[session]?[position].subscriptions.append(subscription.id)
-            } else {
-                concerned[session, default: []].append(SessionBlock(subscriptions: [subscription.id], parts: encoded))
-            }
+            concerned[subscription.session, default: []].add(encoded, to: subscription.id)
         }
     }
 
     private mutating func encode(_ delta: ViewDelta) throws -> EncodedParts {
         // A large change is less likely to equal another, and costs more to look up.
         let isShareable = delta.memberCount <= 64
-        if isShareable, let same = knownDeltas[delta] { return same }
+        if isShareable, let same = knownDeltas.find(delta) { return same }
         let parts = try encode(delta, isShareable: isShareable)
         if isShareable { knownDeltas.add(parts, for: delta) }
         return parts
@@ -68,7 +63,7 @@ struct Publication {
         for departure in delta.linkedLeft { builder.add(departure, role: .linked) }
         let block = builder.blocks[0]
         let isShareable = isShareable && builder.blocks.count == 1
-        if isShareable, let same = knownBlocks[block] { return same }
+        if isShareable, let same = knownBlocks.find(block) { return same }
         encodedCount += 1
         let parts = EncodedParts(builder.blocks.map { (SharedBlock($0), $0.estimatedSize) })
         if isShareable { knownBlocks.add(parts, for: block) }
@@ -116,6 +111,17 @@ struct SessionBlock {
     let parts: EncodedParts
 }
 
+extension [SessionBlock] {
+    /// Adds a change for a subscription, to the block that has the same change if there is one.
+    fileprivate mutating func add(_ parts: EncodedParts, to subscription: UInt64) {
+        if let position = firstIndex(where: { $0.parts === parts }) {
+            self[position].subscriptions.append(subscription)
+        } else {
+            append(SessionBlock(subscriptions: [subscription], parts: parts))
+        }
+    }
+}
+
 /// The change of a view, encoded once, in parts of bounded size. Views with the same change share one encoding.
 final class EncodedParts {
     let blocks: [(block: SharedBlock, size: Int)]
@@ -124,22 +130,26 @@ final class EncodedParts {
     init(_ blocks: [(block: SharedBlock, size: Int)]) { self.blocks = blocks }
 }
 
-/// Finds the encoding of a change that equals an earlier one. A single change is not hashed.
+/// Finds the encoding of a change that equals an earlier one. Views that change alike often follow each other, so the
+/// change found last is compared first, and a single change is not hashed.
 private struct KnownParts<Change: Hashable> {
-    private var first: (change: Change, parts: EncodedParts)?
+    private var latest: (change: Change, parts: EncodedParts)?
+    /// All changes; empty while there is one.
     private var all: [Change: EncodedParts] = [:]
 
-    subscript(change: Change) -> EncodedParts? {
-        if let first, all.isEmpty { return first.change == change ? first.parts : nil }
-        return all[change]
+    mutating func find(_ change: Change) -> EncodedParts? {
+        guard let latest else { return nil }
+        if latest.change == change { return latest.parts }
+        guard let parts = all[change] else { return nil }
+        self.latest = (change, parts)
+        return parts
     }
 
     mutating func add(_ parts: EncodedParts, for change: Change) {
-        guard let first else {
-            first = (change, parts)
-            return
+        if let latest {
+            if all.isEmpty { all[latest.change] = latest.parts }
+            all[change] = parts
         }
-        if all.isEmpty { all[first.change] = first.parts }
-        all[change] = parts
+        latest = (change, parts)
     }
 }

@@ -1,7 +1,8 @@
 package import SluiceModel
 
-/// What one commit group changed: each object once, with its first old and its last new image.
-package struct CommitDelta: Sendable {
+/// What one commit group changed: each object once, with its first old and its last new image. An object, since every
+/// view that the group concerns takes it.
+package final class CommitDelta: Sendable {
     package let changes: [ObjectDelta]
     /// The server version that the group leads to.
     package let version: UInt64

@@ -6,7 +6,7 @@ extension LinkClosure {
     func problems(roots: [ObjectRef], in source: any ObjectSource) throws -> [String] {
         var rootLinks: [ClosureNode: Int32] = [:]
         for root in roots {
-            guard let state = plan.rootStates[root.classIndex], let row = try source.row(root) else { continue }
+            guard let state = plan.rootState(ofClass: root.classIndex), let row = try source.row(root) else { continue }
             plan.forEachTarget(of: row, in: state) { rootLinks[$0, default: 0] += 1 }
         }
         var problems: [String] = []

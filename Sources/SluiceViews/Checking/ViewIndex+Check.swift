@@ -16,7 +16,7 @@ extension ViewIndex {
                 problems.append("'\(view.query.canonicalText)' does not know that it is filed")
                 continue
             }
-            if view.windowEnd != view.filedWindowEnd {
+            if place.followsWindow, view.windowEnd != view.filedWindowEnd {
                 problems.append("'\(view.query.canonicalText)' is filed under an end that its window no longer has")
             }
             let placement = FilingTable.Placement(

@@ -5,6 +5,10 @@ struct ClosureNode: Hashable, Sendable {
     let object: ObjectRef
     let state: Int
 
+    static func == (left: ClosureNode, right: ClosureNode) -> Bool {
+        left.state == right.state && left.object == right.object
+    }
+
     init(_ object: ObjectRef, _ state: Int) {
         self.object = object
         self.state = state

@@ -4,13 +4,13 @@ import SluiceQuery
 extension LinkClosure {
     /// Counts the links of one root. Call it for all roots, and then ``finishBuilding(in:)``.
     func addRoot(_ row: Row, ofClass classIndex: Int) {
-        guard let state = plan.rootStates[classIndex] else { return }
+        guard let state = plan.rootState(ofClass: classIndex) else { return }
         plan.forEachTarget(of: row, in: state) { countRootLink(to: $0, 1) }
     }
 
     /// Counts the links of all roots of a class. Call it instead of ``addRoot(_:ofClass:)``.
     func addRoots(matching query: Query, in source: any ViewSource) throws {
-        guard let state = plan.rootStates[query.classIndex] else { return }
+        guard let state = plan.rootState(ofClass: query.classIndex) else { return }
         let steps = plan.states[state].steps
         try source.links(fromMatchesOf: query, through: plan.states[state].followed) { property, key, count in
             for step in steps where step.property == property {

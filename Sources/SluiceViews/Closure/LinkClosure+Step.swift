@@ -7,27 +7,33 @@ extension LinkClosure {
     /// - Parameters:
     ///   - commit: the commit group between the two states.
     ///   - roots: every object whose role as a root changed, and every changed object that was or is a root.
+    ///   - changesLinked: whether the group changes objects of a class that links lead to.
     ///   - source: the state after the group.
     ///   - before: the state before it.
     func apply(
-        _ commit: CommitDelta, roots: [RootChange], in source: any ObjectSource, before: OldStateSource
+        _ commit: CommitDelta, roots: [RootChange], changesLinked: Bool, in source: any ObjectSource,
+        before: OldStateSource
     ) throws {
         beginStep()
-        var step = ClosureStep()
-        try countRootLinks(commit, roots, in: source, before: before, step: &step)
-        if commit.classes.contains(where: plan.reaches) { try unlinkChanged(commit, before: before, step: &step) }
+        let counts = try countedLinks(commit, roots, in: source, before: before)
+        guard changesLinked || !plan.isFlat else { return try applyFlat(counts, in: source) }
+        var step = ClosureStep(counts)
+        for (node, amount) in step.counts { countRootLink(to: node, amount) }
+        if changesLinked { try unlinkChanged(commit, before: before, step: &step) }
         sortOut(&step)
         try findSupports(&step, in: source, before: before)
         try rederive(&step, commit, in: source)
         try expand(step.frontier, in: source)
     }
 
-    private func countRootLinks(
-        _ commit: CommitDelta, _ roots: [RootChange], in source: any ObjectSource, before: OldStateSource,
-        step: inout ClosureStep
-    ) throws {
+    /// How the numbers of links from roots change. Roots that enter a view often link to the same objects as those that
+    /// leave it.
+    private func countedLinks(
+        _ commit: CommitDelta, _ roots: [RootChange], in source: any ObjectSource, before: OldStateSource
+    ) throws -> ClosureCounts {
+        var counts = ClosureCounts()
         for root in roots {
-            guard let state = plan.rootStates[root.object.classIndex], !plan.states[state].steps.isEmpty else {
+            guard let state = plan.rootState(ofClass: root.object.classIndex), !plan.states[state].steps.isEmpty else {
                 continue
             }
             if root.wasRoot, root.isRoot {
@@ -35,14 +41,13 @@ extension LinkClosure {
                 else { continue }
             }
             if root.wasRoot, let row = try before.row(root.object) {
-                plan.forEachTarget(of: row, in: state) { step.count($0, -1) }
+                plan.forEachTarget(of: row, in: state) { counts.update($0, default: 0) { $0 -= 1 } }
             }
             if root.isRoot, let row = try source.row(root.object) {
-                plan.forEachTarget(of: row, in: state) { step.count($0, 1) }
+                plan.forEachTarget(of: row, in: state) { counts.update($0, default: 0) { $0 += 1 } }
             }
         }
-        step.dropUncounted()
-        for (node, amount) in step.counts { countRootLink(to: node, amount) }
+        return counts
     }
 
     /// Updates the nodes of changed objects: a node that they supported and no longer link to loses its support.
@@ -50,7 +55,7 @@ extension LinkClosure {
         _ commit: CommitDelta, before: OldStateSource, step: inout ClosureStep
     ) throws {
         for change in commit.changes {
-            for state in plan.linkedStates[change.object.classIndex] ?? [] {
+            for state in plan.linkedStates(ofClass: change.object.classIndex) {
                 let node = ClosureNode(change.object, state)
                 guard level(node) > 0, let old = change.old else { continue }
                 guard let new = change.new else {
@@ -128,7 +133,7 @@ extension LinkClosure {
         _ step: inout ClosureStep, _ commit: CommitDelta, in source: any ObjectSource
     ) throws {
         for change in commit.changes where change.old == nil && change.new != nil {
-            for state in plan.linkedStates[change.object.classIndex] ?? [] {
+            for state in plan.linkedStates(ofClass: change.object.classIndex) {
                 step.suspended.append(ClosureNode(change.object, state))
             }
         }
@@ -147,12 +152,13 @@ extension LinkClosure {
     }
 }
 
+/// How the numbers of links from roots to nodes change, in the order of the first change.
+typealias ClosureCounts = SmallMap<ClosureNode, Int32>
+
 /// The work in progress while a commit group is applied to a closure.
 struct ClosureStep {
-    /// How the counts of links from roots change, by node, in the order of the first change.
-    private(set) var counts: [(node: ClosureNode, amount: Int32)] = []
-    /// The positions in `counts`; empty where there are so few that looking through them is faster.
-    private var positions: [ClosureNode: Int] = [:]
+    /// How the counts of links from roots change, by node.
+    let counts: [(node: ClosureNode, amount: Int32)]
     /// Objects that roots now link to, and that are nodes if they are present.
     var newcomers: [ClosureNode] = []
     /// Nodes that lost their support, by their level.
@@ -162,30 +168,9 @@ struct ClosureStep {
     /// Nodes whose links must be followed.
     var frontier: [ClosureNode] = []
 
-    private static let fewCount = 16
-
-    /// Adds to the number of links from roots to a node. Roots that enter a view often link to the same objects as those
-    /// that leave it.
-    mutating func count(_ node: ClosureNode, _ amount: Int32) {
-        if counts.count <= Self.fewCount {
-            for index in counts.indices where counts[index].node == node {
-                counts[index].amount += amount
-                return
-            }
-            counts.append((node, amount))
-            return
-        }
-        if positions.isEmpty { for (position, count) in counts.enumerated() { positions[count.node] = position } }
-        if let position = positions[node] {
-            counts[position].amount += amount
-        } else {
-            positions[node] = counts.count
-            counts.append((node, amount))
-        }
+    init(_ counts: ClosureCounts) {
+        self.counts = counts.entries.lazy.filter { $0.element != 0 }.map { ($0.key, $0.element) }
     }
-
-    /// Drops the nodes whose counts stay as they were.
-    mutating func dropUncounted() { counts.removeAll { $0.amount == 0 } }
 
     mutating func pend(_ node: ClosureNode, level: Int32) {
         while pending.count <= Int(level) { pending.append([]) }

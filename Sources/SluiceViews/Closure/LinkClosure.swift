@@ -24,14 +24,14 @@ final class LinkClosure {
 
     let plan: ClosurePlan
     private(set) var entries: [ClosureNode: Entry] = [:]
-    /// What the view included, before the current step, of each object whose nodes were changed in the step; an inner
-    /// nil means that the object was not linked.
-    private var touched: [ObjectRef: PropertySet?] = [:]
-    /// The keys of `touched` in the order of their first change.
-    private(set) var touchedOrder: [ObjectRef] = []
+    /// What the view included, before the current step, of each object whose nodes were changed in the step; nil where the
+    /// object was not linked.
+    private(set) var touched = SmallMap<ObjectRef, PropertySet?>()
 
-    /// The objects that may have gained or lost their entries since the last call of ``takeRefiled()``.
-    private var refiled: Set<ObjectRef> = []
+    /// The objects that may have gained or lost their entries since the last call of ``takeRefiled()``, some of them more
+    /// than once.
+    private var refiled: [ObjectRef] = []
+    private var refiledCountMax = 1_024
 
     init(plan: ClosurePlan) {
         self.plan = plan
@@ -42,7 +42,6 @@ final class LinkClosure {
         let copy = LinkClosure(plan: plan)
         copy.entries = entries
         copy.touched = touched
-        copy.touchedOrder = touchedOrder
         copy.refiled = refiled
         return copy
     }
@@ -52,20 +51,30 @@ final class LinkClosure {
 
     /// Whether an object has an entry.
     func holds(_ object: ObjectRef) -> Bool {
-        (plan.linkedStates[object.classIndex] ?? []).contains { entries[ClosureNode(object, $0)] != nil }
+        plan.linkedStates(ofClass: object.classIndex).contains { entries[ClosureNode(object, $0)] != nil }
     }
 
-    /// Returns and forgets the objects that may have gained or lost their entries since the last call.
-    func takeRefiled() -> Set<ObjectRef> {
+    /// Returns and forgets the objects that may have gained or lost their entries since the last call, some of them more
+    /// than once.
+    func takeRefiled() -> [ObjectRef] {
         if refiled.isEmpty { return [] }
         defer { refiled = [] }
         return refiled
     }
 
+    private func refile(_ object: ObjectRef) {
+        // A view that no index has filed is never asked for them.
+        if refiled.count >= refiledCountMax {
+            refiled = Array(Set(refiled))
+            refiledCountMax = max(1_024, refiled.count * 2)
+        }
+        refiled.append(object)
+    }
+
     /// The properties that the view includes of an object because it is linked; nil if it is not linked.
     func included(_ object: ObjectRef) -> PropertySet? {
         var union: PropertySet?
-        for state in plan.linkedStates[object.classIndex] ?? [] where level(ClosureNode(object, state)) > 0 {
+        for state in plan.linkedStates(ofClass: object.classIndex) where level(ClosureNode(object, state)) > 0 {
             union = (union ?? []).union(plan.states[state].included)
         }
         return union
@@ -75,32 +84,26 @@ final class LinkClosure {
     func level(_ node: ClosureNode) -> Int32 { entries[node]?.level ?? 0 }
 
     /// Whether the current step has changed what the view includes of some object.
-    var isTouched: Bool { !touchedOrder.isEmpty }
+    var isTouched: Bool { !touched.isEmpty }
 
     /// What the view included of an object before the current step.
     ///
     /// - Parameter now: what it includes of the object now.
     func includedBefore(_ object: ObjectRef, now: PropertySet?) -> PropertySet? {
-        touchedOrder.isEmpty ? now : touched[object] ?? now
+        touched.isEmpty || !plan.reaches(object.classIndex) ? now : touched[object] ?? now
     }
 
-    func beginStep() {
-        guard !touchedOrder.isEmpty else { return }
-        touched.removeAll(keepingCapacity: true)
-        touchedOrder.removeAll(keepingCapacity: true)
-    }
+    func beginStep() { if !touched.isEmpty { touched.removeAll() } }
 
     /// Records what was included of an object before its first change in this step.
     private func touch(_ object: ObjectRef) {
-        guard touched[object] == nil else { return }
-        touched.updateValue(included(object), forKey: object)
-        touchedOrder.append(object)
+        if !touched.contains(object) { touched.append(object, included(object)) }
     }
 
     /// Adds a node for an object that is present.
     func add(_ node: ClosureNode, level: Int32, support: ClosureNode?) {
         touch(node.object)
-        refiled.insert(node.object)
+        refile(node.object)
         entries[node, default: Entry()].level = level
         entries[node]?.support = support
     }
@@ -111,9 +114,35 @@ final class LinkClosure {
         guard var entry = entries[node] else { return }
         entry.level = 0
         entry.support = nil
-        refiled.insert(node.object)
+        refile(node.object)
         entries[node] = entry.rootLinks == 0 ? nil : entry
     }
+
+    // MARK: Flat plans
+
+    /// Adds an entry for an object that has none, in a plan in which an object is in one state.
+    func addFlat(_ node: ClosureNode, _ entry: Entry) {
+        if entry.level > 0 { touched.append(node.object, nil) }
+        refile(node.object)
+        entries[node] = entry
+    }
+
+    /// Adds to the number of links from roots to a node that has an entry.
+    ///
+    /// - Returns: the new number.
+    func countFlat(at index: [ClosureNode: Entry].Index, _ amount: Int32) -> Int32 {
+        entries.values[index].rootLinks += amount
+        return entries.values[index].rootLinks
+    }
+
+    /// Removes an entry.
+    func removeFlat(at index: [ClosureNode: Entry].Index) {
+        let (node, entry) = entries.remove(at: index)
+        refile(node.object)
+        if entry.level > 0 { touched.append(node.object, plan.states[node.state].included) }
+    }
+
+    // MARK: Counting
 
     /// Adds `amount`, which may be negative, to the number of links from roots to a node.
     func countRootLink(to node: ClosureNode, _ amount: Int32) {
@@ -122,7 +151,7 @@ final class LinkClosure {
             defer { entry.rootLinks += amount }
             return entry.rootLinks == 0 && entry.level == 0
         }
-        if add(to: &entries[node, default: Entry()]) { refiled.insert(node.object) }
+        if add(to: &entries[node, default: Entry()]) { refile(node.object) }
     }
 
     /// Drops the supporting predecessor of a node, because roots link to it now.
@@ -136,7 +165,7 @@ final class LinkClosure {
     /// Deletes an entry that is not a node and that no root links to.
     func forgetIfIdle(_ node: ClosureNode) {
         if let entry = entries[node], entry.level == 0, entry.rootLinks == 0 {
-            refiled.insert(node.object)
+            refile(node.object)
             entries[node] = nil
         }
     }

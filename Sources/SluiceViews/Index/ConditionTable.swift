@@ -25,6 +25,12 @@ final class ConditionTable {
         }
     }
 
+    /// How many numbers a value that meets this condition finds, about. Ranges that overlap are counted up to 1,024.
+    func crowd(of test: RootCondition.Test) -> Int {
+        guard case .range(let range) = test else { return count(of: test) }
+        return ranges.count(overlapping: range, atMost: 1_024)
+    }
+
     func insert(_ test: RootCondition.Test, _ number: UInt64) {
         switch test {
         case .equal(let value): byValue.insert(number, for: value)
@@ -73,6 +79,9 @@ struct PropertyConditions {
     var isEmpty: Bool { tables.isEmpty }
 
     func count(of condition: RootCondition) -> Int { tables[condition.property]?.count(of: condition.test) ?? 0 }
+
+    /// How many numbers an object that meets this condition finds by the condition's property, about.
+    func crowd(of condition: RootCondition) -> Int { tables[condition.property]?.crowd(of: condition.test) ?? 0 }
 
     mutating func insert(_ condition: RootCondition, _ number: UInt64) {
         let table = tables[condition.property] ?? ConditionTable()

@@ -19,6 +19,8 @@ package struct Filing: Sendable {
     /// The covers of the query, see ``QueryCover/alternatives``. The query is filed under one of them. Empty if every
     /// change of the class finds the query.
     package let covers: [[QueryCover.Anchor]]
+    /// The position of the cover that follows from what a window holds; nil if there is none.
+    let windowCover: Int?
     /// Conditions on linked objects: a change of an object that meets one of them finds the query.
     let linked: [LinkedCondition]
     /// Conditions on computed values: a change of a linked object finds the query if a value meets one of them.
@@ -44,7 +46,9 @@ package struct Filing: Sendable {
         rootClass = query.object == nil ? query.classIndex : nil
         schema = view.schema
         rootProperties = view.shape.rootProperties
-        covers = cover.alternatives + (view.windowCover(upTo: windowEnd).map { [$0] } ?? [])
+        let held = view.windowCover(upTo: windowEnd)
+        covers = cover.alternatives + (held.map { [$0] } ?? [])
+        windowCover = held.map { _ in cover.alternatives.count }
         object = query.object
         derived = cover.derived
         chains = cover.others
@@ -75,6 +79,7 @@ package struct Filing: Sendable {
         object = query.object
         self.schema = schema
         rootProperties = nil
+        windowCover = nil
         guard query.object == nil else {
             (rootClass, covers, linked, derived, chains, classes, rules) = (nil, [], [], [], [], [], [])
             return

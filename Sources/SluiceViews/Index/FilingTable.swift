@@ -135,22 +135,26 @@ package final class FilingTable {
         }
     }
 
-    /// Chooses the cover to file under: the most selective one or, if that is crowded, the one with the fewest numbers.
+    /// Chooses the cover to file under: the most selective one or, if that is crowded, the one by which a change that
+    /// meets it finds the fewest numbers.
     private func chooseCover(of filing: Filing) -> Int? {
         guard let rootClass = filing.rootClass, !filing.covers.isEmpty else { return nil }
         let counts = filing.covers.map { anchors in
             anchors.reduce(0) { count, anchor in
                 switch anchor {
-                case .own(let condition): count + (byCondition[rootClass]?.count(of: condition) ?? 0)
+                case .own(let condition): count + (byCondition[rootClass]?.crowd(of: condition) ?? 0)
                 case .linked(let condition):
-                    count + (byPath[condition.links]?.anchors.count(of: condition.condition) ?? 0)
+                    count + (byPath[condition.links]?.anchors.crowd(of: condition.condition) ?? 0)
                 case .derived(let condition):
-                    count + (byDerived[DerivedKey(filing, condition)]?.anchors.count(of: condition.test) ?? 0)
+                    count + (byDerived[DerivedKey(filing, condition)]?.anchors.crowd(of: condition.test) ?? 0)
                 }
             }
         }
         guard counts[0] >= Self.crowd else { return 0 }
-        return counts.indices.min { (counts[$0], $0) < (counts[$1], $1) }
+        let costs = filing.covers.indices.map {
+            (counts[$0] + 1) * filing.covers[$0].map(\.findingFactor).reduce(1, max)
+        }
+        return costs.indices.min { (costs[$0], $0) < (costs[$1], $1) }
     }
 
     /// Calls `body` with each number that a change finds by the values of the changed object, with some of them more
@@ -242,6 +246,22 @@ extension FilingTable {
             try table.forEachAnchored(old, new, of: commit, in: source, before: before, body)
         }
     }
+}
+
+extension QueryCover.Anchor {
+    /// How much more often than a value a condition is met by a change. Most ranges that live queries ask for are at
+    /// the end where things change, and each such change finds all of them.
+    fileprivate var findingFactor: Int {
+        switch self {
+        case .own(let condition): condition.test.isRange ? 4 : 1
+        case .linked(let condition): condition.condition.test.isRange ? 4 : 1
+        case .derived(let condition): condition.test.isRange ? 4 : 1
+        }
+    }
+}
+
+extension RootCondition.Test {
+    fileprivate var isRange: Bool { if case .range = self { true } else { false } }
 }
 
 extension FilingTable.Placement {

@@ -24,6 +24,19 @@ final class IntervalTable {
         return key.isExact ? exact.count(of: key, range) : others.count(of: key, range)
     }
 
+    /// How many numbers a value in a range finds, about: those whose ranges hold one of its ends.
+    ///
+    /// - Parameter countMax: where to stop counting.
+    func count(overlapping range: ValueRange, atMost countMax: Int) -> Int {
+        let key = IntervalKey(range)
+        let ends = [range.lower.map { _ in key.lower }, range.upper.map { _ in key.upper }].compactMap(\.self)
+        return ends.reduce(0) { most, end in
+            var count = exact.count(holding: end, atMost: countMax)
+            count += others.count(holding: end, atMost: countMax - count)
+            return max(most, count)
+        }
+    }
+
     func insert(_ range: ValueRange, _ number: UInt64) {
         let key = IntervalKey(range)
         if key.isExact { exact.insert(key, range, number) } else { others.insert(key, range, number) }
@@ -114,6 +127,24 @@ private struct IntervalList {
                 visit(chunks[chunk], value, key, body)
             }
         }
+    }
+
+    /// How many ranges hold a key. Ends that are no exact keys are compared as if they were.
+    func count(holding key: UInt64, atMost countMax: Int) -> Int {
+        var count = 0
+        let end = Self.firstIndex(in: lowests, above: key)
+        for group in groupHighests.indices.prefix((end + Self.groupSize - 1) / Self.groupSize)
+        where groupHighests[group] >= key {
+            let first = group * Self.groupSize
+            for chunk in first..<min(first + Self.groupSize, end) where highests[chunk] >= key {
+                let uppers = chunks[chunk].uppers
+                for index in 0..<Self.firstIndex(in: chunks[chunk].lowers, above: key) where uppers[index] >= key {
+                    guard count < countMax else { return count }
+                    count += 1
+                }
+            }
+        }
+        return count
     }
 
     private func visit(_ chunk: Chunk, _ value: Value, _ key: UInt64, _ body: (UInt64) -> Void) {

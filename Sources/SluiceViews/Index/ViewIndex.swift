@@ -41,8 +41,11 @@ package final class ViewIndex {
 
     private func file(_ view: LiveView, _ slot: UInt64) {
         view.filedWindowEnd = view.windowEnd
-        let placement = table.insert(Filing(view), slot)
-        view.filed = FiledPlace(slot: UInt32(slot), cover: placement.cover.map { Int16($0) } ?? -1)
+        let filing = Filing(view)
+        let cover = table.insert(filing, slot).cover
+        view.filed = FiledPlace(
+            slot: UInt32(slot), cover: cover.map { Int16($0) } ?? -1,
+            followsWindow: cover == nil || cover == filing.windowCover)
     }
 
     private func unfile(_ view: LiveView, _ place: FiledPlace) {
@@ -76,7 +79,7 @@ package final class ViewIndex {
     package func update(_ view: LiveView) {
         guard let place = place(of: view) else { return }
         members.update(view, UInt64(place.slot))
-        if view.windowEnd != view.filedWindowEnd {
+        if place.followsWindow, view.windowEnd != view.filedWindowEnd {
             unfile(view, place)
             file(view, UInt64(place.slot))
         }

@@ -24,12 +24,22 @@ extension LiveView {
         _ commit: CommitDelta, in source: any ViewSource, before: OldStateSource
     ) throws -> ViewDelta? {
         guard shape.concerns(commit) else { return nil }
+        let plan = plan
         let roots = try self.roots.apply(commit, judge, in: source, before: before)
-        try closure?.apply(commit, roots: roots, in: source, before: before)
+        let changesLinked = closure != nil && commit.classes.contains(where: plan.reaches)
+        if roots.isEmpty, !changesLinked {
+            closure?.beginStep()
+            return nil
+        }
+        try closure?.apply(commit, roots: roots, changesLinked: changesLinked, in: source, before: before)
         var builder = DeltaBuilder(view: self, commit: commit)
         for root in roots { builder.add(root) }
-        if let closure, closure.isTouched || commit.classes.contains(where: plan.reaches) {
-            try addLinked(of: closure, roots, commit, to: &builder, in: source)
+        if let closure {
+            if closure.isTouched, !changesLinked, !plan.isRootClassLinked {
+                for (object, _) in closure.touched.entries { builder.addLinked(object) }
+            } else if closure.isTouched || changesLinked {
+                try addLinked(of: closure, roots, commit, to: &builder, in: source)
+            }
         }
         return builder.finish()
     }
@@ -46,7 +56,7 @@ extension LiveView {
             let isRoot = try isRoot(object, in: source)
             builder.add(RootChange(object: object, wasRoot: isRoot, isRoot: isRoot, reason: .unknown))
         }
-        for object in closure.touchedOrder { try add(object) }
+        for (object, _) in closure.touched.entries { try add(object) }
         for change in commit.changes where closure.included(change.object) != nil { try add(change.object) }
     }
 }
@@ -55,20 +65,29 @@ extension LiveView {
 private struct DeltaBuilder {
     private let view: LiveView
     private let commit: CommitDelta
+    private let closure: LinkClosure?
+    private let shape: ViewShape
     private var delta = ViewDelta()
     private var authors: [Int] = []
 
     init(view: LiveView, commit: CommitDelta) {
         self.view = view
         self.commit = commit
+        closure = view.closure
+        shape = view.shape
+    }
+
+    /// Adds a linked object that is no root.
+    mutating func addLinked(_ object: ObjectRef) {
+        add(RootChange(object: object, wasRoot: false, isRoot: false, reason: .unknown))
     }
 
     mutating func add(_ root: RootChange) {
         let object = root.object
         let change = commit.change(of: object)
-        let rootProperties = view.shape.rootProperties(ofClass: object.classIndex)
-        let linkedNow = view.closure?.included(object)
-        let linkedBefore = view.closure.map { $0.includedBefore(object, now: linkedNow) } ?? nil
+        let rootProperties = shape.rootProperties(ofClass: object.classIndex)
+        let linkedNow = closure?.included(object)
+        let linkedBefore = closure?.includedBefore(object, now: linkedNow) ?? nil
         let before = root.wasRoot ? rootProperties.union(linkedBefore ?? []) : linkedBefore
         let now = root.isRoot ? rootProperties.union(linkedNow ?? []) : linkedNow
 

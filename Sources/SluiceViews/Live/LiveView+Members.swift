@@ -71,7 +71,7 @@ extension LiveView {
         let source = readable(source)
         var seen: Set<ObjectRef> = []
         for (node, entry) in closure.entries where entry.level > 0 {
-            guard (plan.linkedStates[node.object.classIndex]?.count ?? 0) == 1 || seen.insert(node.object).inserted,
+            guard plan.linkedStates(ofClass: node.object.classIndex).count == 1 || seen.insert(node.object).inserted,
                 try !isRoot(node.object, in: source), let included = closure.included(node.object)
             else { continue }
             try body(node.object, included)

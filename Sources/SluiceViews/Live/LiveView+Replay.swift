@@ -82,8 +82,18 @@ extension LiveView {
 extension ViewDelta {
     /// All objects in the delta, each once.
     package var objects: Set<ObjectRef> {
-        var objects = Set((entered + updated + linkedEntered + linkedUpdated).lazy.map(\.object))
-        objects.formUnion((left + linkedLeft).lazy.map(\.object))
+        var objects: Set<ObjectRef> = []
+        forEachObject { objects.insert($0) }
         return objects
+    }
+
+    /// Calls `body` with all objects in the delta, with some of them twice.
+    package func forEachObject(_ body: (ObjectRef) -> Void) {
+        for object in entered { body(object.object) }
+        for object in updated { body(object.object) }
+        for object in linkedEntered { body(object.object) }
+        for object in linkedUpdated { body(object.object) }
+        for departure in left { body(departure.object) }
+        for departure in linkedLeft { body(departure.object) }
     }
 }

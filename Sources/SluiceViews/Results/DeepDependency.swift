@@ -18,7 +18,7 @@ package struct DeepDependency: Sendable {
     /// The properties of linked objects of a class that results may include.
     package func properties(ofClass classIndex: Int) -> PropertySet {
         var union = PropertySet()
-        for state in plan.linkedStates[classIndex] ?? [] { union.formUnion(plan.states[state].included) }
+        for state in plan.linkedStates(ofClass: classIndex) { union.formUnion(plan.states[state].included) }
         return union
     }
 
@@ -39,7 +39,7 @@ package struct DeepDependency: Sendable {
         var seen: Set<ClosureNode> = []
         var queue: [ClosureNode] = []
         for change in commit.changes {
-            for state in plan.linkedStates[change.object.classIndex] ?? []
+            for state in plan.linkedStates(ofClass: change.object.classIndex)
             where change.concerns(plan.states[state].included) {
                 let node = ClosureNode(change.object, state)
                 if seen.insert(node).inserted { queue.append(node) }

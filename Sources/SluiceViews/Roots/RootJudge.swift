@@ -32,9 +32,9 @@ final class RootJudge: Sendable {
             id: Identity(className: query.className, key: row.key).objectID)
     }
 
-    /// Where a row stands in the query's order.
-    func place(of row: Row, in source: any ObjectSource) throws -> WindowPlace {
-        WindowPlace(key: row.key, values: try evaluator.sortPlace(of: row, in: source))
+    /// The values that place a row in the query's order.
+    func sortValues(of row: Row, in source: any ObjectSource) throws -> SortValues {
+        try evaluator.sortPlace(of: row, in: source)
     }
 
     /// The objects of the queried class that a commit may make roots, or no roots any more, or move.

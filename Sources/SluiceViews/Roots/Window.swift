@@ -22,7 +22,7 @@ final class Window {
     private let usualSurplus: Int
     /// How many rows beyond the limit the next refill leaves, if there are that many.
     private var surplus: Int
-    private(set) var entries: [WindowEntry] = []
+    private var rows = WindowRows()
     /// The last row up to which all matches are held; nil if all matches are held.
     private(set) var boundary: WindowEntry?
     /// The value of the first sort key up to which the window held all matches when an index filed it.
@@ -34,7 +34,7 @@ final class Window {
     ///   at least 16 and at most 256.
     init(limit: Int, _ judge: RootJudge, overscan: Int?, in source: any ViewSource) throws {
         self.limit = limit
-        order = WindowOrder(judge.query)
+        order = WindowOrder(judge.query, judge.shape)
         usualSurplus = overscan ?? Self.usualSurplus(limit: limit)
         surplus = usualSurplus
         try fill(judge, in: source)
@@ -48,7 +48,7 @@ final class Window {
         order = other.order
         usualSurplus = other.usualSurplus
         surplus = other.surplus
-        entries = other.entries
+        rows = other.rows
         boundary = other.boundary
         filedEnd = other.filedEnd
     }
@@ -65,11 +65,14 @@ final class Window {
         return overflows ? .max : capacity
     }
 
+    /// All rows that are held, in order.
+    var entries: [WindowEntry] { rows.entries }
+
     /// The keys of the objects within the limit, in order.
-    var members: some Collection<ObjectKey> { entries.prefix(limit).lazy.map(\.key) }
+    var members: some Collection<ObjectKey> { rows.entries.prefix(limit).lazy.map(\.key) }
 
     /// The last row within the limit; nil if all held rows are within it.
-    private var last: WindowEntry? { limit > 0 && entries.count >= limit ? entries[limit - 1] : nil }
+    private var last: WindowEntry? { limit > 0 && rows.count >= limit ? rows[limit - 1] : nil }
 
     /// Whether a row stands within the limit whose last row is `last`; a nil `last` is the end of all rows.
     private func isWithin(_ entry: WindowEntry, _ last: WindowEntry?) -> Bool {
@@ -80,31 +83,21 @@ final class Window {
 
     // MARK: Finding
 
-    /// Finds the index of the row at a place, or the index that it would have.
-    private func find(_ place: inout WindowPlace) -> (index: Int, isHeld: Bool) {
-        let held = entries
-        let entries = held.span
-        var low = 0
-        var high = entries.count
-        while low < high {
-            let middle = (low + high) / 2
-            let side = order.compare(entries[middle], &place)
-            if side == 0 { return (middle, true) }
-            if side < 0 { low = middle + 1 } else { high = middle }
-        }
-        return (low, false)
+    /// The place of an object in the order.
+    private func place(of row: Row, _ judge: RootJudge, in source: any ObjectSource) throws -> WindowPlace {
+        order.place(row.key, try judge.sortValues(of: row, in: source))
     }
 
-    /// The row of an object, if it is held.
+    /// The index of an object's row, if it is held.
     ///
     /// - Parameters:
     ///   - row: the object in the state of the window.
     ///   - source: the state of the window.
-    private func held(_ row: Row?, _ judge: RootJudge, in source: any ObjectSource) throws -> WindowEntry? {
-        guard let row, !entries.isEmpty else { return nil }
-        var place = try judge.place(of: row, in: source)
-        let (index, isHeld) = find(&place)
-        return isHeld ? entries[index] : nil
+    private func index(of row: Row?, _ judge: RootJudge, in source: any ObjectSource) throws -> Int? {
+        guard let row, !rows.isEmpty else { return nil }
+        var place = try place(of: row, judge, in: source)
+        let (index, isHeld) = rows.find(&place, order)
+        return isHeld ? index : nil
     }
 
     /// Whether an object is within the limit.
@@ -113,32 +106,30 @@ final class Window {
     ///   - row: the object in the state of the window.
     ///   - source: the state of the window.
     func contains(_ row: Row, _ judge: RootJudge, in source: any ObjectSource) throws -> Bool {
-        var place = try judge.place(of: row, in: source)
-        let (index, isHeld) = find(&place)
-        return isHeld && index < limit
+        guard let index = try index(of: row, judge, in: source) else { return false }
+        return index < limit
     }
 
     // MARK: Reading
 
     /// Reads the rows after the boundary. Fewer rows than asked for mean that the source has no more.
     private func fill(_ judge: RootJudge, in source: any ViewSource) throws {
-        let wanted = Self.capacity(limit: limit, surplus: surplus) - entries.count
-        if entries.isEmpty { entries.reserveCapacity(min(wanted, 64)) }
+        let wanted = Self.capacity(limit: limit, surplus: surplus) - rows.count
+        if rows.isEmpty { rows.reserveCapacity(min(wanted, 64)) }
         var readCount = 0
         try source.rows(matching: judge.query, after: boundary.map(order.position), limit: wanted) { row in
-            let place = try judge.place(of: row, in: source)
-            entries.append(WindowEntry(place))
+            rows.append(WindowEntry(try place(of: row, judge, in: source)))
             readCount += 1
             return readCount < wanted
         }
-        boundary = readCount < wanted ? nil : entries.last
+        boundary = readCount < wanted ? nil : rows.last
     }
 
     /// Reads more rows if there are fewer than the limit and the source may have more.
     ///
     /// - Returns: whether it has read.
     private func refill(_ judge: RootJudge, in source: any ViewSource) throws -> Bool {
-        guard boundary != nil, entries.count < limit else { return false }
+        guard boundary != nil, rows.count < limit else { return false }
         surplus = min(surplus * 2, max(Self.surplusMax, usualSurplus))
         try fill(judge, in: source)
         return true
@@ -147,10 +138,10 @@ final class Window {
     /// Drops rows far beyond the limit.
     private func trim() {
         let room = max(usualSurplus, 1)
-        guard entries.count - room > Self.capacity(limit: limit, surplus: surplus) else { return }
+        guard rows.count - room > Self.capacity(limit: limit, surplus: surplus) else { return }
         surplus = usualSurplus
-        entries.removeSubrange(Self.capacity(limit: limit, surplus: surplus)...)
-        boundary = entries.last
+        rows.removeAll(from: Self.capacity(limit: limit, surplus: surplus))
+        boundary = rows.last
     }
 
     // MARK: Following commits
@@ -158,21 +149,22 @@ final class Window {
     /// Moves a row to another place.
     ///
     /// - Parameters:
-    ///   - old: the row, if it is held.
+    ///   - index: the index of the row, if it is held.
     ///   - new: where it belongs now; nil if nowhere.
     /// - Returns: whether the row is held now.
-    private func move(_ old: WindowEntry?, to new: inout WindowPlace?) -> Bool {
-        if let old {
-            new?.tie = old.tie
-            if let values = new?.values, order.compare(old.values, values) == 0 { return true }
-            var place = WindowPlace(old)
-            entries.remove(at: find(&place).index)
+    private func move(_ index: Int?, to new: inout WindowPlace?) -> Bool {
+        if let index {
+            if new != nil {
+                let old = rows[index]
+                new?.tie = old.tie
+                if let new, old.rank == new.rank, order.compare(old.values, new.values) == 0 { return true }
+            }
+            rows.remove(at: index)
         }
         guard var place = new else { return false }
         defer { new = place }
         if let boundary, order.compare(boundary, &place) < 0 { return false }
-        let index = find(&place).index
-        entries.insert(WindowEntry(place), at: index)
+        rows.insert(WindowEntry(place), at: rows.find(&place, order).index)
         return true
     }
 
@@ -195,17 +187,17 @@ final class Window {
         var placed: [Placed] = []
         var unmoved: [(object: ObjectRef, entry: WindowEntry)] = []
         try judge.forEachMove(commit, affected, in: source) { object, old, new, isMoved in
-            let entry = try held(old, judge, in: before)
+            let index = try index(of: old, judge, in: before)
             guard isMoved else {
-                if let entry { unmoved.append((object, entry)) }
+                if let index { unmoved.append((object, rows[index])) }
                 return
             }
             let matches = try new.map { try judge.matches($0, in: source) } ?? false
-            guard matches || entry != nil else { return }
-            var place = try matches ? new.map { try judge.place(of: $0, in: source) } : nil
+            guard matches || index != nil else { return }
+            var place = try matches ? new.map { try self.place(of: $0, judge, in: source) } : nil
             let root = MovedRoot(
-                wasMember: entry.map { isWithin($0, oldLast) } ?? false, isPresent: new != nil, matches: matches)
-            let isHeld = move(entry, to: &place)
+                wasMember: index.map { isWithin(rows[$0], oldLast) } ?? false, isPresent: new != nil, matches: matches)
+            let isHeld = move(index, to: &place)
             placed.append(Placed(object: object, root: root, place: place, isHeld: isHeld))
         }
         let isRefilled = try refill(judge, in: source)
@@ -239,7 +231,7 @@ final class Window {
         guard var place = placed.place, placed.isHeld || isRefilled else { return false }
         // A row beyond what was held may have come with what was read.
         guard placed.isHeld else {
-            let (index, isHeld) = find(&place)
+            let (index, isHeld) = rows.find(&place, order)
             return isHeld && index < limit
         }
         return isWithin(WindowEntry(place), last)
@@ -259,11 +251,11 @@ final class Window {
         var lower = some
         if let oldLast, let newLast, order.compare(newLast, oldLast) < 0 { lower = newLast }
         var place = WindowPlace(lower)
-        for index in find(&place).index..<entries.count {
-            let was = isWithin(entries[index], oldLast)
-            let isNow = isWithin(entries[index], newLast)
+        for index in rows.find(&place, order).index..<rows.count {
+            let was = isWithin(rows[index], oldLast)
+            let isNow = index < limit
             guard was || isNow else { return }
-            if was != isNow { body(entries[index], was) }
+            if was != isNow { body(rows[index], was) }
         }
     }
 }

@@ -9,11 +9,14 @@ struct WindowEntry {
     /// The first 64 bits of the object's id, which decides between rows with the same values. Zero if it was not needed
     /// yet, since making an id takes longer than everything else.
     let tie: UInt64
+    /// See ``WindowPlace/rank``.
+    let rank: UInt64
 
     init(_ place: WindowPlace) {
         key = place.key
         values = place.values
         tie = place.tie
+        rank = place.rank
     }
 }
 
@@ -21,17 +24,21 @@ struct WindowEntry {
 struct WindowPlace {
     let key: ObjectKey
     let values: SortValues
+    /// A number that never descends in the order; see ``WindowOrder/place(_:_:)``.
+    let rank: UInt64
     /// See ``WindowEntry/tie``.
     var tie: UInt64 = 0
 
-    init(key: ObjectKey, values: SortValues) {
+    fileprivate init(key: ObjectKey, values: SortValues, rank: UInt64) {
         self.key = key
         self.values = values
+        self.rank = rank
     }
 
     init(_ entry: WindowEntry) {
         key = entry.key
         values = entry.values
+        rank = entry.rank
         tie = entry.tie
     }
 }
@@ -40,21 +47,35 @@ struct WindowPlace {
 struct WindowOrder {
     private let order: SortOrder
     private let className: String
+    private let isAscending: Bool
+    /// Whether the first values of all rows are of one type, so that their order keys say something of the order.
+    private let isRanked: Bool
 
-    init(_ query: Query) {
+    init(_ query: Query, _ shape: ViewShape) {
         order = SortOrder(query.sort)
         className = query.className
+        isAscending = query.sort.first?.isAscending ?? true
+        isRanked = shape.sortsByProperty
+    }
+
+    /// The place of a row, with a number by which most rows are told apart.
+    func place(_ key: ObjectKey, _ values: SortValues) -> WindowPlace {
+        guard isRanked else { return WindowPlace(key: key, values: values, rank: 0) }
+        let rank = values.first.windowRank
+        return WindowPlace(key: key, values: values, rank: isAscending ? rank : ~rank)
     }
 
     func compare(_ left: SortValues, _ right: SortValues) -> Int { order.compare(left, right) }
 
     func compare(_ left: WindowEntry, _ right: WindowEntry) -> Int {
+        if left.rank != right.rank { return left.rank < right.rank ? -1 : 1 }
         var place = WindowPlace(right)
         return compare(left, &place)
     }
 
     /// How an entry stands to a place, which keeps what had to be made for that.
     func compare(_ entry: WindowEntry, _ place: inout WindowPlace) -> Int {
+        if entry.rank != place.rank { return entry.rank < place.rank ? -1 : 1 }
         let side = order.compare(entry.values, place.values)
         if side != 0 || entry.key == place.key { return side }
         let tie = entry.tie != 0 ? entry.tie : id(of: entry.key).high
@@ -68,4 +89,9 @@ struct WindowOrder {
     }
 
     private func id(of key: ObjectKey) -> ObjectID { Identity(className: className, key: key).objectID }
+}
+
+extension Value {
+    /// The ``orderKey``, except where it takes longer to make than to compare the values.
+    fileprivate var windowRank: UInt64 { if case .decimal = self { 1 } else { orderKey } }
 }

@@ -26,7 +26,7 @@ struct PermissionReads {
         guard !context.isEverything else { return }
         let read = Set(plan.linkedClasses).union(dependencies.linkPaths.map(\.targetClass))
         for classIndex in context.classes {
-            let isRoot = plan.rootStates[classIndex] != nil
+            let isRoot = plan.rootState(ofClass: classIndex) != nil
             guard isRoot || read.contains(classIndex),
                 let reads = context.condition(ofClass: classIndex)?.predicateDependencies
             else { continue }

@@ -50,7 +50,7 @@ package final class ViewShape: Sendable {
         dependents = PathDependents(dependencies)
         var properties: [Int: PropertySet] =
             form.isOfObject ? [:] : dependencies.referencedProperties(rootClass: form.classIndex)
-        for classIndex in Array(plan.rootStates.keys) + plan.linkedClasses {
+        for classIndex in plan.rootClasses + plan.linkedClasses {
             properties[classIndex, default: []].formUnion(plan.includable(ofClass: classIndex))
         }
         concernedProperties = properties
