@@ -225,18 +225,32 @@ import Testing
             }
         }
         var failures = 0
-        func change(_ position: Int, to state: Int) throws {
+        var state = Self.domains.map { _ in 0 }
+        // The oracle is asked once about each view in each state, and not once for each way there.
+        var snapshots: [[Int]: [ViewSnapshot]] = [:]
+        func snapshot() throws -> [ViewSnapshot] {
+            if let known = snapshots[state] { return known }
+            let made = try views.map { try ViewSnapshot(of: $0.query, schema: Self.schema, in: $0.readable(source)) }
+            snapshots[state] = made
+            return made
+        }
+        var current = try snapshot()
+        func change(_ position: Int, to value: Int) throws {
             let (object, rows) = Self.domains[position]
-            let row = rows[state].map { Row(key: object.key, version: 1, values: $0) }
+            let row = rows[value].map { Row(key: object.key, version: 1, values: $0) }
             let (commit, before) = source.commit((object, row))
+            state[position] = value
             guard !commit.changes.isEmpty else { return }
+            let old = current
+            current = try snapshot()
             let found = Set(try index.candidates(for: commit, in: source, before: before).map(ObjectIdentifier.init))
             let check = ViewCheck(commit, in: source, schema: Self.schema)
-            for view in views {
+            for (number, view) in views.enumerated() {
                 let isFound = found.contains(ObjectIdentifier(view))
                 let delta = isFound ? try view.apply(commit, in: source, before: before) : nil
                 if isFound { index.update(view) }
-                let problems = try check.problems(of: view, reporting: delta)
+                let problems = try check.problems(
+                    of: view, from: old[number], to: current[number], reporting: delta)
                 if !problems.isEmpty, failures < 3 {
                     failures += 1
                     Issue.record("\(commit.changes.map { ($0.old?.values, $0.new?.values) }): \(problems)")
@@ -244,23 +258,19 @@ import Testing
             }
         }
         // From each state to each that differs in one object and back, then on to the next state.
-        var state = Self.domains.map { _ in 0 }
         while true {
             for position in Self.domains.indices {
-                for other in Self.domains[position].rows.indices where other > state[position] {
+                let own = state[position]
+                for other in Self.domains[position].rows.indices where other > own {
                     try change(position, to: other)
-                    try change(position, to: state[position])
+                    try change(position, to: own)
                 }
             }
             let problems = index.problems()
             #expect(problems.isEmpty)
             guard let next = state.indices.first(where: { state[$0] + 1 < Self.domains[$0].rows.count }) else { break }
-            for position in 0..<next {
-                state[position] = 0
-                try change(position, to: 0)
-            }
-            state[next] += 1
-            try change(next, to: state[next])
+            for position in 0..<next { try change(position, to: 0) }
+            try change(next, to: state[next] + 1)
         }
         for view in views { index.remove(view) }
         #expect(index.count == 0)

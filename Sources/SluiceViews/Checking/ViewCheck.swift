@@ -27,6 +27,13 @@ package struct ViewCheck {
     package func problems(of view: LiveView, reporting delta: ViewDelta?) throws -> [String] {
         let old = try ViewSnapshot(of: view.query, schema: schema, in: view.readable(before as any ViewSource))
         let new = try ViewSnapshot(of: view.query, schema: schema, in: view.readable(source))
+        return try problems(of: view, from: old, to: new, reporting: delta)
+    }
+
+    /// Does the same with what the oracle says of both states.
+    func problems(
+        of view: LiveView, from old: ViewSnapshot, to new: ViewSnapshot, reporting delta: ViewDelta?
+    ) throws -> [String] {
         var problems = try stateProblems(of: view, new)
         let expected = try self.delta(of: view, from: old, to: new)
         func compare<Part: Equatable>(_ name: String, _ part: KeyPath<ViewDelta, [Part]>) {

@@ -8,6 +8,8 @@ final class MemorySource: ViewSource {
     let schema: Schema
     private(set) var rows: [[ObjectKey: Row]]
     private var sorted: [Int: [Row]] = [:]
+    /// Kept, since making an id takes longer than everything else in a debug build.
+    private var ids: [ObjectRef: ObjectID] = [:]
     /// The number of queries so far.
     private(set) var queryCount = 0
     /// The number of rows read so far.
@@ -49,7 +51,7 @@ final class MemorySource: ViewSource {
         var found: [(position: SortPosition, row: Row)] = []
         for row in sortedRows(ofClass: query.classIndex)
         where try source.isPresent(ObjectRef(query.classIndex, row.key)) && evaluator.matches(row, in: source) {
-            let id = Identity(className: query.className, key: row.key).objectID
+            let id = id(of: ObjectRef(query.classIndex, row.key))
             let own = SortPosition(values: try evaluator.sortValues(of: row, in: source), id: id)
             if let position, !order.precedes(position, own) { continue }
             found.append((own, row))
@@ -59,12 +61,20 @@ final class MemorySource: ViewSource {
     }
 
     func object(withID id: ObjectID) -> ObjectRef? {
-        for (classIndex, declared) in schema.classes.enumerated() {
-            for key in rows[classIndex].keys where Identity(className: declared.name, key: key).objectID == id {
-                return ObjectRef(classIndex, key)
+        for classIndex in schema.classes.indices {
+            for key in rows[classIndex].keys {
+                let object = ObjectRef(classIndex, key)
+                if self.id(of: object) == id { return object }
             }
         }
         return nil
+    }
+
+    private func id(of object: ObjectRef) -> ObjectID {
+        if let known = ids[object] { return known }
+        let made = Identity(className: schema[object.classIndex].name, key: object.key).objectID
+        ids[object] = made
+        return made
     }
 
     func sortedRows(ofClass classIndex: Int) -> [Row] {
