@@ -188,7 +188,13 @@ import Testing
                     [.int(0), .string("A"), .null, tags("t", "s"), links(0, 1), .link(.int(1))],
                 ]
             ),
-            (ObjectRef(0, .int(1)), [[.int(1), .string("a"), .int(0), tags("t"), links(1, 0), .link(.int(1))]]),
+            (
+                ObjectRef(0, .int(1)),
+                [
+                    [.int(1), .string("a"), .int(0), tags("t"), links(1, 0), .link(.int(1))],
+                    [.int(1), .string("b"), .int(3), tags("t"), links(0), .link(.int(1))],
+                ]
+            ),
             (
                 ObjectRef(1, .int(0)),
                 [
