@@ -82,6 +82,9 @@ package final class QueryForm: Sendable {
     /// Whether there may be matches that are not results.
     package var isPartial: Bool { limit != nil || !stages.isEmpty }
 
+    /// Whether the condition holds for every object of the class.
+    var isOfWholeClass: Bool { if case .constant(true) = predicate { !isOfObject } else { false } }
+
     func text(with constants: [Value]) -> String {
         if isOfObject, case .objectID(let id)? = constants.first { return texts[0] + "\(id)" + texts[1] }
         var text = texts[0]
