@@ -19,7 +19,7 @@ package final class ReadContext: Sendable {
     private let preparations = Mutex<[Int: any Sendable]>([:])
     /// The schema that the conditions were checked against.
     package let schema: Schema
-    /// The conditions in the query language, sorted.
+    /// The conditions in the query language, sorted; of a context of rules none, since a reader holds many of them.
     private let texts: [String]
     /// What is hidden of the objects that are readable, by class.
     private let veils: [Int: ReadVeil]
@@ -85,12 +85,18 @@ package final class ReadContext: Sendable {
         self.denial = denial
         schema = denial.schema
         // What is denied is so with and without a condition that says it.
-        texts = rules.values.filter { !$0.isOfNothing }.map(\.canonicalText).sorted()
+        let texts = Self.texts(of: rules)
+        self.texts = []
         self.veils = veils.filter { !$0.value.isEmpty }
         let veilTexts = self.veils.sorted { $0.key < $1.key }.map { $0.value.text(of: denial.schema[$0.key]) }
         id = SHA256.truncatedID(of: Array((["rules"] + texts + veilTexts).joined(separator: "\u{1}").utf8))
         let forms = rules.values.filter { !$0.isOfNothing }.map(\.form.key).sorted()
         formKey = (["rules"] + forms + veilTexts).joined(separator: "\u{2}")
+    }
+
+    /// What rules allow, in the query language, sorted.
+    private static func texts(of rules: [Int: Query]) -> [String] {
+        rules.values.filter { !$0.isOfNothing }.map(\.canonicalText).sorted()
     }
 
     /// What stands for a condition that does not fit the schema: nothing is readable. A schema grows class by class and
@@ -197,7 +203,8 @@ package final class ReadContext: Sendable {
 extension ReadContext: CustomStringConvertible {
     /// The conditions in the query language.
     package var description: String {
-        isEverything ? "everything" : texts.isEmpty ? "nothing" : texts.joined(separator: "; ")
+        let texts = denial == nil ? texts : Self.texts(of: rules)
+        return isEverything ? "everything" : texts.isEmpty ? "nothing" : texts.joined(separator: "; ")
     }
 }
 

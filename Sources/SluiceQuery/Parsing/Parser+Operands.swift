@@ -143,6 +143,8 @@ extension Parser {
             try countConstant()
             return LiteralSyntax(try takeArgument(), position: position)
         case .variable where isAtRuleVariable: return try ruleVariable()
+        case .variable(let name) where !isOfRule && VariableSyntax.Source(rawValue: name) != nil:
+            throw unknownVariable(name, at: token.position)
         default:
             guard isLiteral else {
                 let isWord = if case .identifier = token.kind { true } else { false }

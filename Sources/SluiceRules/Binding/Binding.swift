@@ -3,6 +3,8 @@ package import SluiceQuery
 
 /// The rules as they hold for one user at one time.
 package struct Binding: Sendable {
+    /// Equal for bindings of one schema that allow the same for the same reasons. It costs no binding of conditions.
+    package let id: ObjectID
     /// The rules that were bound, by their file's hash.
     package let rulesHash: ObjectID
     /// What the user may read. Narrow it to the classes that a query can reach before it becomes part of a view's key;

@@ -4,14 +4,36 @@ internal import Synchronization
 
 /// A rule with its variables replaced: which objects of a class it allows.
 package final class BoundCondition: Sendable {
-    /// The condition as a query over the class.
-    package let query: Query
+    /// The condition, made when it is first asked for: most users read, and never write.
+    private enum State {
+        case waiting(@Sendable () -> Query)
+        case made(Query, Evaluator?)
+    }
+
     private let schema: Schema
-    private let evaluator = Mutex<Evaluator?>(nil)
+    private let state: Mutex<State>
 
     init(_ query: Query, schema: Schema) {
-        self.query = query
         self.schema = schema
+        state = Mutex(.made(query, nil))
+    }
+
+    init(schema: Schema, _ make: @escaping @Sendable () -> Query) {
+        self.schema = schema
+        state = Mutex(.waiting(make))
+    }
+
+    /// The condition as a query over the class.
+    package var query: Query { state.withLock { Self.query(&$0) } }
+
+    private static func query(_ state: inout State) -> Query {
+        switch state {
+        case .made(let query, _): return query
+        case .waiting(let make):
+            let query = make()
+            state = .made(query, nil)
+            return query
+        }
     }
 
     /// Equal for conditions that are equal, of whichever user.
@@ -33,10 +55,11 @@ package final class BoundCondition: Sendable {
     ///
     /// - Parameter source: the objects as they are, whoever asks: rules see everything.
     package func allows(_ row: Row, in source: any ObjectSource) throws -> Bool {
-        let evaluator = evaluator.withLock { known in
-            if let known { return known }
+        let evaluator = state.withLock { state in
+            if case .made(_, let known?) = state { return known }
+            let query = Self.query(&state)
             let made = Evaluator(query, schema: schema)
-            known = made
+            state = .made(query, made)
             return made
         }
         return try evaluator.matches(row, in: source)

@@ -1,5 +1,6 @@
 internal import SluiceModel
 internal import SluiceQuery
+internal import Synchronization
 
 /// The rules of a class that the schema has.
 struct CompiledClass: Sendable {
@@ -37,14 +38,18 @@ struct CompiledClass: Sendable {
         self.writes = writes
         fieldReads = reads
         hidesIdentity = written.hidesIdentity
-        variables = rules.values.flatMap(\.variables) + writes.values.flatMap(\.variables)
+        variables =
+            RuleAction.allCases.flatMap { rules[$0]?.variables ?? [] }
+            + writes.sorted { $0.key < $1.key }.flatMap(\.value.variables)
     }
 
-    func bound(by binder: ConditionBinder, _ resolution: Resolution, _ right: VariableSyntax) -> BoundClass {
+    func bound(
+        _ values: [VariableSyntax: RuleValue], _ resolution: Resolution, _ right: VariableSyntax
+    ) -> BoundClass {
         var bound = BoundClass()
-        for (action, rule) in rules { bound.conditions[action] = rule.bound(by: binder) }
+        for (action, rule) in rules { bound.conditions[action] = rule.bound(values) }
         bound.conditions[.updateAfter] = bound.conditions[.updateAfter] ?? bound.conditions[.update]
-        for (property, rule) in writes { bound.writes[property] = rule.bound(by: binder) }
+        for (property, rule) in writes { bound.writes[property] = rule.bound(values) }
         for (property, condition) in fieldReads where resolution.isTrue(condition, named: right) != true {
             bound.veil.properties.insert(property)
         }
@@ -54,38 +59,54 @@ struct CompiledClass: Sendable {
 }
 
 /// A condition on a class that the schema has.
-struct CompiledRule: Sendable {
+final class CompiledRule: Sendable {
+    /// The most bound conditions kept for users with the same roles and claims.
+    private static let keptCountMax = 256
+
     private let className: String
     private let schema: Schema
     private let predicate: PredicateSyntax
     let variables: [VariableSyntax]
-    /// The condition itself, if it names no variable: all users share it.
-    private let constant: BoundCondition?
+    /// Whether many users are likely to have the same values: then what was bound is kept for the next of them.
+    private let isKept: Bool
+    private let kept = Mutex<[[RuleValue]: BoundCondition]>([:])
+    /// The form of the condition bound last, which those that differ in constants alone share.
+    private let form = Mutex<QueryForm?>(nil)
 
     init(_ predicate: PredicateSyntax, className: String, schema: Schema) {
         self.className = className
         self.schema = schema
         self.predicate = predicate
         variables = predicate.variables
-        let binder = ConditionBinder(schema: schema) { _ in .unset }
-        constant = variables.isEmpty ? Self.bound(predicate, className, schema, by: binder) : nil
+        isKept = variables.allSatisfy { $0.source == .role || $0.source == .user && $0.names.count > 1 }
     }
 
-    func bound(by binder: ConditionBinder) -> BoundCondition {
-        constant ?? Self.bound(predicate, className, schema, by: binder)
-    }
-
-    private static func bound(
-        _ predicate: PredicateSyntax, _ className: String, _ schema: Schema, by binder: ConditionBinder
-    ) -> BoundCondition {
-        let target = QuerySyntax.Target.objects(className: className)
-        if let query = binder.query(QuerySyntax(target, where: predicate)) {
-            return BoundCondition(query, schema: schema)
+    /// - Parameter values: the values of the rule's variables at least.
+    func bound(_ values: [VariableSyntax: RuleValue]) -> BoundCondition {
+        guard isKept else { return BoundCondition(schema: schema) { self.query(values) } }
+        let key = variables.map { values[$0] ?? .unknown }
+        return kept.withLock { kept in
+            if let known = kept[key] { return known }
+            if kept.count >= Self.keptCountMax { kept.removeAll() }
+            let bound = BoundCondition(schema: schema) { self.query(values) }
+            kept[key] = bound
+            return bound
         }
-        guard let closed = binder.query(QuerySyntax(target, where: .constant(false))) else {
+    }
+
+    /// The condition with its variables replaced; one that no object meets if it does not fit the schema.
+    private func query(_ values: [VariableSyntax: RuleValue]) -> Query {
+        let binder = ConditionBinder(schema: schema) { values[$0] ?? .unknown }
+        let target = QuerySyntax.Target.objects(className: className)
+        let bound = binder.query(QuerySyntax(target, where: predicate))
+        guard let query = bound ?? binder.query(QuerySyntax(target, where: .constant(false))) else {
             preconditionFailure("the schema has no class \(className)")
         }
-        return BoundCondition(closed, schema: schema)
+        return form.withLock { form in
+            if let form, form.key == query.form.key { return query.sharing(form) }
+            form = query.form
+            return query
+        }
     }
 }
 

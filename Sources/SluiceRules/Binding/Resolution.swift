@@ -9,7 +9,8 @@ final class Resolution {
     private let user: RuleUser
     private let client: ClientVariables
     private let results: RuleFactResults
-    private var values: [VariableSyntax: RuleValue] = [:]
+    /// The values found so far.
+    private(set) var values: [VariableSyntax: RuleValue] = [:]
     /// The facts that the values found so far depend on, each once.
     private(set) var facts: [RuleFact] = []
     private var factIDs: Set<RuleFact.ID> = []

@@ -33,7 +33,8 @@ package final class Rules: Sendable {
         }
         self.classes = classes
         var variables: [VariableSyntax] = []
-        for variable in classes.values.flatMap(\.variables) where !variables.contains(variable) {
+        for variable in classes.sorted(by: { $0.key < $1.key }).flatMap(\.value.variables)
+        where !variables.contains(variable) {
             variables.append(variable)
         }
         self.variables = variables
@@ -56,9 +57,13 @@ package final class Rules: Sendable {
     /// Looks at everything that may depend on facts.
     private func resolve(_ resolution: Resolution) {
         for variable in variables { _ = resolution.value(variable) }
-        for condition in document.database.values { _ = resolution.isTrue(condition, named: Self.right) }
-        for condition in classes.values.flatMap(\.fieldReads.values) {
-            _ = resolution.isTrue(condition, named: Self.right)
+        for right in DatabaseRight.allCases {
+            if let condition = document.database[right] { _ = resolution.isTrue(condition, named: Self.right) }
+        }
+        for (_, compiled) in classes.sorted(by: { $0.key < $1.key }) {
+            for (_, condition) in compiled.fieldReads.sorted(by: { $0.key < $1.key }) {
+                _ = resolution.isTrue(condition, named: Self.right)
+            }
         }
         for (name, _) in document.roles { _ = resolution.value(VariableSyntax(.role, [name])) }
     }
@@ -76,23 +81,24 @@ package final class Rules: Sendable {
     ) -> Binding {
         let resolution = Resolution(document, schema: schema, user: user, client: client, results: results)
         resolve(resolution)
-        let binder = ConditionBinder(schema: schema) { resolution.value($0) }
-        var bound: [Int: BoundClass] = [:]
-        for (index, compiled) in classes { bound[index] = compiled.bound(by: binder, resolution, Self.right) }
+        let values = resolution.values
+        let bound = classes.mapValues { $0.bound(values, resolution, Self.right) }
         let reads = ReadContext(
             rules: bound.values.compactMap { $0.conditions[.read]?.query }, veils: bound.mapValues(\.veil),
             denying: denial)
+        let rights = DatabaseRight.allCases.filter { right in
+            document.database[right].map { resolution.isTrue($0, named: Self.right) == true } ?? false
+        }
+        let used = variables.sorted { $0.description < $1.description }
+        let decided = used.map { "\($0) \((values[$0] ?? .unknown).text)" } + rights.map(\.rawValue)
         return Binding(
-            rulesHash: file.hash, reads: reads,
-            rights: Set(
-                document.database.filter { resolution.isTrue($0.value, named: Self.right) == true }.map(\.key)),
+            id: SHA256.truncatedID(of: Array("\(file.hash) \(reads.id) \(decided.joined(separator: " "))".utf8)),
+            rulesHash: file.hash, reads: reads, rights: Set(rights),
             roles: document.roles.map(\.name).filter {
                 resolution.value(VariableSyntax(.role, [$0])) == .one(.value(.bool(true)))
             }.sorted(),
             setSizes: document.sets.compactMap { set in
-                guard case .members(_, let keys) = resolution.value(VariableSyntax(.user, [set.name])) else {
-                    return nil
-                }
+                guard case .members(_, let keys)? = values[VariableSyntax(.user, [set.name])] else { return nil }
                 return (set.name, keys.count)
             }.sorted { $0.name < $1.name },
             facts: resolution.facts, isComplete: resolution.isComplete, classes: bound, never: never)

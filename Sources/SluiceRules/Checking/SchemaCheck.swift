@@ -88,7 +88,7 @@ struct SchemaCheck {
                     where: rule.predicate(onClass: declared.name, schema: schema)), at: rule.place)
         case .objectList(let property):
             guard check(property, of: declared, for: "objectList", at: rule.place) else { return }
-            if let message = ObjectList.problem(with: property, of: declared, schema: schema) {
+            if let message = ObjectList.problem(with: property, of: declared, rule.action, schema: schema) {
                 report(rule.place, message)
             }
         }

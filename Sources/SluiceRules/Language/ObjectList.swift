@@ -42,13 +42,15 @@ enum ObjectList {
     }
 
     /// Why a property cannot be a list of permissions; nil if it can.
-    static func problem(with property: String, of declared: ClassSchema, schema: Schema) -> String? {
+    static func problem(
+        with property: String, of declared: ClassSchema, _ action: RuleAction, schema: Schema
+    ) -> String? {
         guard let type = declared.property(named: property)?.type, type.targetClass == "Permission",
             type.container == .list || type.container == .set
         else { return "\(declared.name).\(property) is no list of links to the class Permission" }
         let query = QuerySyntax(
             .objects(className: declared.name),
-            where: Substitution { _ in .one(.text("x")) }.predicate(predicate(property, .read)))
+            where: Substitution { _ in .one(.text("x")) }.predicate(predicate(property, action)))
         do throws(QueryError) {
             _ = try Query(query, schema: schema)
             return nil

@@ -67,6 +67,26 @@ enum RuleValue: Hashable, Sendable {
         }
     }
 
+    /// The value as text, different for different values.
+    var text: String {
+        func counted(_ text: String) -> String { "\(text.utf8.count):\(text)" }
+        func text(_ element: Element) -> String {
+            switch element {
+            case .value(let value): "value " + counted("\(value.kindName) \(value)")
+            case .text(let text): "text " + counted(text)
+            case .number(let digits): "number " + counted(digits)
+            }
+        }
+        return switch self {
+        case .unset: "unset"
+        case .unknown: "unknown"
+        case .one(let element): text(element)
+        case .many(let elements): "many \(elements.count) " + elements.map(text).joined(separator: " ")
+        case .members(let className, let keys):
+            "members \(className) \(keys.count) " + keys.map { counted("\($0)") }.joined(separator: " ")
+        }
+    }
+
     var isList: Bool {
         switch self {
         case .many, .members: true

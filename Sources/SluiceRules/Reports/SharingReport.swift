@@ -97,7 +97,7 @@ extension RuleReport {
                 missing.formUnion(bound.missingIndexes(in: schema))
             }
             return AtomReport(
-                text: bound.map { Self.condition($0) } ?? text, sharing: part.sharing(isAtom: true),
+                text: NormalText.predicate(part), sharing: part.sharing(isAtom: true),
                 isFoundByValue: bound?.isFoundByValue(in: schema) ?? false)
         }
         self.place = place
@@ -105,12 +105,6 @@ extension RuleReport {
         sharing = predicate.sharing(isAtom: false)
         self.reads = reads.sorted()
         missingIndexes = missing.sorted()
-    }
-
-    private static func condition(_ query: Query) -> String {
-        let prefix = query.className + " WHERE "
-        let text = query.canonicalText
-        return text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : "TRUEPREDICATE"
     }
 }
 
@@ -149,7 +143,7 @@ extension Query {
     }
 
     fileprivate func isFoundByValue(in schema: Schema) -> Bool {
-        isOfWholeClass || !QueryCover(self, schema: schema, readsSort: false).alternatives.isEmpty
+        isOfWholeClass || isOfNothing || !QueryCover(self, schema: schema, readsSort: false).alternatives.isEmpty
     }
 
     /// The properties of the class that a condition compares and no index serves.
