@@ -63,6 +63,7 @@ let package = Package(
         library("SluiceQuery", ["SluiceModel"]),
         library("SluiceViews", ["SluiceModel", "SluiceQuery"]),
         library("SluiceJSON", ["SluiceModel"]),
+        library("SluiceRules", ["SluiceJSON", "SluiceModel", "SluiceQuery"]),
         library("SluiceWire", ["SluiceModel", "CLZ4"]),
         library("SluiceTransport", ["COpenSSL", "CEpoll"]),
         library("SluiceStorage", ["SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "CSQLite"]),
@@ -90,8 +91,8 @@ let package = Package(
         library(
             "SluiceCLI",
             [
-                "Sluice", "SluiceServer", "SluiceAccess", "SluiceJSON", "SluiceModel", "SluiceQuery", "SluiceStorage",
-                "SluiceViews",
+                "Sluice", "SluiceServer", "SluiceAccess", "SluiceJSON", "SluiceModel", "SluiceQuery", "SluiceRules",
+                "SluiceStorage", "SluiceViews",
             ]),
         .executableTarget(name: "SluiceCommand", dependencies: ["SluiceCLI"], swiftSettings: settings),
 
@@ -119,6 +120,7 @@ let package = Package(
             name: "TestSupport", dependencies: ["SluiceModel"], path: "Tests/Support", swiftSettings: settings),
         tests("SluiceModel", ["TestSupport"]),
         tests("SluiceQuery", ["SluiceModel", "SluiceStorage", "CSQLite", "CAllocationCounter", "TestSupport"]),
+        tests("SluiceRules", ["SluiceJSON", "SluiceModel", "SluiceQuery", "TestSupport"]),
         tests("SluiceViews", ["SluiceModel", "SluiceQuery", "CAllocationCounter", "TestSupport"]),
         tests("SluiceWire", ["SluiceModel", "TestSupport"]),
         tests("SluiceTransport", ["CEpoll", "TestSupport"]),
@@ -144,14 +146,14 @@ let package = Package(
                 "SluiceViews",
                 "SluiceWire", "TestSupport",
             ]),
-        tests("SluiceCLI", ["Sluice", "SluiceJSON", "SluiceModel", "SluiceQuery", "TestSupport"]),
+        tests("SluiceCLI", ["Sluice", "SluiceJSON", "SluiceModel", "SluiceQuery", "SluiceRules", "TestSupport"]),
         tests("SluiceAccess", ["SluiceJSON", "SluiceModel", "SluiceStorage", "TestSupport"]),
         // What `make fuzz` feeds, and the inputs that every test run feeds again.
         .target(
             name: "FuzzTargets",
             dependencies: [
                 "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "SluiceTransport", "SluiceStorage",
-                "SluiceAccess", "SluiceCLI", "SluiceJSON",
+                "SluiceAccess", "SluiceCLI", "SluiceJSON", "SluiceRules",
             ], path: "Tests/Fuzz/Targets", swiftSettings: settings),
         .testTarget(
             name: "FuzzReplayTests", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Replay", swiftSettings: settings),

@@ -53,6 +53,28 @@ struct QueryTests {
         return results.sorted { order.precedes($0.position.values, $0.position.id, $1.position.values, $1.position.id) }
     }
 
+    /// A rule's list may be longer than SQLite has parameters. It is of keys, of object ids, or of scalars.
+    @Test(arguments: ["vin", "owner", "owner.name", "price", "ANY former", "former"])
+    func aListLongerThanSQLiteHasParametersIsSearched(path: String) throws {
+        let (storage, rows) = try storage(seed: 5)
+        let count = 40_000
+        let values: [Value] =
+            switch path {
+            case "vin": ["c3", "c5", "it's", "a\0b"].map { .string($0) } + (0..<count).map { .string("x\($0)") }
+            case "owner.name": ["n1", "n'2"].map { .string($0) } + (0..<count).map { .string("x\($0)") }
+            case "price": [.int(3), .int(.min), .int(.max)] + (0..<count).map { .int(Int64($0) + 100) }
+            default: (1..<count).map { .link(Garage.ownerKey(UInt64($0 < 4 ? $0 : $0 + 100))) }
+            }
+        for condition in ["\(path) IN $0", "NOT \(path) IN $0"] {
+            let syntax = try QuerySyntax.parse("Car WHERE \(condition)", arguments: [.list([])])
+            let long = syntax.replacingEmptyList(by: values)
+            let query = try Query(long, schema: storage.schema, isLimited: false)
+            let expected = Set(try oracle(query, rows, storage).map { ObjectRef(Garage.car, $0.row.key) })
+            #expect(try Set(storage.refs(matching: query)) == expected)
+            #expect(!expected.isEmpty && expected.count < rows.count, "\(condition)")
+        }
+    }
+
     @Test(arguments: texts, orders)
     func queriesGiveWhatTheEvaluatorGives(text: String, order: String) throws {
         let (storage, rows) = try storage(seed: 3)
@@ -102,5 +124,23 @@ struct QueryTests {
         #expect(page.next == nil)
         let missing = try Query.parse("OBJECT(\(ObjectID(high: 1, low: 1)))", schema: storage.schema)
         #expect(try storage.count(matching: missing) == 0)
+    }
+}
+
+extension QuerySyntax {
+    /// The query with a list in place of the empty one.
+    fileprivate func replacingEmptyList(by values: [Value]) -> QuerySyntax {
+        func replaced(_ predicate: PredicateSyntax) -> PredicateSyntax {
+            switch predicate {
+            case .not(let operand): return .not(replaced(operand))
+            case .comparison(var comparison):
+                comparison.right = .values(values)
+                return .comparison(comparison)
+            default: return predicate
+            }
+        }
+        var query = self
+        query.predicate = replaced(predicate)
+        return query
     }
 }

@@ -6,7 +6,8 @@ struct Program: Sendable {
 
     /// All commands of the tool.
     static let sluice = Program([
-        ServeCommand.self, UsersCommand.self, ImportCommand.self, ExportCommand.self, QueryCommand.self,
+        ServeCommand.self, UsersCommand.self, RulesCommand.self, ImportCommand.self, ExportCommand.self,
+        QueryCommand.self,
         WriteCommand.self,
         SubscriptionsCommand.self, StatusCommand.self, SchemaCommand.self, ExplainCommand.self, CompletionCommand.self,
     ])

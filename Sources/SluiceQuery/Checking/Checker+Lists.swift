@@ -71,7 +71,7 @@ extension Checker {
     private func constants(
         _ literals: [LiteralSyntax], for side: OperandSide, _ syntax: ComparisonSyntax, at position: Int?
     ) throws(QueryError) -> [Constant] {
-        guard literals.count <= QueryLimits.listCountMax else {
+        guard literals.count <= QueryLimits.listCountMax || !isLimited else {
             throw QueryError(
                 .limitExceeded, "a list has more than \(QueryLimits.listCountMax) elements", at: position)
         }

@@ -3,11 +3,13 @@ package import SluiceModel
 extension Query {
     /// Checks a query against a schema and brings it into canonical form.
     ///
-    /// - Parameter inverses: the names that the query may use for backlinks.
+    /// - Parameters:
+    ///   - inverses: the names that the query may use for backlinks.
+    ///   - isLimited: whether the limits on lists, constants and text hold, as they must for what a client sends.
     package init(
-        _ syntax: QuerySyntax, schema: Schema, inverses: InverseNames = InverseNames()
+        _ syntax: QuerySyntax, schema: Schema, inverses: InverseNames = InverseNames(), isLimited: Bool = true
     ) throws(QueryError) {
-        let checker = Checker(schema: schema, inverses: inverses)
+        let checker = Checker(schema: schema, inverses: inverses, isLimited: isLimited)
         switch syntax.target {
         case .object(let id):
             guard case .constant(true) = syntax.predicate, syntax.clauses.isEmpty else {
@@ -15,31 +17,25 @@ extension Query {
                     .syntax, "a query of one object by its id takes no condition and no clause",
                     at: syntax.predicate.position ?? syntax.clauses.first?.position)
             }
-            try self.init(.ofObject, [.objectID(id)], of: syntax)
+            try self.init(.ofObject, [.objectID(id)], of: syntax, isLimited: isLimited)
         case .objects(let className, let position):
             let classIndex = try checker.classIndex(className, at: position)
             let predicate = try checker.on(classIndex).predicate(syntax.predicate)
             try checker.checkLimits(predicate, of: syntax.predicate)
             let clauses = try checker.on(classIndex).clauses(syntax.clauses)
-            var texts = [schema[classIndex].name]
-            if case .constant(true) = predicate {
-            } else {
-                var condition = CanonicalText.parts(of: predicate)
-                condition[0] = texts[0] + " WHERE " + condition[0]
-                texts = condition
-            }
-            texts[texts.count - 1] += clauses.text
             try self.init(
                 QueryForm(
                     className: schema[classIndex].name, classIndex: classIndex, predicate: predicate,
-                    clauses: clauses, texts: texts),
-                predicate.constants, of: syntax)
+                    clauses: clauses),
+                predicate.constants, of: syntax, isLimited: isLimited)
         }
     }
 
-    private init(_ form: QueryForm, _ constants: [Value], of syntax: QuerySyntax) throws(QueryError) {
+    private init(
+        _ form: QueryForm, _ constants: [Value], of syntax: QuerySyntax, isLimited: Bool
+    ) throws(QueryError) {
         let text = form.text(with: constants)
-        guard text.utf8.count <= QueryLimits.textLengthMax else {
+        guard text.utf8.count <= QueryLimits.textLengthMax || !isLimited else {
             throw QueryError(
                 .limitExceeded,
                 "the query's canonical text is \(text.utf8.count) bytes long; the limit is "

@@ -31,7 +31,11 @@ extension Checker {
     func constant(_ literal: LiteralSyntax, for side: OperandSide) throws(QueryError) -> Constant {
         if case .value(.null) = literal.kind { return .exact(.null) }
         if case .untyped(let text) = literal.kind { return try constant(typed(text, literal, for: side), for: side) }
+        if case .variable = literal.kind { throw literal.unbound }
         let name = side.name
+        if case .member(_, let key) = literal.kind, case .scalar = side.type {
+            return try constant(LiteralSyntax(.value(key.value), position: literal.position), for: side)
+        }
         switch side.type {
         case .link(let target): return .exact(.link(try key(literal, ofClass: target, named: name)))
         case .scalar(let type):
@@ -175,7 +179,14 @@ extension Checker {
         case .value(.objectID(let id)): key = .id(id)
         case .value(let value): key = ObjectKey(primaryKey: value)
         case .number(let digits): key = Int64(digits).map { .int($0) }
-        case .instant, .untyped: key = nil
+        case .instant, .untyped, .variable: key = nil
+        case .member(let className, let own):
+            guard className == declared.name else {
+                throw QueryError(
+                    .typeMismatch, "\(name) links to \(declared.name), and the set is one of \(className)",
+                    at: literal.position)
+            }
+            key = own
         case .object(let className, let value):
             guard className == declared.name else {
                 throw QueryError(
@@ -194,5 +205,12 @@ extension Checker {
                 at: literal.position)
         }
         return key
+    }
+}
+
+extension LiteralSyntax {
+    /// The error for a variable that was not replaced by its value.
+    var unbound: QueryError {
+        QueryError(.unsupported, "found \(typeName); only rules have variables", at: position)
     }
 }

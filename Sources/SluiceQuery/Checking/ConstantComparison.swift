@@ -76,6 +76,8 @@ struct ConstantComparison {
             throw QueryError(
                 .typeMismatch, "an argument needs a property on the other side, whose type it takes",
                 at: literal.position)
+        case .member(_, let key): return key.value
+        case .variable: throw literal.unbound
         case .object:
             throw QueryError(.typeMismatch, "an object compares with links only", at: literal.position)
         }

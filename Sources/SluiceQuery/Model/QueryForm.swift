@@ -37,9 +37,14 @@ package final class QueryForm: Sendable {
     /// Equal for equal forms of one schema, and different for others.
     package let key: String
 
-    init(
-        className: String, classIndex: Int, predicate: Query.Predicate, clauses: CheckedClauses, texts: [String]
-    ) {
+    init(className: String, classIndex: Int, predicate: Query.Predicate, clauses: CheckedClauses) {
+        var texts = [className]
+        if case .constant(true) = predicate {
+        } else {
+            texts = CanonicalText.parts(of: predicate)
+            texts[0] = className + " WHERE " + texts[0]
+        }
+        texts[texts.count - 1] += clauses.text
         self.className = className
         self.classIndex = classIndex
         isOfObject = false
@@ -81,6 +86,9 @@ package final class QueryForm: Sendable {
 
     /// Whether there may be matches that are not results.
     package var isPartial: Bool { limit != nil || !stages.isEmpty }
+
+    /// Whether the condition holds for every object of the class.
+    var isOfWholeClass: Bool { if case .constant(true) = predicate { !isOfObject } else { false } }
 
     func text(with constants: [Value]) -> String {
         if isOfObject, case .objectID(let id)? = constants.first { return texts[0] + "\(id)" + texts[1] }

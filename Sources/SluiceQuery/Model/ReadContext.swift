@@ -4,18 +4,25 @@ internal import Synchronization
 /// What a reader may read: for some classes, a condition that objects must meet.
 ///
 /// For the reader, the other objects of these classes are absent: they are no results, no path and no link leads to
-/// them, and no count has them. A condition itself reads everything. Classes without a condition are readable whole.
+/// them, and no count has them. A condition itself reads everything.
+///
+/// A context of conditions as text leaves the other classes readable whole. A context of rules denies them.
 package final class ReadContext: Sendable {
     /// Everything is readable.
     package static let everything = ReadContext()
 
-    /// The conditions by class.
+    /// The conditions by class; that of a class that is readable whole may be here too.
     private let rules: [Int: Query]
+    /// What stands for the classes that ``rules`` does not name; nil if these are readable whole.
+    private let denial: ReadDenial?
     /// What evaluation has made of the conditions, by class; see ``prepared(ofClass:_:)``.
     private let preparations = Mutex<[Int: any Sendable]>([:])
-    let schema: Schema
-    /// The conditions in the query language, sorted.
+    /// The schema that the conditions were checked against.
+    package let schema: Schema
+    /// The conditions in the query language, sorted; of a context of rules none, since a reader holds many of them.
     private let texts: [String]
+    /// What is hidden of the objects that are readable, by class.
+    private let veils: [Int: ReadVeil]
     /// Equal for equal contexts, whatever the schema has of their classes, and zero for ``everything``.
     package let id: ObjectID
     /// Equal for contexts whose conditions differ only in constants.
@@ -23,8 +30,10 @@ package final class ReadContext: Sendable {
 
     private init() {
         rules = [:]
+        denial = nil
         schema = Schema()
         texts = []
+        veils = [:]
         id = ObjectID(high: 0, low: 0)
         formKey = ""
     }
@@ -45,9 +54,7 @@ package final class ReadContext: Sendable {
                 rules[closed.classIndex] = closed
                 continue
             }
-            guard query.object == nil, !query.isPartial, query.sort.isEmpty, query.exclusions.isEmpty,
-                rules[query.classIndex] == nil
-            else {
+            guard query.isCondition, rules[query.classIndex] == nil else {
                 throw QueryError(
                     .syntax,
                     "what is readable of a class is one condition without clauses, such as "
@@ -56,12 +63,40 @@ package final class ReadContext: Sendable {
             rules[query.classIndex] = query
         }
         self.rules = rules
+        denial = nil
         self.schema = schema
         texts = conditions.sorted()
+        veils = [:]
         id =
             texts.isEmpty
             ? ObjectID(high: 0, low: 0) : SHA256.truncatedID(of: Array(texts.joined(separator: "\u{1}").utf8))
         formKey = rules.values.map(\.form.key).sorted().joined(separator: "\u{2}")
+    }
+
+    /// A context of rules: what no condition names is denied.
+    ///
+    /// - Parameters:
+    ///   - conditions: what is readable of each class: conditions without clauses, checked against the schema.
+    ///   - veils: what is hidden of the readable objects, by class.
+    ///   - denial: what stands for the other classes. Contexts of one schema share it.
+    package init(rules conditions: [Query], veils: [Int: ReadVeil] = [:], denying denial: ReadDenial) {
+        precondition(conditions.allSatisfy(\.isCondition), "a rule is a condition without clauses")
+        rules = Dictionary(conditions.map { ($0.classIndex, $0) }) { $1 }
+        self.denial = denial
+        schema = denial.schema
+        // What is denied is so with and without a condition that says it.
+        let texts = Self.texts(of: rules)
+        self.texts = []
+        self.veils = veils.filter { !$0.value.isEmpty }
+        let veilTexts = self.veils.sorted { $0.key < $1.key }.map { $0.value.text(of: denial.schema[$0.key]) }
+        id = SHA256.truncatedID(of: Array((["rules"] + texts + veilTexts).joined(separator: "\u{1}").utf8))
+        let forms = rules.values.filter { !$0.isOfNothing }.map(\.form.key).sorted()
+        formKey = (["rules"] + forms + veilTexts).joined(separator: "\u{2}")
+    }
+
+    /// What rules allow, in the query language, sorted.
+    private static func texts(of rules: [Int: Query]) -> [String] {
+        rules.values.filter { !$0.isOfNothing }.map(\.canonicalText).sorted()
     }
 
     /// What stands for a condition that does not fit the schema: nothing is readable. A schema grows class by class and
@@ -86,8 +121,10 @@ package final class ReadContext: Sendable {
             rules[classIndex] = rule.sharing(form)
         }
         self.rules = rules
+        denial = other.denial
         schema = other.schema
         texts = other.texts
+        veils = other.veils
         id = other.id
         formKey = sharer.formKey
     }
@@ -99,20 +136,42 @@ package final class ReadContext: Sendable {
             ? self : ReadContext(self, formsOf: other)
     }
 
-    package var isEverything: Bool { texts.isEmpty }
+    package var isEverything: Bool { texts.isEmpty && denial == nil }
 
     /// The classes that are not readable whole.
-    package var classes: [Int] { rules.keys.sorted() }
+    package var classes: [Int] {
+        let named = denial == nil ? Array(rules.keys) : Array(schema.classes.indices)
+        return named.filter { condition(ofClass: $0) != nil }.sorted()
+    }
 
     /// What is readable of a class; nil if all of it is.
-    package func condition(ofClass classIndex: Int) -> Query? { rules[classIndex] }
+    package func condition(ofClass classIndex: Int) -> Query? {
+        guard let rule = rules[classIndex] else { return denial?.condition(ofClass: classIndex) }
+        return denial != nil && rule.form.isOfWholeClass ? nil : rule
+    }
+
+    /// What is hidden of a class's readable objects.
+    package func veil(ofClass classIndex: Int) -> ReadVeil { veils[classIndex] ?? ReadVeil() }
+
+    /// What a context of rules says of some classes alone; the others are denied. Readers whose rules differ only
+    /// elsewhere get equal contexts, and so share the views that read nothing else.
+    ///
+    /// - Parameter classes: all classes that a reader can reach with the query that the context is for: that of the
+    ///   results, those that paths lead to, and those that links are followed to.
+    /// - Returns: this context itself if it is of conditions as text.
+    package func narrowed(to classes: Set<Int>) -> ReadContext {
+        guard let denial, !rules.keys.allSatisfy(classes.contains) else { return self }
+        return ReadContext(
+            rules: rules.filter { classes.contains($0.key) }.map(\.value),
+            veils: veils.filter { classes.contains($0.key) }, denying: denial)
+    }
 
     /// What was made of the condition on a class, kept for the next caller.
     ///
     /// - Parameter make: called once for a class, with its condition.
     /// - Returns: nil if all of the class is readable.
     func prepared<Prepared: Sendable>(ofClass classIndex: Int, _ make: (Query) -> Prepared) -> Prepared? {
-        guard let condition = rules[classIndex] else { return nil }
+        guard let condition = condition(ofClass: classIndex) else { return nil }
         return preparations.withLock { known in
             if let prepared = known[classIndex] as? Prepared { return prepared }
             let prepared = make(condition)
@@ -121,17 +180,41 @@ package final class ReadContext: Sendable {
         }
     }
 
-    /// The same context, checked against another schema.
+    /// The same context, checked against another schema. Of a context of rules, classes that are new are denied, and
+    /// what the schema lacks now is closed.
     ///
     /// - Throws: ``QueryError`` when a condition does not fit that schema.
     package func rebound(to schema: Schema) throws(QueryError) -> ReadContext {
-        texts.isEmpty ? self : try ReadContext(texts, schema: schema)
+        guard denial != nil else { return texts.isEmpty ? self : try ReadContext(texts, schema: schema) }
+        guard schema != self.schema else { return self }
+        var conditions: [Query] = []
+        for rule in rules.values {
+            let text = rule.canonicalText
+            guard schema.index(of: rule.className) == rule.classIndex,
+                let syntax = try? QuerySyntax.parse(text, isLimited: false),
+                let query = try? Query(syntax, schema: schema, isLimited: false)
+            else { continue }
+            conditions.append(query)
+        }
+        return ReadContext(rules: conditions, veils: veils, denying: ReadDenial(schema))
     }
 }
 
 extension ReadContext: CustomStringConvertible {
     /// The conditions in the query language.
     package var description: String {
-        isEverything ? "everything" : texts.joined(separator: "; ")
+        let texts = denial == nil ? texts : Self.texts(of: rules)
+        return isEverything ? "everything" : texts.isEmpty ? "nothing" : texts.joined(separator: "; ")
     }
+}
+
+extension Query {
+    /// Whether this is a condition on the objects of a class, without clauses.
+    fileprivate var isCondition: Bool { object == nil && !isPartial && sort.isEmpty && exclusions.isEmpty }
+
+    /// Whether no object can meet the condition.
+    package var isOfNothing: Bool { if case .constant(false) = predicate { true } else { false } }
+
+    /// Whether every object of the class meets the condition.
+    package var isOfWholeClass: Bool { form.isOfWholeClass && isCondition }
 }

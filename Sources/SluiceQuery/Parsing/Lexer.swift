@@ -9,9 +9,9 @@ struct Lexer {
     private init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// All tokens of a text, the end last.
-    static func tokens(of text: String) throws(QueryError) -> [Token] {
+    static func tokens(of text: String, isLimited: Bool = true) throws(QueryError) -> [Token] {
         let length = text.utf8.count
-        guard length <= QueryLimits.textLengthMax else {
+        guard length <= QueryLimits.textLengthMax || !isLimited else {
             throw QueryError(
                 .limitExceeded, "the query is \(length) bytes long; the limit is \(QueryLimits.textLengthMax)",
                 at: QueryLimits.textLengthMax)

@@ -13,12 +13,15 @@ extension Parser {
                 switch token.kind {
                 case .symbol("{"): return try list(quantifier: quantifier, position: position)
                 case .argument, .nextArgument: return try argument(quantifier: quantifier, position: position)
+                case .variable where isAtRuleVariable:
+                    return .list([try ruleVariable()], quantifier: quantifier, position: position)
                 default: return .path(try path(quantifier: quantifier, position: position))
                 }
             }
             if token.keyword == "SUBQUERY", peek().isSymbol("(") { return try subquery() }
             if isLiteral { return .literal(try literal()) }
             return .path(try path(quantifier: nil, position: position))
+        case .variable where isAtRuleVariable: return .literal(try ruleVariable())
         case .identifier, .variable, .pathArgument, .nextPathArgument, .symbol("@"):
             return .path(try path(quantifier: nil, position: position))
         case .argument, .nextArgument: return try argument(quantifier: nil, position: position)
@@ -38,6 +41,11 @@ extension Parser {
         try expect(",", "after the collection in SUBQUERY(collection, $x, condition)")
         guard case .variable(let variable) = token.kind else {
             throw unexpected("a variable such as $x in SUBQUERY(collection, $x, condition)")
+        }
+        guard !isOfRule || VariableSyntax.Source(rawValue: variable) == nil else {
+            throw QueryError(
+                .syntax, "found '$\(variable)' as the variable of a SUBQUERY; in a rule it means something else",
+                at: token.position)
         }
         advance()
         try expect(",", "after the variable in SUBQUERY(collection, $x, condition)")
@@ -118,7 +126,9 @@ extension Parser {
         var elements: [LiteralSyntax] = []
         if !token.isSymbol("}") {
             repeat {
-                guard elements.count < QueryLimits.listCountMax else { throw tooManyElements(at: position) }
+                guard elements.count < QueryLimits.listCountMax || !isLimited else {
+                    throw tooManyElements(at: position)
+                }
                 elements.append(try element())
             } while skip(",")
         }
@@ -132,6 +142,9 @@ extension Parser {
             let position = token.position
             try countConstant()
             return LiteralSyntax(try takeArgument(), position: position)
+        case .variable where isAtRuleVariable: return try ruleVariable()
+        case .variable(let name) where !isOfRule && VariableSyntax.Source(rawValue: name) != nil:
+            throw unknownVariable(name, at: token.position)
         default:
             guard isLiteral else {
                 let isWord = if case .identifier = token.kind { true } else { false }
@@ -255,7 +268,7 @@ extension Parser {
         switch try literalKind(isNegative: sign()) {
         case .value(let value): key = value
         case .number(let digits): key = Int64(digits).map { .int($0) }
-        case .object, .instant, .untyped: key = nil
+        case .object, .member, .variable, .instant, .untyped: key = nil
         }
         guard let key else { throw QueryError(.typeMismatch, "an object's key is no fraction or object", at: start) }
         try expect(")", "to close obj(…)")

@@ -24,8 +24,7 @@ extension Parser {
         case .variable(let name):
             guard components.isEmpty else { throw unexpected("the name of a property") }
             guard variables.contains(where: { UTF8Order.equal($0, name) }) else {
-                throw QueryError(
-                    .syntax, "found the variable '$\(name)', which no SUBQUERY around it names", at: position)
+                throw unknownVariable(name, at: position)
             }
             advance()
             components.append(.init(.variable(name), position: position))

@@ -20,6 +20,9 @@ extension Parser {
         case .operand(.path(let path)) where endsCondition:
             try countNode()
             return .comparison(ComparisonSyntax(truthOf: path, position: token.position))
+        case .operand(.literal(let literal)) where literal.isVariable && endsCondition:
+            try countNode()
+            return .comparison(ComparisonSyntax(truthOf: literal))
         case .operand: throw missingOperator(parsed)
         }
     }

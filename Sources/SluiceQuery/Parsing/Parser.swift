@@ -11,6 +11,10 @@ struct Parser {
     private var argumentsUsed: Set<Int> = []
     /// The variables of the enclosing subqueries, the innermost last.
     var variables: [String] = []
+    /// Whether the text is a rule's, which has variables of its own.
+    let isOfRule: Bool
+    /// Whether the limits on lists, constants and text hold.
+    let isLimited: Bool
     private var depth = 0
     private var nodeCount = 0
     private var constantCount = 0
@@ -36,10 +40,12 @@ struct Parser {
         }
     }
 
-    init(_ text: String, arguments: Arguments) throws(QueryError) {
+    init(_ text: String, arguments: Arguments, isOfRule: Bool = false, isLimited: Bool = true) throws(QueryError) {
         self.text = Array(text.utf8)
+        self.isOfRule = isOfRule
+        self.isLimited = isLimited
         self.arguments = arguments
-        tokens = try Lexer.tokens(of: text)
+        tokens = try Lexer.tokens(of: text, isLimited: isLimited)
     }
 
     // MARK: Tokens
@@ -99,7 +105,7 @@ struct Parser {
 
     mutating func countConstant() throws(QueryError) {
         constantCount += 1
-        guard constantCount <= QueryLimits.constantCountMax else {
+        guard constantCount <= QueryLimits.constantCountMax || !isLimited else {
             throw QueryError(
                 .limitExceeded, "the query has more than \(QueryLimits.constantCountMax) constants", at: token.position)
         }
@@ -138,10 +144,20 @@ struct Parser {
 
 extension QuerySyntax {
     /// Parses a query without checking it, see ``Query/parse(_:className:arguments:schema:)``.
+    ///
+    /// - Parameter isLimited: whether the limits on lists, constants and text hold, as they must for a client's text.
     package static func parse(
-        _ text: String, className: String? = nil, arguments: [Value] = []
+        _ text: String, className: String? = nil, arguments: [Value] = [], isLimited: Bool = true
     ) throws(QueryError) -> QuerySyntax {
-        var parser = try Parser(text, arguments: .values(arguments))
+        var parser = try Parser(text, arguments: .values(arguments), isLimited: isLimited)
+        return try parser.query(className: className)
+    }
+
+    /// Parses a rule's condition or query, which may have variables.
+    ///
+    /// - Parameter className: the class that the condition is about, when `text` does not name it.
+    package static func parse(ruleText text: String, className: String? = nil) throws(QueryError) -> QuerySyntax {
+        var parser = try Parser(text, arguments: .values([]), isOfRule: true)
         return try parser.query(className: className)
     }
 

@@ -13,7 +13,8 @@ extension LiteralSyntax {
         case .number(let digits): digits.utf8.allSatisfy { $0 == 0x2D || (0x30...0x39).contains($0) } ? "int" : "double"
         case .instant: "date"
         case .untyped: "text"
-        case .object: "link"
+        case .object, .member: "link"
+        case .variable(let variable): variable.description
         }
     }
 }

@@ -1,7 +1,7 @@
 /// Finds the known name that a misspelt one most likely stands for, to ask "did you mean".
-enum NearestName {
+package enum NearestName {
     /// The name with the fewest edits, if they are few for its length; nil if no name is similar.
-    static func find(_ name: String, among names: some Sequence<String>) -> String? {
+    package static func find(_ name: String, among names: some Sequence<String>) -> String? {
         guard name.utf8.count <= 64 else { return nil }
         let written = Array(name.lowercased().utf8)
         var nearest: (name: String, distance: Int)?

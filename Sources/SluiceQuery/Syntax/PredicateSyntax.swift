@@ -54,6 +54,11 @@ package struct ComparisonSyntax: Sendable {
         self.init(.path(path), .equal, .value(.bool(true)), position: position)
         isTruth = true
     }
+
+    /// Makes the condition that a variable is true: `$role.admin`.
+    package init(truthOf variable: LiteralSyntax) {
+        self.init(.literal(variable), .equal, .value(.bool(true)), position: variable.position)
+    }
 }
 
 /// One side of a comparison.
@@ -98,6 +103,11 @@ package struct LiteralSyntax: Sendable {
         case untyped(String)
         /// `obj('Class', key)`: an object by its class and key.
         case object(className: String, key: Value)
+        /// An object, by its key, of which the class is known: beside a link the object, beside a scalar its key. A
+        /// rule's derived sets consist of them.
+        case member(className: String, key: ObjectKey)
+        /// A rule's variable, to be replaced before the condition is checked.
+        case variable(VariableSyntax)
     }
 
     package var kind: Kind

@@ -125,14 +125,18 @@ extension SQLConditionBuilder {
         guard let primaryKey = declared.primaryKey else {
             let pairs = keys.map { key -> SQLStatement in
                 guard case .id(let id) = key else { return "(NULL, NULL)" }
-                return "(\(.integer(TableLayout.word(id.high))), \(.integer(TableLayout.word(id.low))))"
+                let words: [SQLBinding] = [
+                    .integer(TableLayout.word(id.high)), .integer(TableLayout.word(id.low)),
+                ]
+                return keys.count > SQLStatement.parameterListMax / 2
+                    ? "(\(.joined(words.map(SQLStatement.element), by: ", ")))" : "(\(.list(words)))"
             }
             // SQLite uses an index of two columns for IN with a plain SELECT, but not with VALUES of several rows.
             let values: SQLStatement = "SELECT column1, column2 FROM (VALUES \(.joined(pairs, by: ", ")))"
             return "(\(sql: alias)._hi, \(sql: alias)._lo) IN (\(values))"
         }
-        let values = keys.map { key -> SQLStatement in "\(SQLBinding(key.value) ?? .null)" }
-        return "\(sql: alias).\(sql: layout.column(primaryKey)) IN (\(.joined(values, by: ", ")))"
+        let values = keys.map { SQLBinding($0.value) ?? .null }
+        return "\(sql: alias).\(sql: layout.column(primaryKey)) IN (\(.list(values)))"
     }
 
     mutating func isPresent(_ link: SQLStatement, _ target: Int, _ alias: String) -> SQLStatement {

@@ -133,9 +133,8 @@ struct SQLTest {
     }
 
     private func isIn(_ expression: SQLStatement, _ values: [Value]) -> SQLStatement {
-        let bindings = values.filter { !$0.isNull }.map { value -> SQLStatement in "\(SQLBinding(value) ?? .null)" }
-        let membership: SQLStatement =
-            bindings.isEmpty ? "0" : "\(folded(expression)) IN (\(.joined(bindings, by: ", ")))"
+        let bindings = values.filter { !$0.isNull }.map { SQLBinding($0) ?? .null }
+        let membership: SQLStatement = bindings.isEmpty ? "0" : "\(folded(expression)) IN (\(.list(bindings)))"
         return bindings.count == values.count ? membership : "(\(expression) IS NULL OR \(membership))"
     }
 

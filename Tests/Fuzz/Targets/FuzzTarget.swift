@@ -1,7 +1,8 @@
 /// A decoder or parser of bytes from strangers. For any bytes, it neither traps nor hangs nor allocates out of
 /// proportion; what it accepts it can encode and decode again.
 package enum FuzzTarget: String, CaseIterable, Sendable {
-    case query, clientMessages, serverMessages, values, journal, webSocket, http, csv, jsonLines, tokens, keySets
+    case query, clientMessages, serverMessages, values, journal, webSocket, http, csv, jsonLines, tokens, keySets,
+        rules, schemaFiles
 
     /// Feeds an input to the target, and traps if the target breaks its promise.
     package func run(_ bytes: [UInt8]) {
@@ -17,6 +18,8 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
         case .jsonLines: ImportTarget.run(bytes, extension: "jsonl")
         case .tokens: TokenTarget.run(bytes)
         case .keySets: TokenTarget.runKeySet(bytes)
+        case .rules: RulesTarget.run(bytes)
+        case .schemaFiles: RulesTarget.runSchema(bytes)
         }
     }
 }

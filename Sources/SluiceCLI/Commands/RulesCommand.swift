@@ -1,0 +1,166 @@
+internal import Glibc
+internal import SluiceModel
+internal import SluiceRules
+
+/// `sluice rules`: reads, checks, tests and compares files of rules.
+struct RulesCommand: Command {
+    static let description = CommandDescription(
+        "rules", "Work on a file of rules, which say what users may see and do: check, test, diff.",
+        arguments: [
+            ArgumentDescription(
+                "ACTION", "check, test or diff", completion: .choices(Action.allCases.map(\.rawValue))),
+            ArgumentDescription("FILE", "the file of rules", completion: .files),
+        ],
+        options: [
+            .value(
+                "schema", "FILE", "the classes: what 'sluice schema URL --format=jsonl' prints (check, test)",
+                completion: .files),
+            .value("table", "FILE", "what users may do with some objects (test)", completion: .files),
+            .value("to", "FILE", "the other file of rules (diff)", completion: .files),
+        ],
+        notes: [
+            "check prints how each rule is shared between users, which writes it depends on, and which index is missing. Without --schema it checks only what is independent of the classes.",
+            "test compares what the rules say with a table, and fails if anything differs. diff prints what means something else in the other file: + is new, - is gone, ~ has changed.",
+            "docs/permissions.md describes the files.",
+        ],
+        examples: [
+            "sluice schema ws://127.0.0.1:9080/nyc --format=jsonl > schema.json",
+            "sluice rules check rules.json --schema=schema.json",
+            "sluice rules test rules.json --schema=schema.json --table=table.json",
+            "sluice rules diff rules.json --to=new-rules.json",
+        ])
+
+    private enum Action: String, CaseIterable {
+        case check, test, diff
+    }
+
+    private let action: Action
+    private let path: String
+    private let schemaPath: String?
+    private let tablePath: String?
+    private let otherPath: String?
+
+    init(_ arguments: ParsedArguments) throws(CommandError) {
+        guard let action = Action(rawValue: arguments.positionals[0]) else {
+            throw .usage("there is no action '\(DisplayText.shortened(arguments.positionals[0]))'")
+        }
+        self.action = action
+        path = arguments.positionals[1]
+        schemaPath = arguments.value("schema")
+        tablePath = arguments.value("table")
+        otherPath = arguments.value("to")
+        let options: [(String, Action, Bool)] = [
+            ("table", .test, true), ("to", .diff, true), ("schema", .diff, false),
+        ]
+        for (name, user, isOnlyForIt) in options where arguments.has(name) {
+            guard (user == action) == isOnlyForIt else { throw .usage("rules \(action.rawValue) takes no --\(name)") }
+        }
+        switch action {
+        case .check: break
+        case .test:
+            guard schemaPath != nil else { throw .usage("--schema=FILE is missing: the classes") }
+            guard tablePath != nil else { throw .usage("--table=FILE is missing: what users may do") }
+        case .diff: guard otherPath != nil else { throw .usage("--to=FILE is missing: the other file of rules") }
+        }
+    }
+
+    func run() async throws {
+        let file = try Self.rules(path)
+        switch action {
+        case .check: try check(file)
+        case .test: try test(file)
+        case .diff:
+            for difference in try file.differences(to: Self.rules(otherPath ?? "")) {
+                StandardOutput.shared.write(line: DisplayText.harmless("\(difference)"))
+            }
+        }
+    }
+
+    private func check(_ file: RulesFile) throws {
+        guard let schemaPath else {
+            return StandardOutput.shared.write(
+                line: "the file is well formed; --schema=FILE also checks the names of classes and properties")
+        }
+        let schema = try Self.schema(schemaPath)
+        try Self.refuse(file.problems(with: schema), in: path)
+        for report in file.report(schema: schema) {
+            for line in report.lines { StandardOutput.shared.write(line: DisplayText.harmless(line)) }
+        }
+    }
+
+    private func test(_ file: RulesFile) throws {
+        let schema = try Self.schema(schemaPath ?? "")
+        try Self.refuse(file.problems(with: schema), in: path)
+        let table = try RulesTable(RulesFile.bytes(of: tablePath ?? ""), rules: Rules(file, schema: schema))
+        let failures = try table.failures()
+        for failure in failures { StandardOutput.shared.write(line: DisplayText.harmless(failure)) }
+        guard failures.isEmpty else {
+            throw CommandError.failure("\(failures.count) of \(table.count) tests failed")
+        }
+        StandardOutput.shared.write(line: table.count == 1 ? "1 test passed" : "\(table.count) tests passed")
+    }
+
+    // MARK: Files
+
+    private static func rules(_ path: String) throws -> RulesFile {
+        let bytes = try RulesFile.bytes(of: path)
+        do throws(RulesError) { return try RulesFile(bytes) } catch {
+            try refuse(error.problems, in: path)
+            throw error
+        }
+    }
+
+    private static func schema(_ path: String) throws(CommandError) -> Schema {
+        let bytes = try RulesFile.bytes(of: path)
+        do throws(SchemaFileError) { return try SchemaFile.schema(bytes) } catch {
+            throw .failure("\(path): \(error.message)")
+        }
+    }
+
+    /// Reports problems, one a line, and fails if there are any.
+    private static func refuse(_ problems: [RulesProblem], in path: String) throws(CommandError) {
+        guard let last = problems.last else { return }
+        func line(_ problem: RulesProblem) -> String {
+            let place = problem.place.isEmpty ? "" : " \(problem.place):"
+            return "\(path):\(problem.line):\(problem.column):\(place) \(problem.message)"
+        }
+        for problem in problems.dropLast() { Diagnostics.report(line(problem)) }
+        throw .failure(line(last))
+    }
+}
+
+extension RulesFile {
+    /// The bytes of a file that is not too large to be one of rules, or about them.
+    static func bytes(of path: String) throws(CommandError) -> [UInt8] {
+        let source = try ByteSource(path: path)
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while bytes.count <= SchemaFile.byteCountMax {
+            var count = 0
+            var failure: CommandError?
+            buffer.withUnsafeMutableBytes { buffer in
+                do throws(CommandError) { count = try source.read(into: buffer) } catch { failure = error }
+            }
+            if let failure { throw failure }
+            if count == 0 { return bytes }
+            bytes += buffer[..<count]
+        }
+        throw .failure("\(path): it is longer than \(SchemaFile.byteCountMax) bytes")
+    }
+}
+
+extension RuleReport {
+    /// The report for people.
+    fileprivate var lines: [String] {
+        var lines = ["\(place): \(sharing)"]
+        if atoms.count > 1 || atoms.contains(where: { !$0.isFoundByValue }) {
+            for atom in atoms {
+                let cost = atom.isFoundByValue ? "found by value" : "judged for each who differs"
+                lines.append("  \(atom.text): \(atom.sharing); \(cost)")
+            }
+        }
+        if !reads.isEmpty { lines.append("  changes with \(reads.joined(separator: ", "))") }
+        for name in missingIndexes { lines.append("  an index on \(name) would serve it") }
+        return lines
+    }
+}

@@ -1,0 +1,60 @@
+package import SluiceModel
+package import SluiceQuery
+
+/// The rules as they hold for one user at one time.
+package struct Binding: Sendable {
+    /// Equal for bindings of one schema that allow the same for the same reasons. It costs no binding of conditions.
+    package let id: ObjectID
+    /// The rules that were bound, by their file's hash.
+    package let rulesHash: ObjectID
+    /// What the user may read. Narrow it to the classes that a query can reach before it becomes part of a view's key;
+    /// see ``ReadContext/narrowed(to:)``.
+    package let reads: ReadContext
+    /// The rights that the user has.
+    package let rights: Set<DatabaseRight>
+    /// The roles that the user has, sorted.
+    package let roles: [String]
+    /// The derived sets and the number of their elements, sorted by name; a set that is not known is missing.
+    package let setSizes: [(name: String, count: Int)]
+    /// The queries that the binding depends on. One without a result yet counts as unset.
+    package let facts: [RuleFact]
+    /// Whether the result of each fact was known.
+    package let isComplete: Bool
+    /// What a user's writes need, by class.
+    let classes: [Int: BoundClass]
+    /// Allows nothing.
+    let never: [BoundCondition?]
+
+    /// What an action needs of an object.
+    ///
+    /// - Parameters:
+    ///   - action: of ``RuleAction/updateAfter``, what must hold after an update.
+    ///   - classIndex: a class of the schema that the rules were compiled for.
+    /// - Returns: nil if the class is not one of the schema; then nothing is allowed.
+    package func condition(of action: RuleAction, onClass classIndex: Int) -> BoundCondition? {
+        classes[classIndex]?.conditions[action]
+            ?? (never.indices.contains(classIndex) ? never[classIndex] : nil)
+    }
+
+    /// What the user may read of a class, as parts that other users may hold as well; empty if that is nothing.
+    ///
+    /// - Complexity: linear in the length of the condition.
+    package func readAtoms(ofClass classIndex: Int) -> [BoundCondition] {
+        condition(of: .read, onClass: classIndex)?.atoms ?? []
+    }
+
+    /// What writing a property needs: for an update of the object before it, for a creation of the object after it.
+    ///
+    /// - Returns: nil if the property has no rule of its own.
+    package func writeCondition(ofProperty property: Int, ofClass classIndex: Int) -> BoundCondition? {
+        classes[classIndex]?.writes[property]
+    }
+}
+
+/// What is bound of a class's rules.
+struct BoundClass: Sendable {
+    var conditions: [RuleAction: BoundCondition] = [:]
+    /// The conditions on writing single properties.
+    var writes: [Int: BoundCondition] = [:]
+    var veil = ReadVeil()
+}

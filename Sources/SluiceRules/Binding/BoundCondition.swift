@@ -1,0 +1,67 @@
+package import SluiceModel
+package import SluiceQuery
+internal import Synchronization
+
+/// A rule with its variables replaced: which objects of a class it allows.
+package final class BoundCondition: Sendable {
+    /// The condition, made when it is first asked for: most users read, and never write.
+    private enum State {
+        case waiting(@Sendable () -> Query)
+        case made(Query, Evaluator?)
+    }
+
+    private let schema: Schema
+    private let state: Mutex<State>
+
+    init(_ query: Query, schema: Schema) {
+        self.schema = schema
+        state = Mutex(.made(query, nil))
+    }
+
+    init(schema: Schema, _ make: @escaping @Sendable () -> Query) {
+        self.schema = schema
+        state = Mutex(.waiting(make))
+    }
+
+    /// The condition as a query over the class.
+    package var query: Query { state.withLock { Self.query(&$0) } }
+
+    private static func query(_ state: inout State) -> Query {
+        switch state {
+        case .made(let query, _): return query
+        case .waiting(let make):
+            let query = make()
+            state = .made(query, nil)
+            return query
+        }
+    }
+
+    /// Equal for conditions that are equal, of whichever user.
+    package var id: ObjectID { query.hash }
+
+    /// The parts of the condition's OR, each of which allows objects by itself: an IN counts as one for each element.
+    /// Atoms of different users are equal if their ids are.
+    package var atoms: [BoundCondition] {
+        isNever ? [] : query.alternatives.map { BoundCondition($0, schema: schema) }
+    }
+
+    /// Whether no object is allowed.
+    package var isNever: Bool { query.isOfNothing }
+
+    /// Whether every object is allowed.
+    package var isAlways: Bool { query.isOfWholeClass }
+
+    /// Whether an object of the class is allowed.
+    ///
+    /// - Parameter source: the objects as they are, whoever asks: rules see everything.
+    package func allows(_ row: Row, in source: any ObjectSource) throws -> Bool {
+        let evaluator = state.withLock { state in
+            if case .made(_, let known?) = state { return known }
+            let query = Self.query(&state)
+            let made = Evaluator(query, schema: schema)
+            state = .made(query, made)
+            return made
+        }
+        return try evaluator.matches(row, in: source)
+    }
+}

@@ -1,0 +1,127 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import Synchronization
+
+/// The rules of a class that the schema has.
+struct CompiledClass: Sendable {
+    private let className: String
+    private let schema: Schema
+    private let rules: [RuleAction: CompiledRule]
+    private let writes: [Int: CompiledRule]
+    /// Who may read single properties.
+    let fieldReads: [Int: UserCondition]
+    private let hidesIdentity: Bool
+    /// The variables that the conditions name.
+    let variables: [VariableSyntax]
+
+    /// - Parameter read: what is readable; nil if nothing is.
+    init(_ written: WrittenClass, classIndex: Int, read: PredicateSyntax?, schema: Schema) {
+        let declared = schema[classIndex]
+        className = declared.name
+        self.schema = schema
+        var rules = written.rules.mapValues { rule in
+            CompiledRule(
+                rule.predicate(onClass: declared.name, schema: schema), className: declared.name, schema: schema)
+        }
+        rules[.read] = read.map { CompiledRule($0, className: declared.name, schema: schema) }
+        self.rules = rules
+        var writes: [Int: CompiledRule] = [:]
+        var reads: [Int: UserCondition] = [:]
+        for (name, field) in written.fields {
+            guard let property = declared.index(of: name) else { continue }
+            if let rule = field.write {
+                writes[property] = CompiledRule(
+                    rule.predicate(onClass: declared.name, schema: schema), className: declared.name, schema: schema)
+            }
+            reads[property] = field.read
+        }
+        self.writes = writes
+        fieldReads = reads
+        hidesIdentity = written.hidesIdentity
+        variables =
+            RuleAction.allCases.flatMap { rules[$0]?.variables ?? [] }
+            + writes.sorted { $0.key < $1.key }.flatMap(\.value.variables)
+    }
+
+    func bound(
+        _ values: [VariableSyntax: RuleValue], _ resolution: Resolution, _ right: VariableSyntax
+    ) -> BoundClass {
+        var bound = BoundClass()
+        for (action, rule) in rules { bound.conditions[action] = rule.bound(values) }
+        bound.conditions[.updateAfter] = bound.conditions[.updateAfter] ?? bound.conditions[.update]
+        for (property, rule) in writes { bound.writes[property] = rule.bound(values) }
+        for (property, condition) in fieldReads where resolution.isTrue(condition, named: right) != true {
+            bound.veil.properties.insert(property)
+        }
+        bound.veil.hidesIdentity = hidesIdentity
+        return bound
+    }
+}
+
+/// A condition on a class that the schema has.
+final class CompiledRule: Sendable {
+    /// The most bound conditions kept for users with the same roles and claims.
+    private static let keptCountMax = 256
+
+    private let className: String
+    private let schema: Schema
+    private let predicate: PredicateSyntax
+    let variables: [VariableSyntax]
+    /// Whether many users are likely to have the same values: then what was bound is kept for the next of them.
+    private let isKept: Bool
+    private let kept = Mutex<[[RuleValue]: BoundCondition]>([:])
+    /// The form of the condition bound last, which those that differ in constants alone share.
+    private let form = Mutex<QueryForm?>(nil)
+
+    init(_ predicate: PredicateSyntax, className: String, schema: Schema) {
+        self.className = className
+        self.schema = schema
+        self.predicate = predicate
+        variables = predicate.variables
+        isKept = variables.allSatisfy { $0.source == .role || $0.source == .user && $0.names.count > 1 }
+    }
+
+    /// - Parameter values: the values of the rule's variables at least.
+    func bound(_ values: [VariableSyntax: RuleValue]) -> BoundCondition {
+        guard isKept else { return BoundCondition(schema: schema) { self.query(values) } }
+        let key = variables.map { values[$0] ?? .unknown }
+        return kept.withLock { kept in
+            if let known = kept[key] { return known }
+            if kept.count >= Self.keptCountMax { kept.removeAll() }
+            let bound = BoundCondition(schema: schema) { self.query(values) }
+            kept[key] = bound
+            return bound
+        }
+    }
+
+    /// The condition with its variables replaced; one that no object meets if it does not fit the schema.
+    private func query(_ values: [VariableSyntax: RuleValue]) -> Query {
+        let binder = ConditionBinder(schema: schema) { values[$0] ?? .unknown }
+        let target = QuerySyntax.Target.objects(className: className)
+        let bound = binder.query(QuerySyntax(target, where: predicate))
+        guard let query = bound ?? binder.query(QuerySyntax(target, where: .constant(false))) else {
+            preconditionFailure("the schema has no class \(className)")
+        }
+        return form.withLock { form in
+            if let form, form.key == query.form.key { return query.sharing(form) }
+            form = query.form
+            return query
+        }
+    }
+}
+
+extension WrittenRule {
+    /// The condition that the rule stands for.
+    func predicate(onClass className: String, schema: Schema) -> PredicateSyntax {
+        switch form {
+        case .condition(let predicate): return predicate
+        case .channels(let property):
+            let isToMany = schema.classSchema(named: className)?.property(named: property)?.type.isCollection ?? false
+            return .comparison(
+                ComparisonSyntax(
+                    .path(PathSyntax(property, quantifier: isToMany ? .any : nil)), .isIn,
+                    .literal(LiteralSyntax(.variable(VariableSyntax(.user, ["channels"]))))))
+        case .objectList(let property): return ObjectList.predicate(property, action)
+        }
+    }
+}

@@ -1,0 +1,349 @@
+internal import SluiceJSON
+internal import SluiceModel
+internal import SluiceQuery
+
+/// Reads a rules file. It goes on after each problem, so that all of them are reported together.
+struct RulesReader {
+    private let bytes: [UInt8]
+    private var places: JSONPlaces
+    private var problems: [(byte: Int, place: String, message: String)] = []
+    private var document = RulesDocument()
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+        places = JSONPlaces([], isJSON: false)
+    }
+
+    /// - Returns: what the file says, and its canonical bytes.
+    func read() throws(RulesError) -> (RulesDocument, [UInt8]) {
+        var reader = self
+        return try reader.readAll()
+    }
+
+    private mutating func readAll() throws(RulesError) -> (RulesDocument, [UInt8]) {
+        guard bytes.count <= RulesLimits.byteCountMax else {
+            throw RulesError([
+                RulesProblem(
+                    line: 1, column: 1, place: "",
+                    message: "the file has \(bytes.count) bytes; the limit is \(RulesLimits.byteCountMax)")
+            ])
+        }
+        let root: JSONValue
+        do throws(JSONError) {
+            root = try bytes.withUnsafeBufferPointer { (bytes) throws(JSONError) in try JSONParser.parse(bytes) }
+        } catch {
+            places = JSONPlaces(bytes, isJSON: false)
+            report(at: error.position - 1, "", error.message)
+            throw failure
+        }
+        places = JSONPlaces(bytes, isJSON: true)
+        document.places = places
+        readRoot(root)
+        problems += ReferenceCheck.problems(of: document)
+        guard problems.isEmpty else { throw failure }
+        return (document, CanonicalJSON.bytes(root))
+    }
+
+    private var failure: RulesError { RulesError.of(problems, in: places) }
+
+    mutating func report(at byte: Int, _ place: String, _ message: String) {
+        problems.append((byte, place, message))
+    }
+
+    // MARK: Structure
+
+    /// Calls `body` with each member of an object; reports a value that is none.
+    private mutating func members(
+        of value: JSONValue, _ node: JSONPlaces.Node, _ path: String, _ what: String,
+        _ body: (inout RulesReader, JSONValue.Member, _ name: Int, JSONPlaces.Node) -> Void
+    ) {
+        guard case .object(let members) = value else {
+            return report(at: node.start, path, "expected \(what), found \(value.kindName)")
+        }
+        for (member, child) in zip(members, node.children) { body(&self, member, child.name, child.node) }
+    }
+
+    private mutating func unknown(_ name: String, at byte: Int, _ path: String, among known: [String]) {
+        let nearest = NearestName.find(name, among: known).map { "did you mean '\($0)'?" }
+        let list = known.joined(separator: ", ")
+        report(at: byte, path, "there is no member '\(name.prefix(64))' here; \(nearest ?? "there are \(list)")")
+    }
+
+    private mutating func readRoot(_ root: JSONValue) {
+        members(of: root, places.root, "", "an object with user, roles, database and classes") {
+            reader, member, name, node in
+            switch member.name {
+            case "user": reader.readSets(member.value, node)
+            case "roles": reader.readRoles(member.value, node)
+            case "database": reader.readDatabase(member.value, node)
+            case "classes": reader.readClasses(member.value, node)
+            default: reader.unknown(member.name, at: name, "", among: ["user", "roles", "database", "classes"])
+            }
+        }
+    }
+
+    private static func join(_ path: String, _ name: String) -> String { path + "." + name.prefix(64) }
+
+    /// Whether a name can follow `$user.`, `$role.` or `$client.` without quotes.
+    private mutating func checkName(_ name: String, at byte: Int, _ path: String, refused: [String] = []) -> Bool {
+        let bytes = Array(name.utf8)
+        let isName =
+            !bytes.isEmpty && bytes.count <= 64
+            && bytes.allSatisfy {
+                $0 == 0x5F
+                    || $0 < 0x80 && (Character(Unicode.Scalar($0)).isLetter || Character(Unicode.Scalar($0)).isNumber)
+            }
+            && !Character(Unicode.Scalar(bytes[0])).isNumber
+        guard isName else {
+            report(
+                at: byte, path,
+                "'\(name.prefix(64))' is no name; a name has up to 64 letters, digits and '_', and begins with no digit"
+            )
+            return false
+        }
+        guard !refused.contains(name) else {
+            report(at: byte, path, "'\(name)' has a meaning of its own; choose another name")
+            return false
+        }
+        return true
+    }
+
+    private mutating func readSets(_ value: JSONValue, _ node: JSONPlaces.Node) {
+        members(of: value, node, "user", "an object of names and queries") { reader, member, name, node in
+            let path = Self.join("user", member.name)
+            guard reader.checkName(member.name, at: name, path, refused: ["id", "claims"]) else { return }
+            guard reader.document.sets.count < RulesLimits.setCountMax else {
+                return reader.report(at: name, path, "there are more than \(RulesLimits.setCountMax) derived sets")
+            }
+            guard let query = reader.query(member.value, node, path) else { return }
+            reader.document.sets.append((member.name, query))
+        }
+    }
+
+    private mutating func readRoles(_ value: JSONValue, _ node: JSONPlaces.Node) {
+        members(of: value, node, "roles", "an object of names and conditions") { reader, member, name, node in
+            let path = Self.join("roles", member.name)
+            guard reader.checkName(member.name, at: name, path) else { return }
+            guard reader.document.roles.count < RulesLimits.roleCountMax else {
+                return reader.report(at: name, path, "there are more than \(RulesLimits.roleCountMax) roles")
+            }
+            guard let condition = reader.userCondition(member.value, node, path) else { return }
+            reader.document.roles.append((member.name, condition))
+        }
+    }
+
+    private mutating func readDatabase(_ value: JSONValue, _ node: JSONPlaces.Node) {
+        members(of: value, node, "database", "an object with schema and reports") { reader, member, name, node in
+            guard let right = DatabaseRight(rawValue: member.name) else {
+                return reader.unknown(
+                    member.name, at: name, "database", among: DatabaseRight.allCases.map(\.rawValue))
+            }
+            let path = Self.join("database", member.name)
+            if let condition = reader.userCondition(member.value, node, path) {
+                reader.document.database[right] = condition
+            }
+        }
+    }
+
+    private mutating func readClasses(_ value: JSONValue, _ node: JSONPlaces.Node) {
+        members(of: value, node, "classes", "an object of class names and rules") { reader, member, name, node in
+            guard reader.document.classes.count < RulesLimits.classCountMax else {
+                return reader.report(
+                    at: name, "classes", "there are rules for more than \(RulesLimits.classCountMax) classes")
+            }
+            let path = Self.join("classes", member.name)
+            let rules = reader.classRules(member.value, node, FilePlace(path: path, start: name), member.name)
+            reader.document.classes.append((member.name, rules))
+        }
+    }
+
+    private static let classMembers =
+        RuleAction.allCases.map(\.rawValue) + ["fields", "hideIdentity", "transitive"]
+
+    private mutating func classRules(
+        _ value: JSONValue, _ node: JSONPlaces.Node, _ place: FilePlace, _ className: String
+    ) -> WrittenClass {
+        var rules = WrittenClass(place: place)
+        members(of: value, node, place.path, "an object with read, create, update, delete and others") {
+            reader, member, name, node in
+            let path = Self.join(place.path, member.name)
+            switch member.name {
+            case "fields": rules.fields = reader.fields(member.value, node, path, className)
+            case "hideIdentity": rules.hidesIdentity = reader.flag(member.value, node, path)
+            case "transitive": rules.isTransitive = reader.flag(member.value, node, path)
+            default:
+                guard let action = RuleAction(rawValue: member.name) else {
+                    return reader.unknown(member.name, at: name, place.path, among: Self.classMembers)
+                }
+                rules.rules[action] = reader.rule(member.value, node, path, className, action)
+            }
+        }
+        if rules.rules[.updateAfter] != nil, rules.rules[.update] == nil {
+            report(at: place.start, place.path, "updateAfter is nothing without update, which is denied when missing")
+        }
+        return rules
+    }
+
+    private mutating func fields(
+        _ value: JSONValue, _ node: JSONPlaces.Node, _ path: String, _ className: String
+    ) -> [(name: String, rules: WrittenField)] {
+        var fields: [(name: String, rules: WrittenField)] = []
+        members(of: value, node, path, "an object of property names and rules") { reader, member, name, node in
+            let path = Self.join(path, member.name)
+            var field = WrittenField(place: FilePlace(path: path, start: name))
+            reader.members(of: member.value, node, path, "an object with read and write") {
+                reader, rule, name, node in
+                let own = Self.join(path, rule.name)
+                switch rule.name {
+                case "read": field.read = reader.userCondition(rule.value, node, own)
+                case "write": field.write = reader.rule(rule.value, node, own, className, .update)
+                default: reader.unknown(rule.name, at: name, path, among: ["read", "write"])
+                }
+            }
+            fields.append((member.name, field))
+        }
+        return fields
+    }
+
+    private mutating func flag(_ value: JSONValue, _ node: JSONPlaces.Node, _ path: String) -> Bool {
+        guard case .bool(let isSet) = value else {
+            report(at: node.start, path, "expected true or false, found \(value.kindName)")
+            return false
+        }
+        return isSet
+    }
+
+    // MARK: Conditions
+
+    /// The text of a condition; reports a value that has none, and one that is too long.
+    private mutating func text(
+        _ value: JSONValue, _ node: JSONPlaces.Node, _ path: String, _ what: String
+    ) -> String? {
+        switch value {
+        case .bool(let isTrue): return isTrue ? "TRUEPREDICATE" : "FALSEPREDICATE"
+        case .string(let text):
+            guard text.utf8.count <= RulesLimits.conditionLengthMax else {
+                report(
+                    at: node.start, path,
+                    "the condition has \(text.utf8.count) bytes; the limit is \(RulesLimits.conditionLengthMax)")
+                return nil
+            }
+            guard text.utf8.contains(where: { $0 > 0x20 }) else {
+                report(at: node.start, path, "the condition is empty; write true or false, or leave the member out")
+                return nil
+            }
+            return text
+        default:
+            report(at: node.start, path, "expected \(what), found \(value.kindName)")
+            return nil
+        }
+    }
+
+    private mutating func report(_ error: QueryError, _ node: JSONPlaces.Node, _ path: String) {
+        report(at: places.byte(error.position ?? 0, ofStringAt: node.start), path, error.message)
+    }
+
+    private mutating func parsed(
+        _ text: String, className: String?, _ node: JSONPlaces.Node, _ path: String
+    ) -> QuerySyntax? {
+        do throws(QueryError) {
+            let syntax = try QuerySyntax.parse(ruleText: text, className: className)
+            guard let clause = syntax.clauses.first else { return syntax }
+            let message = "a rule has no SORT, LIMIT, DISTINCT or EXCLUDE"
+            report(at: places.byte(clause.position ?? 0, ofStringAt: node.start), path, message)
+        } catch {
+            report(error, node, path)
+        }
+        return nil
+    }
+
+    private mutating func query(_ value: JSONValue, _ node: JSONPlaces.Node, _ path: String) -> WrittenQuery? {
+        let example = "a query in quotes, such as \"Team WHERE ANY members.id == $user.id\""
+        guard case .string = value else {
+            report(at: node.start, path, "expected \(example), found \(value.kindName)")
+            return nil
+        }
+        guard let text = text(value, node, path, example),
+            let syntax = parsed(text, className: nil, node, path)
+        else { return nil }
+        guard case .objects = syntax.target else {
+            report(at: node.start, path, "expected \(example), found one object by its id")
+            return nil
+        }
+        return WrittenQuery(syntax: syntax, text: text, place: FilePlace(path: path, start: node.start))
+    }
+
+    private mutating func rule(
+        _ value: JSONValue, _ node: JSONPlaces.Node, _ path: String, _ className: String,
+        _ action: RuleAction
+    ) -> WrittenRule? {
+        let place = FilePlace(path: path, start: node.start)
+        if case .object(let members) = value {
+            guard members.count == 1, case .string(let property) = members[0].value,
+                let form = Self.form(members[0].name, property)
+            else {
+                report(
+                    at: node.start, path,
+                    "expected a condition in quotes, {\"channels\": \"property\"} or {\"objectList\": \"property\"}")
+                return nil
+            }
+            return WrittenRule(form: form, action: action, text: "{\(members[0].name): \(property)}", place: place)
+        }
+        guard let text = text(value, node, path, "a condition in quotes, true or false"),
+            let syntax = parsed(text, className: className, node, path)
+        else { return nil }
+        return WrittenRule(form: .condition(syntax.predicate), action: action, text: text, place: place)
+    }
+
+    private static func form(_ name: String, _ property: String) -> WrittenRule.Form? {
+        switch name {
+        case "channels": .channels(property: property)
+        case "objectList": .objectList(property: property)
+        default: nil
+        }
+    }
+
+    private mutating func userCondition(
+        _ value: JSONValue, _ node: JSONPlaces.Node, _ path: String
+    ) -> UserCondition? {
+        guard let text = text(value, node, path, "a condition in quotes, true or false") else { return nil }
+        let place = FilePlace(path: path, start: node.start)
+        let words = text.split(maxSplits: 2) { $0.isWhitespace }
+        if words.count > 1, words[1].uppercased() == "WHERE", words[0].utf8.first != UInt8(ascii: "$") {
+            guard let syntax = parsed(text, className: nil, node, path) else { return nil }
+            return UserCondition(form: .query(syntax), text: text, place: place)
+        }
+        guard let syntax = parsed(text, className: "", node, path) else { return nil }
+        let condition = UserCondition(form: .condition(syntax.predicate), text: text, place: place)
+        for problem in condition.misplacedPaths {
+            report(at: places.byte(problem.position ?? 0, ofStringAt: node.start), path, problem.message)
+        }
+        return condition
+    }
+}
+
+extension RulesError {
+    /// The problems in the order of the text; of many, the first.
+    static func of(_ problems: [(byte: Int, place: String, message: String)], in places: JSONPlaces) -> RulesError {
+        let ordered = problems.enumerated().sorted { ($0.element.byte, $0.offset) < ($1.element.byte, $1.offset) }
+        return RulesError(
+            ordered.prefix(RulesLimits.problemCountMax).map { _, problem in
+                let (line, column) = places.position(of: problem.byte)
+                return RulesProblem(line: line, column: column, place: problem.place, message: problem.message)
+            })
+    }
+}
+
+extension JSONValue {
+    /// What messages call the value.
+    var kindName: String {
+        switch self {
+        case .null: "null"
+        case .bool: "true or false"
+        case .integer, .number: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+}
