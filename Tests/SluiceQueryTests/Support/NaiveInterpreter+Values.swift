@@ -34,6 +34,8 @@ extension NaiveInterpreter {
         case .instant(let date, _): .double(Double(date.microseconds) + 0.5)
         case .untyped(let text): .string(text)
         case .object(_, let key): .link(ObjectKey(primaryKey: key)!)
+        case .member(_, let key): .link(key)
+        case .variable: preconditionFailure("only rules have variables")
         }
     }
 
