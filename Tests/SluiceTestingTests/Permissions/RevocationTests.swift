@@ -50,13 +50,12 @@ import Testing
     }
 
     @Test func othersAreToldNothingOfIt() throws {
-        let world = try world(members: ["ada", "bob"])
-        try world.observe("ada", "Document")
-        try world.observe("bob", "Document")
-        let count = world["bob"].frames.count
+        let world = try world(["ada", "bob", "cyd"], members: ["ada", "bob"])
+        for user in ["ada", "bob", "cyd"] { try world.observe(user, "Document EXCLUDE(team)") }
+        let counts = ["bob", "cyd"].map { world[$0].frames.count }
         try world.setTeam(7, ["bob"])
-        #expect(world["bob"].frames.count == count)
-        #expect(try world.held("bob") == [1, 2, 3, 4, 5, 9])
+        #expect(["bob", "cyd"].map { world[$0].frames.count } == counts)
+        #expect(try world.held("bob") == [1, 2, 3, 4, 5, 9] && world.held("ada") == [9])
     }
 
     @Test func aSecretWrittenAfterAccessWasLostIsNeverSentEvenInTheSameTransaction() throws {

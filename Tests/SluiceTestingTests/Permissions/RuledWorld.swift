@@ -141,6 +141,7 @@ final class RuledWorld {
     func connect(_ user: String) {
         self[user].isReachable = true
         self[user].engine.handle(.start)
+        self[user].engine.handle(.reconnect)
         settle()
     }
 
