@@ -23,18 +23,10 @@ extension Query {
             let predicate = try checker.on(classIndex).predicate(syntax.predicate)
             try checker.checkLimits(predicate, of: syntax.predicate)
             let clauses = try checker.on(classIndex).clauses(syntax.clauses)
-            var texts = [schema[classIndex].name]
-            if case .constant(true) = predicate {
-            } else {
-                var condition = CanonicalText.parts(of: predicate)
-                condition[0] = texts[0] + " WHERE " + condition[0]
-                texts = condition
-            }
-            texts[texts.count - 1] += clauses.text
             try self.init(
                 QueryForm(
                     className: schema[classIndex].name, classIndex: classIndex, predicate: predicate,
-                    clauses: clauses, texts: texts),
+                    clauses: clauses),
                 predicate.constants, of: syntax, isLimited: isLimited)
         }
     }

@@ -37,9 +37,14 @@ package final class QueryForm: Sendable {
     /// Equal for equal forms of one schema, and different for others.
     package let key: String
 
-    init(
-        className: String, classIndex: Int, predicate: Query.Predicate, clauses: CheckedClauses, texts: [String]
-    ) {
+    init(className: String, classIndex: Int, predicate: Query.Predicate, clauses: CheckedClauses) {
+        var texts = [className]
+        if case .constant(true) = predicate {
+        } else {
+            texts = CanonicalText.parts(of: predicate)
+            texts[0] = className + " WHERE " + texts[0]
+        }
+        texts[texts.count - 1] += clauses.text
         self.className = className
         self.classIndex = classIndex
         isOfObject = false

@@ -17,6 +17,12 @@ package final class BoundCondition: Sendable {
     /// Equal for conditions that are equal, of whichever user.
     package var id: ObjectID { query.hash }
 
+    /// The parts of the condition's OR, each of which allows objects by itself: an IN counts as one for each element.
+    /// Atoms of different users are equal if their ids are.
+    package var atoms: [BoundCondition] {
+        isNever ? [] : query.alternatives.map { BoundCondition($0, schema: schema) }
+    }
+
     /// Whether no object is allowed.
     package var isNever: Bool { query.isOfNothing }
 

@@ -13,17 +13,24 @@ struct CompiledClass: Sendable {
     /// The variables that the conditions name.
     let variables: [VariableSyntax]
 
-    init(_ written: WrittenClass, classIndex: Int, schema: Schema) {
+    /// - Parameter read: what is readable; nil if nothing is.
+    init(_ written: WrittenClass, classIndex: Int, read: PredicateSyntax?, schema: Schema) {
         let declared = schema[classIndex]
         className = declared.name
         self.schema = schema
-        rules = written.rules.mapValues { CompiledRule($0, className: declared.name, schema: schema) }
+        var rules = written.rules.mapValues { rule in
+            CompiledRule(
+                rule.predicate(onClass: declared.name, schema: schema), className: declared.name, schema: schema)
+        }
+        rules[.read] = read.map { CompiledRule($0, className: declared.name, schema: schema) }
+        self.rules = rules
         var writes: [Int: CompiledRule] = [:]
         var reads: [Int: UserCondition] = [:]
         for (name, field) in written.fields {
             guard let property = declared.index(of: name) else { continue }
             if let rule = field.write {
-                writes[property] = CompiledRule(rule, className: declared.name, schema: schema)
+                writes[property] = CompiledRule(
+                    rule.predicate(onClass: declared.name, schema: schema), className: declared.name, schema: schema)
             }
             reads[property] = field.read
         }
@@ -55,10 +62,10 @@ struct CompiledRule: Sendable {
     /// The condition itself, if it names no variable: all users share it.
     private let constant: BoundCondition?
 
-    init(_ rule: WrittenRule, className: String, schema: Schema) {
+    init(_ predicate: PredicateSyntax, className: String, schema: Schema) {
         self.className = className
         self.schema = schema
-        predicate = rule.predicate(onClass: className, schema: schema)
+        self.predicate = predicate
         variables = predicate.variables
         let binder = ConditionBinder(schema: schema) { _ in .unset }
         constant = variables.isEmpty ? Self.bound(predicate, className, schema, by: binder) : nil
@@ -93,7 +100,7 @@ extension WrittenRule {
                 ComparisonSyntax(
                     .path(PathSyntax(property, quantifier: isToMany ? .any : nil)), .isIn,
                     .literal(LiteralSyntax(.variable(VariableSyntax(.user, ["channels"]))))))
-        case .objectList: return .constant(false)
+        case .objectList(let property): return ObjectList.predicate(property, action)
         }
     }
 }

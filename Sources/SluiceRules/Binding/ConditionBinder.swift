@@ -53,14 +53,22 @@ extension QuerySyntax {
 enum ConstantCondition {
     /// - Returns: nil if the constants do not go together.
     static func isTrue(_ predicate: PredicateSyntax) -> Bool? {
-        guard let schema,
-            let query = try? Query(QuerySyntax(.objects(className: "User"), where: predicate), schema: schema)
-        else { return nil }
+        guard let query = try? query(predicate) else { return nil }
         return query.isOfWholeClass ? true : query.isOfNothing ? false : nil
     }
 
+    /// - Throws: ``QueryError`` when the constants do not go together.
+    static func check(_ predicate: PredicateSyntax) throws(QueryError) { _ = try query(predicate) }
+
+    private static func query(_ predicate: PredicateSyntax) throws(QueryError) -> Query {
+        try Query(QuerySyntax(.objects(className: className), where: predicate), schema: schema, isLimited: false)
+    }
+
+    private static let className = "User"
+
     /// Constants are checked against some class, of which they read nothing.
-    private static let schema = try? Schema([
-        ClassSchema("User", primaryKey: "id", properties: [Property("id", .scalar(.string))])
-    ])
+    private static let schema: Schema = {
+        let declared = try? ClassSchema(className, primaryKey: "id", properties: [Property("id", .scalar(.string))])
+        return (try? declared.map { try Schema([$0]) }) ?? Schema()
+    }()
 }

@@ -28,7 +28,8 @@ package final class Rules: Sendable {
         var classes: [Int: CompiledClass] = [:]
         for (name, written) in document.classes {
             guard let index = schema.index(of: name) else { continue }
-            classes[index] = CompiledClass(written, classIndex: index, schema: schema)
+            let read = document.readPredicate(ofClass: name, schema: schema)
+            classes[index] = CompiledClass(written, classIndex: index, read: read, schema: schema)
         }
         self.classes = classes
         var variables: [VariableSyntax] = []

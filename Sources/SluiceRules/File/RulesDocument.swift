@@ -84,6 +84,8 @@ struct WrittenRule: Sendable {
     }
 
     var form: Form
+    /// What the rule allows.
+    var action: RuleAction
     var text: String
     var place: FilePlace
 }

@@ -39,6 +39,7 @@ struct RulesReader {
         places = JSONPlaces(bytes, isJSON: true)
         document.places = places
         readRoot(root)
+        problems += ReferenceCheck.problems(of: document)
         guard problems.isEmpty else { throw failure }
         return (document, CanonicalJSON.bytes(root))
     }
@@ -174,7 +175,7 @@ struct RulesReader {
                 guard let action = RuleAction(rawValue: member.name) else {
                     return reader.unknown(member.name, at: name, place.path, among: Self.classMembers)
                 }
-                rules.rules[action] = reader.rule(member.value, node, path, className)
+                rules.rules[action] = reader.rule(member.value, node, path, className, action)
             }
         }
         if rules.rules[.updateAfter] != nil, rules.rules[.update] == nil {
@@ -195,7 +196,7 @@ struct RulesReader {
                 let own = Self.join(path, rule.name)
                 switch rule.name {
                 case "read": field.read = reader.userCondition(rule.value, node, own)
-                case "write": field.write = reader.rule(rule.value, node, own, className)
+                case "write": field.write = reader.rule(rule.value, node, own, className, .update)
                 default: reader.unknown(rule.name, at: name, path, among: ["read", "write"])
                 }
             }
@@ -273,7 +274,8 @@ struct RulesReader {
     }
 
     private mutating func rule(
-        _ value: JSONValue, _ node: JSONPlaces.Node, _ path: String, _ className: String
+        _ value: JSONValue, _ node: JSONPlaces.Node, _ path: String, _ className: String,
+        _ action: RuleAction
     ) -> WrittenRule? {
         let place = FilePlace(path: path, start: node.start)
         if case .object(let members) = value {
@@ -285,12 +287,12 @@ struct RulesReader {
                     "expected a condition in quotes, {\"channels\": \"property\"} or {\"objectList\": \"property\"}")
                 return nil
             }
-            return WrittenRule(form: form, text: "{\(members[0].name): \(property)}", place: place)
+            return WrittenRule(form: form, action: action, text: "{\(members[0].name): \(property)}", place: place)
         }
         guard let text = text(value, node, path, "a condition in quotes, true or false"),
             let syntax = parsed(text, className: className, node, path)
         else { return nil }
-        return WrittenRule(form: .condition(syntax.predicate), text: text, place: place)
+        return WrittenRule(form: .condition(syntax.predicate), action: action, text: text, place: place)
     }
 
     private static func form(_ name: String, _ property: String) -> WrittenRule.Form? {
