@@ -78,7 +78,8 @@ let package = Package(
         library(
             "SluiceServer",
             [
-                "SluiceAccess", "SluiceJSON", "SluiceRules", "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "SluiceTransport",
+                "SluiceAccess", "SluiceJSON", "SluiceRules", "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire",
+                "SluiceTransport",
                 "SluiceStorage",
             ]),
         library(
@@ -141,7 +142,8 @@ let package = Package(
         tests(
             "SluiceTesting",
             [
-                "CAllocationCounter", "Sluice", "SluiceAccess", "SluiceJSON", "SluiceModel", "SluiceQuery", "SluiceRules",
+                "CAllocationCounter", "Sluice", "SluiceAccess", "SluiceJSON", "SluiceModel", "SluiceQuery",
+                "SluiceRules",
                 "SluiceServer", "SluiceStorage", "SluiceTransport", "SluiceViews", "SluiceWire", "TestSupport",
             ]),
         tests("SluiceCLI", ["Sluice", "SluiceJSON", "SluiceModel", "SluiceQuery", "TestSupport"]),

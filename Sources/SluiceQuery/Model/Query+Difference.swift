@@ -24,14 +24,8 @@ extension Query {
 
     /// A query of a condition that was checked already.
     private init(_ predicate: Predicate, onClass classIndex: Int, _ className: String) {
-        var texts = [className]
-        if case .constant(true) = predicate {
-        } else {
-            texts = CanonicalText.parts(of: predicate)
-            texts[0] = className + " WHERE " + texts[0]
-        }
         let form = QueryForm(
-            className: className, classIndex: classIndex, predicate: predicate, clauses: CheckedClauses(), texts: texts)
+            className: className, classIndex: classIndex, predicate: predicate, clauses: CheckedClauses())
         let constants = predicate.constants
         let text = form.text(with: constants)
         self.init(form: form, constants: constants, hash: SHA256.truncatedID(of: Array(text.utf8)))
@@ -52,7 +46,8 @@ extension Query.Predicate {
         else { return self }
         let parts = CanonicalText.parts(of: self)
         let count = elements.count
-        for case .comparison(let other) in others where other.comparison == .isIn && other.relation == .each(.any, .any) {
+        for case .comparison(let other) in others where other.comparison == .isIn && other.relation == .each(.any, .any)
+        {
             let predicate = Query.Predicate.comparison(other)
             guard predicate.constants.count == 1, case .list(let covered) = predicate.constants[0],
                 CanonicalText.parts(of: predicate) == parts

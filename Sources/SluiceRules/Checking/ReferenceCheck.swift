@@ -28,7 +28,8 @@ struct ReferenceCheck {
                 report(literal.position, condition.place, message)
             }
             guard let (variable, _) = comparison.presenceTest else { return }
-            let isAlwaysSet = variable.source == .role || variable.source == .user && document.set(variable.names[0]) != nil
+            let isAlwaysSet =
+                variable.source == .role || variable.source == .user && document.set(variable.names[0]) != nil
             if isAlwaysSet {
                 report(
                     comparison.left.position, condition.place,
@@ -93,7 +94,8 @@ struct ReferenceCheck {
         }
         var found: [(FilePlace, String)] = []
         let names =
-            document.sets.map { VariableSyntax(.user, [$0.name]) } + document.roles.map { VariableSyntax(.role, [$0.name]) }
+            document.sets.map { VariableSyntax(.user, [$0.name]) }
+            + document.roles.map { VariableSyntax(.role, [$0.name]) }
         for variable in names where found.isEmpty {
             _ = depth(variable) { found.append(($0, $1)) }
         }

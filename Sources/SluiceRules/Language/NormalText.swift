@@ -30,12 +30,13 @@ enum NormalText {
     }
 
     private static func joined(_ operands: [PredicateSyntax], by word: String) -> String {
-        let texts = Set(operands.map { operand in
-            switch operand {
-            case .and, .or: "(\(predicate(operand)))"
-            default: predicate(operand)
-            }
-        })
+        let texts = Set(
+            operands.map { operand in
+                switch operand {
+                case .and, .or: "(\(predicate(operand)))"
+                default: predicate(operand)
+                }
+            })
         return texts.sorted { UTF8Order.less($0, $1) }.joined(separator: word)
     }
 

@@ -15,6 +15,12 @@ package final class AccessRules: Sendable {
 
     package init(_ file: RulesFile) { self.file = file }
 
+    /// Rules that allow nothing.
+    static let denial: AccessRules = {
+        guard let file = try? RulesFile("{}") else { preconditionFailure("an empty rules file is well formed") }
+        return AccessRules(file)
+    }()
+
     /// Makes what holds for a user.
     ///
     /// - Parameters:

@@ -60,6 +60,7 @@ extension DatabaseEngine {
     func publishFollowed(_ group: CommittedGroup) {
         if group.changesSchema { beginSessionsAnew() }
         publish(group)
+        if group.changesRules { hold(storedRules()) }
     }
 
     /// Sends the changes of a durable group to all sessions concerned, and acknowledges the uploads to their authors.

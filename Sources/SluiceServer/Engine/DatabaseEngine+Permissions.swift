@@ -1,5 +1,6 @@
 internal import SluiceModel
 internal import SluiceQuery
+package import SluiceRules
 internal import SluiceStorage
 internal import SluiceViews
 internal import SluiceWire
@@ -22,6 +23,50 @@ extension DatabaseEngine {
     /// Lets the rules judge what is uploaded.
     func judgeWrites() {
         committer.authority = permissions.judgesWrites ? { [unowned self] in permissions.binding(of: $0) } : nil
+    }
+
+    /// The rules that the database has; nil if it has none.
+    ///
+    /// Rules that this version cannot read let nobody do anything.
+    func storedRules() -> AccessRules? {
+        do {
+            let version = try database.storage.rulesVersion
+            guard version > 0, let bytes = try database.storage.rules(ofVersion: version) else { return nil }
+            return AccessRules(try RulesFile(bytes))
+        } catch {
+            database.noteFailure("the rules could not be read; nobody may do anything", error)
+            return .denial
+        }
+    }
+
+    /// Lets the rules that the database has hold, if it has any. Call it when an existing database is opened.
+    package func loadRules() {
+        if let rules = storedRules() { hold(rules) }
+    }
+
+    /// Lets rules hold from now on.
+    func hold(_ rules: AccessRules?) {
+        let hadRules = permissions.hasRules
+        turn(permissions.deploy(rules))
+        judgeWrites()
+        // Sessions were not bound before there were rules.
+        if hadRules != permissions.hasRules {
+            endAll(.init(.permissionDenied, "the database's rules have changed", action: .retry))
+        }
+    }
+
+    /// Stores other rules, which hold from now on. Rules that the database has already change nothing.
+    ///
+    /// - Returns: the version of the rules, and whether it is new.
+    @discardableResult
+    package func deploy(_ file: RulesFile) throws -> (version: Int, isNew: Bool) {
+        let storage = database.storage
+        let version = try storage.rulesVersion
+        if version > 0, try storage.rules(ofVersion: version) == file.canonicalBytes { return (version, false) }
+        try database.becomeDurable()
+        try database.transaction { try database.storage.setRules(file.canonicalBytes) }
+        hold(AccessRules(file))
+        return (version + 1, true)
     }
 
     func mayChangeSchema(_ session: ServerSession) -> Bool {
@@ -130,7 +175,9 @@ extension DatabaseEngine {
                     try turn.charging(former.session) { try bootstraps.beginAnew(subscription, within: $0) }
                     listRoots()
                 } catch let error as StorageError where error.endsQueryAlone {
-                    if let subscription = former.subscriber.subscriptions[former.id] { end(subscription, because: error) }
+                    if let subscription = former.subscriber.subscriptions[former.id] {
+                        end(subscription, because: error)
+                    }
                 }
             }
         }

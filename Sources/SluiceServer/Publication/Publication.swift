@@ -98,7 +98,8 @@ struct Publication {
         // Sessions that receive identical bytes share one buffer.
         var shared: [FrameKey: (frame: [UInt8], connections: [UInt64])] = [:]
         for (id, blocks) in concerned.sorted(by: { $0.key < $1.key }) where isOpen(id) {
-            if group.acknowledged[id] == nil, contexts[id] == nil, blocks.count == 1, blocks[0].parts.blocks.count == 1 {
+            if group.acknowledged[id] == nil, contexts[id] == nil, blocks.count == 1, blocks[0].parts.blocks.count == 1
+            {
                 let key = FrameKey(
                     session: id.session, subscriptions: blocks[0].subscriptions,
                     parts: ObjectIdentifier(blocks[0].parts))

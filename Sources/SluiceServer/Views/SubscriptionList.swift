@@ -67,7 +67,9 @@ struct SubscriptionList {
     /// Replaces the subscription that has the same number.
     mutating func replace(by subscription: ViewSubscription) {
         let (chunk, index) = place(of: subscription.id)
-        guard chunk < chunks.count, index < chunks[chunk].count, chunks[chunk][index].id == subscription.id else { return }
+        guard chunk < chunks.count, index < chunks[chunk].count, chunks[chunk][index].id == subscription.id else {
+            return
+        }
         chunks[chunk][index] = subscription
     }
 

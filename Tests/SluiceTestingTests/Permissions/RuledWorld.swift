@@ -70,6 +70,8 @@ final class RuledWorld {
         /// Every object of which something was ever sent.
         var sent: Set<ObjectRef> = []
         var frames: [[ServerMessage]] = []
+        /// Every text that was ever sent.
+        var texts: Set<String> = []
 
         init(_ user: String, claims: JSONValue, storage: SQLiteClientStorage, engine: ClientEngine) {
             self.user = user
@@ -209,8 +211,10 @@ final class RuledWorld {
             time += 1_000
             isBusy = false
             for client in clients.values.sorted(by: { $0.user < $1.user }) {
-                for observation in client.ready { client.engine.observerIsReady(observation.id) }
+                let ready = client.ready
                 client.ready = []
+                if !ready.isEmpty { isBusy = true }
+                for observation in ready { client.engine.observerIsReady(observation.id) }
                 for action in client.engine.takeActions() {
                     isBusy = true
                     carryOut(action, of: client)
@@ -309,6 +313,9 @@ final class RuledWorld {
                 problems.append("\(client.user) is told that \(departure.object) is gone, and never had it")
             }
             for group in block.objects.groups {
+                for row in group.keys.indices {
+                    for case .string(let text) in group.values(at: row) { client.texts.insert(text) }
+                }
                 for key in group.keys {
                     let object = ObjectRef(group.classIndex, key)
                     client.sent.insert(object)

@@ -289,7 +289,7 @@ final class FrameApplier {
                 transaction.noteMembership(object, of: id, reason: departure.reason)
             }
         }
-        if departure.reason == .deleted, try objectImages.differs(object) {
+        if departure.reason == .deleted || departure.reason == .permission, try objectImages.differs(object) {
             try storage.setBaseImage(BaseImage.none, of: object)
             transaction.noteServerImage(object)
         }
