@@ -202,6 +202,13 @@ final class RuledWorld {
         settle()
     }
 
+    /// Stores other rules.
+    func deploy(_ file: RulesFile) {
+        do { _ = try engine.deploy(file) } catch { problems.append("\(error)") }
+        deliver(engine.handle([], now: now))
+        settle()
+    }
+
     // MARK: Driving
 
     /// Carries everything out until nobody has anything to do.
