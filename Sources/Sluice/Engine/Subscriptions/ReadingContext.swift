@@ -41,20 +41,20 @@ struct ReadingContext {
         try expire(except: Set(active.values.filter(\.isComplete).map(\.record.id)), change)
     }
 
-    private struct Change {
+    private struct Turn {
         /// Whether the user may read other properties.
         let isOfFields: Bool
     }
 
-    private func change(to context: ServerMessage.Context?) throws -> Change? {
+    private func change(to context: ServerMessage.Context?) throws -> Turn? {
         let bytes = context.map { $0.context.wireBytes() + $0.fields.wireBytes() }
         let known = try storage.metadata(Self.name)
         guard bytes != known else { return nil }
         try storage.setMetadata(Self.name, bytes)
-        return Change(isOfFields: bytes.map { Array($0.dropFirst(16)) } != known.map { Array($0.dropFirst(16)) })
+        return Turn(isOfFields: bytes.map { Array($0.dropFirst(16)) } != known.map { Array($0.dropFirst(16)) })
     }
 
-    private func expire(except current: Set<UInt64>, _ change: Change) throws {
+    private func expire(except current: Set<UInt64>, _ change: Turn) throws {
         try storage.noteHoles(except: current)
         guard change.isOfFields else { return }
         for var record in storage.dormantSubscriptions {
