@@ -78,7 +78,8 @@ let package = Package(
         library(
             "SluiceServer",
             [
-                "SluiceAccess", "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "SluiceTransport",
+                "SluiceAccess", "SluiceJSON", "SluiceRules", "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire",
+                "SluiceTransport",
                 "SluiceStorage",
             ]),
         library(
@@ -141,10 +142,9 @@ let package = Package(
         tests(
             "SluiceTesting",
             [
-                "CAllocationCounter", "Sluice", "SluiceModel", "SluiceQuery", "SluiceServer", "SluiceStorage",
-                "SluiceTransport",
-                "SluiceViews",
-                "SluiceWire", "TestSupport",
+                "CAllocationCounter", "Sluice", "SluiceAccess", "SluiceJSON", "SluiceModel", "SluiceQuery",
+                "SluiceRules",
+                "SluiceServer", "SluiceStorage", "SluiceTransport", "SluiceViews", "SluiceWire", "TestSupport",
             ]),
         tests("SluiceCLI", ["Sluice", "SluiceJSON", "SluiceModel", "SluiceQuery", "SluiceRules", "TestSupport"]),
         tests("SluiceAccess", ["SluiceJSON", "SluiceModel", "SluiceStorage", "TestSupport"]),

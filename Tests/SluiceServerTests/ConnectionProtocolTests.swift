@@ -31,6 +31,7 @@ struct ConnectionProtocolTests {
                 case .hello(let reply): return "hello \(reply.version)"
                 case .error(let failure): return "error \(failure.session) \(failure.code)"
                 case .login(let login): return "login \(login.session)"
+                case .context(let context): return "context \(context.session)"
                 default: return "another message"
                 }
             }

@@ -28,7 +28,26 @@ struct ServerLoginConfigurationTests {
             $0.logins.hasUsers = true
             $0.allowsEverything = false
         }
-        #expect(message.contains("no rules yet"))
+        #expect(message.contains("name a rules file"))
+        #expect(
+            refusal {
+                $0.logins.hasUsers = true
+                $0.allowsEverything = false
+                $0.rules = "{}"
+            } == "started")
+        #expect(
+            refusal {
+                $0.logins.hasUsers = true; $0.rules = "{}"
+            }.contains("contradict"))
+    }
+
+    @Test func rulesThatAreWrongAreRefusedWithThePlace() {
+        let message = refusal {
+            $0.logins.hasUsers = true
+            $0.allowsEverything = false
+            $0.rules = "{\"classes\": {\"Car\": {\"reed\": \"TRUEPREDICATE\"}}}"
+        }
+        #expect(message.contains("line 1") && message.contains("reed"))
     }
 
     @Test(arguments: [("127.0.0.1", true), ("::1", true), ("localhost", true), ("0.0.0.0", false), ("10.0.0.1", false)])

@@ -28,6 +28,7 @@ enum Rendering {
         case .listMembers(let session, let subscription): "listMembers \(session) \(subscription)"
         case .digest(let check): "digest \(check.session) \(check.subscription) \(check.version) \(check.digest)"
         case .login(let login): "login \(login.session)"
+        case .context(let context): "context \(context.session)"
         case .reportError(let error): "reportError \(error.session)"
         }
     }

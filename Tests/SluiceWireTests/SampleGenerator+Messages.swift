@@ -132,7 +132,7 @@ extension SampleGenerator {
     mutating func serverMessage() -> ServerMessage {
         let session = number()
         let time = Timestamp(microseconds: integer())
-        switch below(14) {
+        switch below(15) {
         case 0:
             let limits = ServerLimits(frameLengthMax: number(), pageCreditMax: number())
             return .hello(
@@ -196,6 +196,7 @@ extension SampleGenerator {
                 .init(
                     session: session, expiresAt: maybe { Timestamp(microseconds: $0.integer()) },
                     credential: maybe { SluiceWire.Credentials(.session, $0.data()) }))
+        case 13: return .context(.init(session: session, context: id(), fields: id()))
         default: return .report(session: session, request: number(), json: data())
         }
     }

@@ -104,6 +104,7 @@ extension ClientEngine {
         try transactions.run(.local) { transaction in
             try adopt(opened.schema, transaction)
             try outbox.markOpen()
+            try ReadingContext(storage).begin(openingContext, active)
             try storage.setSyncState(
                 SyncState(
                     databaseID: identity.databaseID, epoch: identity.epoch, clientID: identity.clientID,
@@ -215,6 +216,7 @@ extension ClientEngine {
         requests.endSession()
         schemas.endSession()
         inbox.removeAll()
+        openingContext = nil
         serverRequests.failAll(error)
     }
 

@@ -27,6 +27,8 @@ package final class ClientEngine {
     let outbox: Outbox
     private let applier: Applier
     var inbox: FrameInbox
+    /// The context that the server named for the session that it opens.
+    var openingContext: ServerMessage.Context?
     let observations: Observations
     let waiters = SyncWaiters()
     let serverRequests: ServerRequests
@@ -110,6 +112,10 @@ package final class ClientEngine {
                 for message in messages {
                     // A previous message may have ended the session.
                     guard session.isListening else { return }
+                    if case .context(let context) = message, !session.isActive {
+                        openingContext = context
+                        continue
+                    }
                     if inbox.add(message) { continue }
                     try applyContent()
                     try receive(message)
@@ -160,7 +166,7 @@ package final class ClientEngine {
         case .reportError(let failure):
             let error = SyncError(SyncError.Code(failure.code), failure.message)
             serverRequests.answer(failure.request, .failure(error))
-        case .page, .complete, .commit, .rejected: break
+        case .page, .complete, .commit, .rejected, .context: break
         }
     }
 }

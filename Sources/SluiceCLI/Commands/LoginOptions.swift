@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import SluiceAccess
 internal import SluiceServer
 
@@ -21,7 +22,8 @@ enum LoginOptions {
             isRepeatable: true),
         .value("jwt-ca-file", "FILE", "authorities to trust when keys are fetched", completion: .files),
         .flag("allow-anonymous", "take clients without credentials, too"),
-        .flag("allow-everything", "let every user read, change and delete everything; there are no rules yet"),
+        .value("rules", "FILE", "what users may read and do; see docs/permissions.md", completion: .files),
+        .flag("allow-everything", "let every user read, change and delete everything where there are no rules"),
         .flag("behind-tls-proxy", "a proxy before this server adds TLS; trust its X-Forwarded-For"),
     ]
 
@@ -30,6 +32,14 @@ enum LoginOptions {
         configuration.logins.hasUsers = arguments.flag("users")
         configuration.logins.allowsAnonymous = arguments.flag("allow-anonymous")
         configuration.allowsEverything = arguments.flag("allow-everything")
+        if let path = arguments.value("rules") {
+            guard let data = try? Data(contentsOf: URL(filePath: path)),
+                let text = String(validating: data, as: UTF8.self)
+            else {
+                throw .failure("the rules file '\(path)' cannot be read as text")
+            }
+            configuration.rules = text
+        }
         configuration.isBehindTLSProxy = arguments.flag("behind-tls-proxy")
         configuration.issuerAuthorities = arguments.value("jwt-ca-file")
         if let path = arguments.value("shared-secret-file") {

@@ -74,8 +74,8 @@ struct ServeCommand: Command {
     }
 
     private static let hint =
-        " (--users, --shared-secret-file, --jwt-issuer and --allow-anonymous say who may log in, --allow-everything lets "
-        + "them do everything, --tls-certificate and --tls-key or --behind-tls-proxy keep credentials secret; --dev is for "
+        " (--users, --shared-secret-file, --jwt-issuer and --allow-anonymous say who may log in, --rules says what they may "
+        + "do, --allow-everything lets them do everything, --tls-certificate and --tls-key or --behind-tls-proxy keep credentials secret; --dev is for "
         + "development)"
 }
 

@@ -169,7 +169,7 @@ extension Query.Predicate {
     }
 
     /// The same condition with other constants in the form's places.
-    fileprivate func replacingConstants(by constants: [Value]) -> Query.Predicate {
+    func replacingConstants(by constants: [Value]) -> Query.Predicate {
         var next = 0
         return replacingConstants(by: constants, &next)
     }

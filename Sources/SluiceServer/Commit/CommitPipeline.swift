@@ -18,14 +18,19 @@ package struct CommitPipeline {
     private let workerID: String?
     private let operationCountMax: Int
     private let limits: DataLimits
+    /// What holds for the user of a session; nil if everybody may write everything.
+    private let authority: ((SessionID) -> AccessBinding)?
 
     /// - Parameters:
     ///   - operationCountMax: the most operations of one transaction; larger ones are rejected.
     ///   - limits: a transaction that would make a larger object is rejected.
+    ///   - authority: what holds for the user of a session at the present state; nil if everybody may write everything.
     package init(
         storage: any JournaledStorage, workerID: String?,
-        operationCountMax: Int = DataLimits.standard.operationCount, limits: DataLimits = .standard
+        operationCountMax: Int = DataLimits.standard.operationCount, limits: DataLimits = .standard,
+        authority: ((SessionID) -> AccessBinding)? = nil
     ) {
+        self.authority = authority
         self.limits = limits
         self.storage = storage
         self.workerID = workerID
@@ -71,7 +76,7 @@ package struct CommitPipeline {
     /// Merges a group against the state, and changes nothing.
     package func prepare(_ uploads: [Upload], now: Timestamp) throws -> PreparedGroup {
         var preparation = GroupPreparation(
-            storage: storage, operationCountMax: operationCountMax, limits: limits, now: now)
+            storage: storage, operationCountMax: operationCountMax, limits: limits, authority: authority, now: now)
         for upload in uploads { try preparation.accept(upload) }
         return preparation.prepared(workerID: workerID)
     }

@@ -12,6 +12,8 @@ package struct CommittedGroup: Sendable {
     package var acceptedAt: Timestamp
     /// Whether the schema is another one since.
     package var changesSchema = false
+    /// Whether other rules hold since.
+    package var changesRules = false
     /// The highest acknowledged sequence of each session that uploaded here.
     package var acknowledged: [SessionID: UInt64] = [:]
     package var rejections: [Rejection] = []
@@ -34,6 +36,7 @@ extension CommittedGroup {
                 workerID: group.workerID)
         }
         self.init(
-            delta: applied.delta, authors: authors, acceptedAt: group.acceptedAt, changesSchema: applied.changesSchema)
+            delta: applied.delta, authors: authors, acceptedAt: group.acceptedAt, changesSchema: applied.changesSchema,
+            changesRules: applied.changesRules)
     }
 }

@@ -19,6 +19,8 @@ final class Committer {
     private var uploads: [Upload] = []
     private var operationCount = 0
     private(set) var counts = CommitCounts()
+    /// What holds for the user of a session; nil if everybody may write everything.
+    var authority: ((SessionID) -> AccessBinding)?
 
     /// - Parameter workerID: the name of this server process in change events.
     init(_ database: Database, workerID: String?) {
@@ -29,6 +31,8 @@ final class Committer {
     /// Whether the uploads that were gathered fill a transaction.
     var isFull: Bool { operationCount >= database.limits.groupOperationCountMax }
 
+    var hasUploads: Bool { !uploads.isEmpty }
+
     func add(_ upload: Upload) {
         uploads.append(upload)
         operationCount += upload.changeset.operations.count
@@ -38,7 +42,7 @@ final class Committer {
         let limits = database.limits
         return CommitPipeline(
             storage: database.storage, workerID: workerID, operationCountMax: Int(limits.server.operationCountMax),
-            limits: limits.data)
+            limits: limits.data, authority: authority)
     }
 
     /// Applies what other engines have appended to the journal.

@@ -24,6 +24,8 @@ struct GroupPreparation {
     private var rejections: [CommittedGroup.Rejection] = []
     private var supersededCount = 0
 
+    private let writeGuard: WriteGuard?
+
     /// An object that one upload touches.
     private struct TouchedObject {
         var object: ObjectRef
@@ -33,10 +35,19 @@ struct GroupPreparation {
         var old: Row?
         /// Whether nothing is known of the object before the upload, not even that it was deleted.
         var isUnknown: Bool
+        /// Whether it exists and its author may not read it, so that it does not exist for the author.
+        var isHidden = false
         var merger: Merger
+        /// What the operations are, for judging them.
+        var deletes = false
+        var named: PropertySet = []
     }
 
-    init(storage: any JournaledStorage, operationCountMax: Int, limits: DataLimits, now: Timestamp) {
+    init(
+        storage: any JournaledStorage, operationCountMax: Int, limits: DataLimits,
+        authority: ((SessionID) -> AccessBinding)?, now: Timestamp
+    ) {
+        writeGuard = authority.map { WriteGuard(over: storage, schema: storage.schema, binding: $0) }
         self.operationCountMax = operationCountMax
         self.limits = limits
         self.storage = storage
@@ -83,6 +94,8 @@ struct GroupPreparation {
             try merge(upload)
         } catch let excess as LimitExcess {
             reject(upload, .init(code: .limitExceeded, message: excess.description))
+        } catch let refusal as WriteRefusal {
+            reject(upload, refusal.reason)
         }
     }
 
@@ -93,7 +106,8 @@ struct GroupPreparation {
         rejections.append(.init(session: upload.session, rejection: rejection))
     }
 
-    /// - Throws: ``LimitExcess`` when the upload would make an object too large; nothing of it counts then.
+    /// - Throws: ``LimitExcess`` when the upload would make an object too large, and ``WriteRefusal`` when its author may
+    ///   not do what it does; nothing of it counts then.
     private mutating func merge(_ upload: Upload) throws {
         let changeset = upload.changeset
         // Limited, so that a clock far ahead cannot win every merge.
@@ -107,12 +121,17 @@ struct GroupPreparation {
         for operation in changeset.operations {
             let number = objects.number(of: operation.object)
             let place = objects.place(of: number, in: uploadCount, next: touched.count)
-            if place == touched.count { touched.append(try touch(operation, number)) }
+            if place == touched.count { touched.append(try touch(operation, number, for: upload.session)) }
+            if let writeGuard { try note(operation, of: &touched[place], writeGuard) }
             let history =
                 touched[place].isUnknown
                 ? ObjectHistory() : try history(of: touched[place], since: changeset.baseVersion, for: stamp)
             touched[place].merger.apply(operation, author: stamp, history: history)
         }
+        try writeGuard?.judge(
+            touched.filter { !$0.isHidden }.map {
+                .init(object: $0.object, old: $0.old, new: $0.merger.row, deletes: $0.deletes, named: $0.named)
+            }, by: upload.session)
         for object in touched {
             guard let row = object.merger.row else { continue }
             let name = schema[object.object.classIndex].name
@@ -137,14 +156,30 @@ struct GroupPreparation {
         steps.append(.transaction(transaction))
     }
 
-    private mutating func touch(_ operation: ObjectOperation, _ number: Int) throws -> TouchedObject {
+    /// Notes what an operation does to an object, for judging the transaction.
+    private func note(
+        _ operation: ObjectOperation, of touched: inout TouchedObject, _ writeGuard: WriteGuard
+    ) throws {
+        if touched.isHidden, case .create = operation.action { throw writeGuard.refusal(ofCreating: touched.object) }
+        if case .delete = operation.action { touched.deletes = true }
+        for field in operation.fields { touched.named.insert(field.property) }
+    }
+
+    private mutating func touch(
+        _ operation: ObjectOperation, _ number: Int, for session: SessionID
+    ) throws -> TouchedObject {
         let object = operation.object
         var isUnknown = false
         // Of a new object usually nothing is known, which costs less to find out than to read it.
         if case .create = operation.action, !objects.isKnown(number) { isUnknown = try !storage.knows(object) }
-        let old = isUnknown ? nil : try objects.row(number, of: object)
+        var old = isUnknown ? nil : try objects.row(number, of: object)
+        var isHidden = false
+        if let writeGuard, let row = old, try writeGuard.hides(row, of: object, from: session) {
+            old = nil
+            isHidden = true
+        }
         return TouchedObject(
-            object: object, number: number, old: old, isUnknown: isUnknown,
+            object: object, number: number, old: old, isUnknown: isUnknown, isHidden: isHidden,
             merger: Merger(old, of: schema[object.classIndex]))
     }
 

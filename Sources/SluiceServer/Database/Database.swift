@@ -1,9 +1,5 @@
-package import SluiceModel
-package import SluiceQuery
+internal import SluiceModel
 internal import SluiceStorage
-
-/// Says what a user may read of a database with a schema.
-package typealias ReadContexts = (User, Schema) throws -> ReadContext
 
 /// One open database, as all parts of its engine share it: its storage, its limits, and what is known of damage and of
 /// obstacles to writing.
@@ -12,7 +8,6 @@ package typealias ReadContexts = (User, Schema) throws -> ReadContext
 final class Database {
     let name: String
     let limits: DatabaseLimits
-    let readContext: ReadContexts
     private(set) var storage: any ServerStorage
     /// Where groups and steps are appended; nil if nobody else appends to this database.
     let journal: (any Journal)?
@@ -32,14 +27,13 @@ final class Database {
 
     init(
         name: String, storage: any ServerStorage, journal: (any Journal)? = nil, limits: DatabaseLimits,
-        readContext: @escaping ReadContexts, log: LogSink?
+        log: LogSink?
     ) {
         self.name = name
         self.storage = storage
         self.journal = journal
         storage.journal = journal
         self.limits = limits
-        self.readContext = readContext
         self.log = log
         obstacle = storage.obstacle.map { .sinceOpened($0) } ?? .none
     }

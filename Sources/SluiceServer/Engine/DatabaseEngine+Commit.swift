@@ -20,7 +20,7 @@ extension DatabaseEngine {
                 commit(now: now)
                 throw SessionEnd(.protocolViolation, problem, action: .retry)
             }
-            if committer.isFull { commit(now: now) }
+            if committer.isFull || permissions.concerns(changeset.operations) { commit(now: now) }
         }
     }
 
@@ -60,19 +60,30 @@ extension DatabaseEngine {
     func publishFollowed(_ group: CommittedGroup) {
         if group.changesSchema { beginSessionsAnew() }
         publish(group)
+        if group.changesRules { hold(storedRules()) }
     }
 
     /// Sends the changes of a durable group to all sessions concerned, and acknowledges the uploads to their authors.
+    ///
+    /// Whoever may read something else since the group is brought there in the same messages: nothing is sent any more
+    /// of what the session could read before.
     private func publish(_ group: CommittedGroup) {
+        publish(group, turning: permissions.follow(group.delta))
+    }
+
+    func publish(_ group: CommittedGroup, turning changes: [Permissions.Change]) {
         bootstraps.note(group.delta)
         var publication = Publication(group, database)
+        let moves = leave(changes, group.delta, &publication)
         let failures = hub.follow(group.delta) { view, delta in
             bootstraps.note(delta, of: view)
             try publication.add(delta, of: view)
         }
         for (view, error) in failures { giveUp(view, because: error) }
+        let restarts = arrive(moves)
         outbox.append(publication.frames { sessions[$0] != nil })
         encodedBlockCount += publication.encodedCount
+        restart(restarts)
         for id in bootstraps.overloaded {
             let message = "more has changed behind the pages of a bootstrap than the server keeps"
             end(id, .init(.overloaded, message, action: .retry))

@@ -7,7 +7,7 @@ internal import SluiceWire
 extension DatabaseEngine {
     /// Adds classes that a client declares while it is connected.
     func declare(_ schema: Schema, by session: ServerSession) throws {
-        try follow(database.extendSchema(by: schema, mayAdd: session.mayExtendSchema))
+        try follow(database.extendSchema(by: schema, mayAdd: mayChangeSchema(session)))
         guard sessions[session.id] != nil else { return }
         outbox.send([.schema(session: session.id.session, schema: database.storage.schema)], to: session.id)
     }
@@ -15,7 +15,7 @@ extension DatabaseEngine {
     /// Removes an empty class or a property without values, and answers with the remaining schema.
     func remove(_ removal: ClientMessage.Removal, by session: ServerSession) throws {
         do {
-            try database.remove(removal, mayChange: session.mayExtendSchema)
+            try database.remove(removal, mayChange: mayChangeSchema(session))
             let json = Array(try reports.schemaReport().text.utf8)
             outbox.send([.report(session: removal.session, request: removal.request, json: json)], to: session.id)
             try follow(.reshaped)
@@ -42,6 +42,7 @@ extension DatabaseEngine {
             bootstraps.noteChangedViews()
             try starter.rebind()
             try hub.grow()
+            turn(permissions.grow())
             housekeeping.indexes.replace(hub.all.lazy.map(\.query))
             for id in sessions.ids {
                 outbox.send([.schema(session: id.session, schema: database.storage.schema)], to: id)
@@ -58,6 +59,7 @@ extension DatabaseEngine {
         replays.removeAll()
         housekeeping.indexes.removeAll()
         subscriptions.forgetAll()
+        permissions.forgetFacts()
         endAll(.init(.schemaChanged, "the database's schema has changed", action: .retry))
     }
 

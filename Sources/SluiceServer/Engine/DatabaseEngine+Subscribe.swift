@@ -49,6 +49,8 @@ extension DatabaseEngine {
     ) throws -> Bool {
         let allowance = turn.allowance(of: start.session)
         guard allowance > 0 else { return false }
+        var start = start
+        start.bindToReader()
         do {
             guard let view = try turn.attempting(for: start.session, { try sharedView(of: start.query) }) else {
                 // With less than its full share in this turn, the session may succeed in its next turn.
@@ -63,12 +65,12 @@ extension DatabaseEngine {
         return true
     }
 
-    private func sharedView(of query: Query) throws -> SharedView {
+    func sharedView(of query: Query) throws -> SharedView {
         try hub[query.key] ?? insert(try hub.make(query))
     }
 
     /// Adds a view to those that are kept current.
-    private func insert(_ live: LiveView) -> SharedView {
+    func insert(_ live: LiveView) -> SharedView {
         let view = hub.insert(live)
         digests.insert(view)
         housekeeping.indexes.add(live.query)
@@ -90,7 +92,8 @@ extension DatabaseEngine {
 
     private func workInPlace(_ work: CostlyWork, now: Timestamp) throws {
         switch work {
-        case .view(let start):
+        case .view(var start):
+            start.bindToReader()
             let view = try turn.charging(work.session) { _ in try sharedView(of: start.query) }
             try begin(start, with: view, now: now)
         case .roots(let subscription):
@@ -123,9 +126,10 @@ extension DatabaseEngine {
 
     /// Brings a view of an earlier version up to date, and starts the subscription for which it was made.
     private func finish(_ live: LiveView, asOf version: UInt64, for start: SubscriptionStart, now: Timestamp) throws {
+        var start = start
+        guard !start.bindToReader() else { return starter.append(.view(start)) }
         if let view = hub[start.query.key] { return try begin(start, with: view, now: now) }
         guard live.shape.isSame(under: database.storage.schema) else {
-            var start = start
             start.query = try start.query.rebound(to: database.storage.schema)
             return starter.append(.view(start))
         }
@@ -219,7 +223,7 @@ extension DatabaseEngine {
     }
 
     /// Has the roots listed beside the writer that pages wait for.
-    private func listRoots() {
+    func listRoots() {
         for subscription in bootstraps.takeUnlisted() { starter.append(.roots(subscription)) }
     }
 
@@ -270,7 +274,12 @@ extension DatabaseEngine {
         subscription.comparison = nil
         bootstraps.end(subscription)
         listRoots()
-        guard !view.hasSubscriptions, hub[view.query.key] === view else { return }
+        if !view.hasSubscriptions { removeView(view) }
+    }
+
+    /// Removes a view that nobody subscribes to any more.
+    func removeView(_ view: SharedView) {
+        guard hub[view.query.key] === view else { return }
         hub.remove(view)
         digests.remove(view)
         bootstraps.removePages(of: view)

@@ -30,6 +30,7 @@ package final class DatabaseEngine {
     let resumer: Resumer
     let bootstraps: Bootstraps
     let housekeeping: Housekeeping
+    let permissions: Permissions
     private let random: () -> UInt64
     var outbox = Outbox()
     var encodedBlockCount: UInt64 = 0
@@ -38,16 +39,18 @@ package final class DatabaseEngine {
     /// - Parameters:
     ///   - journal: where groups are appended; nil if nobody else appends to this database.
     ///   - workerID: the name of this server process in change events.
-    ///   - readContext: what a user may read.
+    ///   - readContext: what users may read, where no rules decide; nil for everything.
+    ///   - rules: what users may read and do; nil if everybody may do everything else.
     ///   - random: makes random numbers for nonces and ids.
     package init(
         name: String, storage: any ServerStorage, journal: (any Journal)? = nil, workerID: String? = nil,
         limits: DatabaseLimits = DatabaseLimits(), log: LogSink? = nil,
-        readContext: @escaping ReadContexts = { _, _ in .everything }, random: @escaping () -> UInt64
+        readContext: ReadContexts? = nil, rules: AccessRules? = nil, random: @escaping () -> UInt64
     ) {
         self.random = random
         database = Database(
-            name: name, storage: storage, journal: journal, limits: limits, readContext: readContext, log: log)
+            name: name, storage: storage, journal: journal, limits: limits, log: log)
+        permissions = Permissions(database, contexts: readContext, rules: rules)
         turn = Turn(database)
         sessions = Sessions(database, random: random)
         committer = Committer(database, workerID: workerID)
@@ -59,6 +62,7 @@ package final class DatabaseEngine {
         resumer = Resumer(database, replays, digests)
         bootstraps = Bootstraps(database, turn)
         housekeeping = Housekeeping(database)
+        judgeWrites()
         database.catchingUp = { [unowned self] in try committer.catchingUp(publishFollowed, $0) }
     }
 
@@ -73,8 +77,9 @@ package final class DatabaseEngine {
                 commit(now: now)
                 open(id, request, user: user, now: now)
             case .renewed(let id, let user):
+                commit(now: now)
                 sessions[id]?.user = user
-                subscriptions[id]?.user = user
+                turn(permissions.renew(id, user))
             case .messages(let id, let messages):
                 receive(messages, from: id, now: now)
             case .closed(let id):
@@ -128,7 +133,10 @@ package final class DatabaseEngine {
                 guarding(id) { try upload(changesets, from: session, now: now) }
                 continue
             }
+            // What was resumed so far belongs to the state before the uploads.
+            if committer.hasUploads { send(resumed.take(), to: id) }
             commit(now: now)
+            guard sessions[id] != nil else { return }
             guarding(id) { try handle(message, session, subscriber, with: &resumed, now: now) }
         }
         guard sessions[id] != nil else { return }
@@ -147,7 +155,7 @@ package final class DatabaseEngine {
             subscriber.addCredit(pages, atMost: database.limits.server.pageCreditMax)
         case .members(let members): try compare(members, by: subscriber)
         case .reportRequest(let request):
-            outbox.send([try reports.answer(request, to: subscriber.user) { facts }], to: id)
+            outbox.send([try reports.answer(request, to: subscriber.access) { facts }], to: id)
         case .close:
             sessions.noteDeparture(of: session)
             close(id)
@@ -162,21 +170,24 @@ package final class DatabaseEngine {
 
     private func open(_ id: SessionID, _ request: ClientMessage.Open, user: User, now: Timestamp) {
         do {
-            let mayAdd = user.mayExtendSchema && !request.options.contains(.readOnly)
+            try permissions.open(id, user)
+            let mayAdd = permissions.mayChangeSchema(id, user) && !request.options.contains(.readOnly)
             try follow(database.extendSchema(by: request.schema, mayAdd: mayAdd))
             let opening = try sessions.open(id, request, user: user, now: now)
             if let stale = opening.superseded {
                 end(stale, .init(.protocolViolation, "the client has opened another session", action: .retry))
             }
-            subscriptions.open(id, user: user)
-            outbox.send(opening.messages, to: id)
+            subscriptions.open(id, access: permissions.binding(of: id))
+            outbox.send(permissions.notice(of: id) + opening.messages, to: id)
         } catch {
+            permissions.close(id)
             outbox.end(id, reason(of: error, "a session could not be opened"))
         }
     }
 
     private func close(_ id: SessionID) {
         guard sessions.remove(id) else { return }
+        permissions.close(id)
         starter.removeAll(of: id)
         for subscription in subscriptions.close(id) { remove(subscription) }
     }

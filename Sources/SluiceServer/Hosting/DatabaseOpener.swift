@@ -1,4 +1,5 @@
 internal import SluiceModel
+internal import SluiceRules
 internal import SluiceStorage
 
 /// Opens databases by name: each from its own file in one folder, or all of them in memory.
@@ -9,6 +10,8 @@ struct DatabaseOpener: Sendable {
     let limits: DatabaseLimits
     let random: @Sendable () -> UInt64
     let log: LogSink?
+    /// The rules that every database gets; nil leaves each what it has.
+    var rules: RulesFile?
 
     /// Opens a database; this blocks. The file of a new database is created only when there is something to keep.
     ///
@@ -29,12 +32,15 @@ struct DatabaseOpener: Sendable {
             log?(.warning, "a database is not as it was left", [("database", name), ("notice", notice)])
         }
         let engine = DatabaseEngine(
-            name: name, storage: storage, workerID: workerID, limits: limits, log: log, random: random)
+            name: name, storage: storage, workerID: workerID, limits: limits, log: log,
+            rules: rules.map { AccessRules($0) }, random: random)
         if let obstacle = storage.obstacle {
             log?(.warning, "a database is opened for reading only", [("database", name), ("reason", obstacle.message)])
         } else if isFile {
             try engine.beginEpoch()
+            if let rules, storage.damage == nil { try engine.deploy(rules) }
         }
+        if rules == nil { engine.loadRules() }
         if let path, !isFile {
             engine.materialize = {
                 try checkFolder()

@@ -25,6 +25,12 @@ final class PageReceiver {
     /// Whether it has taken the last page, and nothing is left to settle.
     var hasAll: Bool { next == run.pages.count && run.remaining.isComplete }
 
+    /// The objects that pages so far may have brought.
+    var sentObjects: Set<ObjectRef>? { earlier.flatMap { sent in run.objects(upTo: next).map(sent.union) } }
+
+    /// The objects of pages in runs that it was in before; nil if they are not known.
+    private var earlier: Set<ObjectRef>? = []
+
     /// Takes the next page.
     func take(_ page: EncodedPage) {
         let pageRound = run.pages[next].round
@@ -37,6 +43,7 @@ final class PageReceiver {
 
     /// Goes on with the first page of another run.
     func goOn(in run: PageRun) {
+        earlier = sentObjects
         self.run = run
         next = 0
         round = 0

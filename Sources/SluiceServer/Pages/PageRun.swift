@@ -180,6 +180,16 @@ final class PageRun {
         for position in pages.indices { pages[position].becomeStale() }
     }
 
+    /// The objects that the pages up to a position may have brought; nil if that is not known any more.
+    func objects(upTo end: Int) -> Set<ObjectRef>? {
+        var objects = Set(rounds.keys)
+        for page in pages[..<end] {
+            if case .evicted = page.content { return nil }
+            objects.formUnion(page.objects)
+        }
+        return objects
+    }
+
     // MARK: Memory
 
     /// By how much the pages have grown since the last call, in bytes; negative if they have shrunk.

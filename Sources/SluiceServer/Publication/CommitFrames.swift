@@ -4,6 +4,7 @@ internal import SluiceWire
 /// Makes the frames that tell a session of a commit.
 struct CommitFrames {
     let group: CommittedGroup
+    let contexts: [SessionID: ServerMessage]
     let limits: DatabaseLimits
 
     /// Makes one commit message, or several that continue each other. The last one acknowledges the session's uploads.
@@ -28,6 +29,7 @@ struct CommitFrames {
                 acknowledged: isLast ? group.acknowledged[id] : nil, isContinued: !isLast)
             var frame = FrameBuilder()
             if isLast { for rejection in rejections { frame.append(rejection) } }
+            if isLast, let context = contexts[id] { frame.append(context) }
             frame.appendCommit(header, blocks: parts)
             frames.append(frame.finish())
         }

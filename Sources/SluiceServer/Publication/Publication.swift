@@ -14,6 +14,8 @@ struct Publication {
     // have equal blocks.
     private var knownDeltas = KnownParts<ViewDelta>()
     private var knownBlocks = KnownParts<ViewBlock>()
+    /// The sessions whose context has changed with the commit, with what they are told of it.
+    private var contexts: [SessionID: ServerMessage] = [:]
     /// How many blocks were encoded.
     private(set) var encodedCount: UInt64 = 0
 
@@ -28,8 +30,20 @@ struct Publication {
         for subscription in view.subscriptions where subscription.isComplete {
             let encoded = try parts ?? encode(delta)
             parts = encoded
-            concerned[subscription.session, default: []].add(encoded, to: subscription.id)
+            add(encoded, for: subscription)
         }
+    }
+
+    /// Adds a change for one subscription.
+    mutating func add(_ delta: ViewDelta, for subscription: ViewSubscription) throws {
+        add(try encode(delta), for: subscription)
+    }
+
+    /// Adds what a session is told of its context, in the message that brings what the new context changes.
+    mutating func add(_ context: ServerMessage, for session: SessionID) { contexts[session] = context }
+
+    private mutating func add(_ encoded: EncodedParts, for subscription: ViewSubscription) {
+        concerned[subscription.session, default: []].add(encoded, to: subscription.id)
     }
 
     private mutating func encode(_ delta: ViewDelta) throws -> EncodedParts {
@@ -75,11 +89,12 @@ struct Publication {
     /// - Parameter isOpen: whether a session is still open.
     func frames(where isOpen: (SessionID) -> Bool) -> [DatabaseAction] {
         var actions: [DatabaseAction] = []
-        let frames = CommitFrames(group: group, limits: database.limits)
+        let frames = CommitFrames(group: group, contexts: contexts, limits: database.limits)
         // Sessions that receive identical bytes share one buffer.
         var shared: [FrameKey: (frame: [UInt8], connections: [UInt64])] = [:]
         for (id, blocks) in concerned.sorted(by: { $0.key < $1.key }) where isOpen(id) {
-            if group.acknowledged[id] == nil, blocks.count == 1, blocks[0].parts.blocks.count == 1 {
+            if group.acknowledged[id] == nil, contexts[id] == nil, blocks.count == 1, blocks[0].parts.blocks.count == 1
+            {
                 let key = FrameKey(
                     session: id.session, subscriptions: blocks[0].subscriptions,
                     parts: ObjectIdentifier(blocks[0].parts))
@@ -92,7 +107,8 @@ struct Publication {
         for (frame, connections) in shared.values.sorted(by: { $0.connections[0] < $1.connections[0] }) {
             actions.append(.broadcast(frame, to: connections))
         }
-        for id in group.acknowledged.keys.sorted() where concerned[id] == nil && isOpen(id) {
+        let others = contexts.isEmpty ? Set(group.acknowledged.keys) : Set(group.acknowledged.keys).union(contexts.keys)
+        for id in others.sorted() where concerned[id] == nil && isOpen(id) {
             actions += frames.make(for: id, []).map { .send($0, to: id.connection) }
         }
         return actions

@@ -19,10 +19,10 @@ extension Reports {
     }
 
     /// The answer to a request for an explanation, which is of the query as the user may read it.
-    func explain(_ request: ClientMessage.ReportRequest, to user: User) throws -> ServerMessage {
+    func explain(_ request: ClientMessage.ReportRequest, as access: AccessBinding) throws -> ServerMessage {
         do {
-            let query = try Query.parse(request.argument, schema: storage.schema)
-                .read(in: database.readContext(user, storage.schema))
+            let parsed = try Query.parse(request.argument, schema: storage.schema)
+            let query = parsed.read(in: access.context(for: parsed))
             let json = Array(try explanation(of: query).json.utf8)
             return .report(session: request.session, request: request.request, json: json)
         } catch let error as QueryError {

@@ -1,5 +1,6 @@
 internal import SluiceModel
 internal import SluiceQuery
+internal import SluiceRules
 internal import SluiceStorage
 internal import SluiceViews
 internal import SluiceWire
@@ -23,15 +24,18 @@ struct Reports {
     ///
     /// - Throws: ``StorageError`` that ends the session.
     func answer(
-        _ request: ClientMessage.ReportRequest, to user: User, _ facts: () -> Facts
+        _ request: ClientMessage.ReportRequest, to access: AccessBinding, _ facts: () -> Facts
     ) throws -> ServerMessage {
+        guard access.has(.reports) else {
+            return request.failure(.permissionDenied, "the server's rules do not let this user ask for reports")
+        }
         do {
             let json: JSONText
             switch request.topic {
             case .status: json = try status(facts())
             case .subscriptions: json = subscriptionList(facts().views)
             case .schema: json = try schemaReport()
-            case .explain: return try explain(request, to: user)
+            case .explain: return try explain(request, as: access)
             default:
                 return request.failure(.unknownReport, "this server has no report \(request.topic.rawValue)")
             }

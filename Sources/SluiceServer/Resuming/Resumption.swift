@@ -16,5 +16,14 @@ struct Resumption {
         byteCountLeft -= byteCount
     }
 
+    /// Removes and returns everything so far.
+    mutating func take() -> Resumption {
+        defer {
+            messages = []
+            inquiries = []
+        }
+        return self
+    }
+
     mutating func ask(_ inquiry: ServerMessage) { inquiries.append(inquiry) }
 }

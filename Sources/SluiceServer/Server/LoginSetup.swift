@@ -3,6 +3,7 @@ internal import Glibc
 internal import SluiceAccess
 internal import SluiceJSON
 internal import SluiceModel
+internal import SluiceRules
 internal import SluiceTransport
 
 /// Makes what checks logins, as a configuration says.
@@ -17,10 +18,10 @@ enum LoginSetup {
         func invalid(_ message: String) -> ServerError { ServerError(.invalidConfiguration, message) }
         let logins = configuration.logins
         if configuration.isDevelopment {
-            guard logins.isEmpty, !configuration.allowsEverything else {
+            guard logins.isEmpty, !configuration.allowsEverything, configuration.rules == nil else {
                 throw invalid(
                     "a development server takes anonymous logins only and lets them do everything; leave out either "
-                        + "development or the logins")
+                        + "development, or the logins and rules")
             }
             guard configuration.loopback != nil || WebSocketServer.isLoopback(configuration.host) else {
                 throw invalid(
@@ -34,11 +35,13 @@ enum LoginSetup {
                 "no login method is configured: a server that is not for development must know its users, or say that "
                     + "it takes anybody")
         }
-        guard configuration.allowsEverything else {
+        guard configuration.allowsEverything || configuration.rules != nil else {
             throw invalid(
-                "nothing says what users may read and write: this version has no rules yet, and so every user who logs "
-                    + "in may read, change and delete everything; a server does that only if it is told to "
-                    + "(allowsEverything)")
+                "nothing says what users may read and write: name a rules file, or say that every user who logs in may "
+                    + "read, change and delete everything (allowsEverything)")
+        }
+        guard !configuration.allowsEverything || configuration.rules == nil else {
+            throw invalid("rules and 'every user may do everything' contradict each other; leave out one of them")
         }
         guard
             !configuration.mustBePrivate || configuration.loopback != nil
@@ -49,6 +52,16 @@ enum LoginSetup {
                     + "loopback address, or say that a proxy adds TLS")
         }
         try check(logins)
+    }
+
+    /// The rules of a configuration.
+    ///
+    /// - Throws: ``ServerError/Code/invalidConfiguration`` with all that is wrong in the file.
+    static func rules(_ configuration: ServerConfiguration) throws -> RulesFile? {
+        guard let text = configuration.rules else { return nil }
+        do throws(RulesError) { return try RulesFile(text) } catch {
+            throw ServerError(.invalidConfiguration, "the rules are refused: \(error)")
+        }
     }
 
     private static func check(_ logins: ServerLogins) throws {

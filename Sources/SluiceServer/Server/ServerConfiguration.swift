@@ -33,8 +33,11 @@ public struct ServerConfiguration: Sendable {
     public var isDevelopment: Bool
     /// How users log in, on a server that is not for development.
     public var logins = ServerLogins()
-    /// Whether every user who logs in may read, change and delete everything, and add to the schema. A server that is
-    /// not for development must say so, since there are no rules yet.
+    /// What users may read and do, as a rules file (JSON, see docs/permissions.md). The server stores it in each database
+    /// that it opens, where it holds until another one is stored. What it does not allow is denied.
+    public var rules: String?
+    /// Whether every user who logs in may read, change and delete everything, and add to the schema, in databases that
+    /// have no rules. A server that is not for development and has no ``rules`` must say so.
     public var allowsEverything = false
     /// Whether a proxy adds TLS before this server, so that credentials may travel to it in the clear. The last address
     /// in `X-Forwarded-For` then counts as the client's.
@@ -79,7 +82,7 @@ public struct ServerConfiguration: Sendable {
     ///   - host: the name or address to listen at. A development server needs one of this machine's loopback addresses
     ///     (`localhost`, `::1`, `127.…`); another one where credentials travel needs a certificate, too.
     ///   - port: the port to listen at; 0 takes a free port, which `start()` returns.
-    ///   - isDevelopment: whether everybody may log in. If not, set ``logins`` and ``allowsEverything``.
+    ///   - isDevelopment: whether everybody may log in. If not, set ``logins``, and ``rules`` or ``allowsEverything``.
     public init(dataFolder: String? = nil, host: String = "127.0.0.1", port: UInt16 = 9080, isDevelopment: Bool = false)
     {
         self.dataFolder = dataFolder

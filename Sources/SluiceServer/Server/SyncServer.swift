@@ -29,7 +29,7 @@ public final class SyncServer: Sendable {
         let limits = DatabaseLimits()
         let opener = DatabaseOpener(
             folder: configuration.dataFolder, workerID: configuration.workerID, limits: limits,
-            random: configuration.random, log: configuration.log)
+            random: configuration.random, log: configuration.log, rules: try LoginSetup.rules(configuration))
         databases = try DatabaseDirectory(
             opener, idleTime: configuration.idleDatabaseTime, now: configuration.now)
         let login: any Login

@@ -45,9 +45,6 @@ final class ServerSession {
         self.receivedSequence = receivedSequence
     }
 
-    /// Whether the session may change the schema.
-    var mayExtendSchema: Bool { user.mayExtendSchema && clientID != nil }
-
     /// Takes a transaction of the client in.
     ///
     /// - Throws: ``SessionEnd`` when an earlier one is missing, or when the session is one that only reads.

@@ -9,6 +9,17 @@ struct SubscriptionStart {
     let subscriber: Subscriber
 
     var session: SessionID { subscriber.session }
+
+    /// Lets the query read what its reader may read now.
+    ///
+    /// - Returns: whether that is something else than before.
+    @discardableResult
+    mutating func bindToReader() -> Bool {
+        let context = subscriber.access.context(for: query)
+        guard query.context !== context, query.context.id != context.id else { return false }
+        query = query.read(in: context)
+        return true
+    }
 }
 
 /// Work that needs more than a turn, and is done beside the writer.

@@ -3,8 +3,8 @@ internal import SluiceModel
 /// What one session subscribes to, and how much it may be sent of it.
 final class Subscriber {
     let session: SessionID
-    /// Who subscribes. It stays the same user, whose proof may be renewed.
-    var user: User
+    /// What the subscriber may read and do now.
+    var access: AccessBinding
     var subscriptions = SubscriptionList()
     /// The highest number of a subscription so far.
     var lastSubscription: UInt64 = 0
@@ -13,9 +13,9 @@ final class Subscriber {
     /// How many members the client has listed, or was asked to list, for subscriptions that are not complete yet.
     var comparedMemberCount = 0
 
-    init(_ session: SessionID, user: User, pageCredit: UInt64) {
+    init(_ session: SessionID, access: AccessBinding, pageCredit: UInt64) {
         self.session = session
-        self.user = user
+        self.access = access
         self.pageCredit = pageCredit
     }
 

@@ -64,6 +64,15 @@ struct SubscriptionList {
         return chunks[chunk].remove(at: index)
     }
 
+    /// Replaces the subscription that has the same number.
+    mutating func replace(by subscription: ViewSubscription) {
+        let (chunk, index) = place(of: subscription.id)
+        guard chunk < chunks.count, index < chunks[chunk].count, chunks[chunk][index].id == subscription.id else {
+            return
+        }
+        chunks[chunk][index] = subscription
+    }
+
     mutating func removeAll() { self = SubscriptionList() }
 
     /// All of them, in the order of their numbers.

@@ -31,8 +31,8 @@ final class Subscriptions {
     var count: Int { subscribers.values.reduce(0) { $0 + $1.subscriptions.count } }
 
     /// Lets a session subscribe.
-    func open(_ session: SessionID, user: User) {
-        subscribers[session] = Subscriber(session, user: user, pageCredit: database.limits.server.pageCreditMax)
+    func open(_ session: SessionID, access: AccessBinding) {
+        subscribers[session] = Subscriber(session, access: access, pageCredit: database.limits.server.pageCreditMax)
     }
 
     /// Removes a session.
@@ -75,6 +75,6 @@ final class Subscriptions {
             throw Refusal(
                 code: isUnknown ? .unknownName : .invalidQuery, message: error.message, position: error.position)
         }
-        return query.read(in: try database.readContext(subscriber.user, database.storage.schema))
+        return query.read(in: subscriber.access.context(for: query))
     }
 }

@@ -38,6 +38,9 @@ final class ViewHub {
     /// A view that is not at any state yet. It may be activated on another thread, before it is inserted.
     func unmade(_ query: Query) -> LiveView { LiveView(query, shape: shapes.shape(of: query)) }
 
+    /// The shape of a query's view.
+    func shape(of query: Query) -> ViewShape { shapes.shape(of: query) }
+
     /// A view at the present state, which is not kept current before it is inserted.
     func make(_ query: Query) throws -> LiveView {
         let live = unmade(query)

@@ -73,6 +73,11 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     /// member in this way has holes (``SubscriptionRecord/hasHoles``).
     func evict(_ object: ObjectRef) throws
 
+    /// Notes that memberships must not be resumed by version alone (``SubscriptionRecord/hasHoles``).
+    ///
+    /// - Parameter current: the subscriptions whose memberships are right.
+    func noteHoles(except current: Set<UInt64>) throws
+
     /// Removes every object from this store, as ``evict(_:)`` does, at a cost that does not depend on their number.
     ///
     /// - Precondition: there is no subscription and nothing in the outbox.

@@ -26,6 +26,11 @@ extension SQLiteClientStorage {
         try tables.removeAll()
     }
 
+    package func noteHoles(except current: Set<UInt64>) throws {
+        try requireTransaction()
+        for record in state.subscriptions.all where !current.contains(record.id) { try noteHole(in: record.id) }
+    }
+
     private func noteHole(in subscription: UInt64) throws {
         guard var record = state.subscriptions[subscription], !record.hasHoles else { return }
         record.hasHoles = true

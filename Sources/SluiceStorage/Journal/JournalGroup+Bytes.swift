@@ -73,6 +73,7 @@ extension JournalStep {
         static let schema: UInt8 = 6
         static let removal: UInt8 = 7
         static let trim: UInt8 = 8
+        static let rules: UInt8 = 9
     }
 
     fileprivate func encode(into writer: inout ByteWriter) {
@@ -109,6 +110,9 @@ extension JournalStep {
         case .trim(let version):
             writer.byte(Tag.trim)
             writer.varint(version)
+        case .rules(let bytes):
+            writer.byte(Tag.rules)
+            writer.data(bytes)
         }
     }
 
@@ -129,6 +133,7 @@ extension JournalStep {
                 classIndex: try reader.position(),
                 property: try reader.optional { reader throws(WireError) in try reader.position() })
         case Tag.trim: self = .trim(version: try reader.varint())
+        case Tag.rules: self = .rules(try reader.data())
         case let tag: throw WireError(.malformed, "\(tag) is no kind of step", offset: reader.offset)
         }
     }

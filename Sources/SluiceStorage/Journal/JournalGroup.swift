@@ -45,6 +45,8 @@ package enum JournalStep: Hashable, Sendable {
     case schema(Schema)
     /// A class, or one of its properties, that is removed.
     case removal(classIndex: Int, property: Int?)
+    /// Other rules, as a file; they hold from here on.
+    case rules([UInt8])
     /// The log up to a version is dropped.
     case trim(version: UInt64)
 }

@@ -70,6 +70,15 @@ package protocol JournaledStorage: ObjectReading {
     /// - Throws: `SchemaError` that says what is in the way; nothing is changed then.
     func removeProperty(_ property: Int, ofClass classIndex: Int) throws
 
+    /// How many times rules were set; 0 while there are none. The last of them hold.
+    var rulesVersion: Int { get throws }
+
+    /// The rules that were set as the `version`th, counted from 1; nil if there are none.
+    func rules(ofVersion version: Int) throws -> [UInt8]?
+
+    /// Sets other rules, which hold from now on. The former ones are kept.
+    func setRules(_ bytes: [UInt8]) throws
+
     /// The version after which the log begins: the changes after it, or after any later version, can be read.
     var logStart: UInt64 { get }
 

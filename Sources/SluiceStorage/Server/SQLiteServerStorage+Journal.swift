@@ -64,7 +64,8 @@ extension SQLiteServerStorage {
         try effect.finish(at: group.acceptedAt)
         try store(record, latest: group.transactions.map(\.timestamp).max(), undo: effect.undo.bytes)
         return AppliedGroup(
-            group: group, delta: effect.delta(version: version), changesSchema: schema != schemaBefore)
+            group: group, delta: effect.delta(version: version), changesSchema: schema != schemaBefore,
+            changesRules: group.steps.contains { if case .rules = $0 { true } else { false } })
     }
 
     /// Why a record cannot be the next one.
@@ -103,6 +104,7 @@ extension SQLiteServerStorage {
         case .removal(let classIndex, let property):
             try removeFromSchema(classIndex, property)
         case .trim(let version): try dropLog(through: version)
+        case .rules(let bytes): try storeRules(bytes)
         }
     }
 
@@ -191,4 +193,5 @@ package struct AppliedGroup: Sendable {
     /// transactions in the group.
     package var delta: CommitDelta
     package var changesSchema: Bool
+    package var changesRules = false
 }

@@ -49,6 +49,17 @@ package final class LiveView {
         knownJudge = other.knownJudge
     }
 
+    /// A view of the same query in another context, which takes over a state that is right there. The other view must
+    /// not be used any more.
+    init(turning other: LiveView, to query: Query, shape: ViewShape) {
+        overscan = other.overscan
+        self.query = query.sharing(shape.form).read(in: query.context.sharing(shape.context))
+        self.shape = shape
+        isActive = other.isActive
+        roots = other.roots
+        closure = other.closure
+    }
+
     /// A copy in the same state, for another thread to read members with. It shares memory with the view until that
     /// changes.
     package func copyForReading() -> LiveView {

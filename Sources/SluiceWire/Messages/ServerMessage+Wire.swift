@@ -17,6 +17,7 @@ extension ServerMessage: WireMessage {
         /// With the bit that lets a client skip it.
         static let digest: UInt8 = 0xCD
         static let login: UInt8 = 0xCE
+        static let context: UInt8 = 0xCF
     }
 
     package var type: UInt8 {
@@ -35,6 +36,7 @@ extension ServerMessage: WireMessage {
         case .reportError: Code.reportError
         case .digest: Code.digest
         case .login: Code.login
+        case .context: Code.context
         }
     }
 
@@ -51,6 +53,7 @@ extension ServerMessage: WireMessage {
         case .reportError(let error): error.session
         case .digest(let check): check.session
         case .login(let login): login.session
+        case .context(let context): context.session
         case .schema(let session, _), .report(let session, _, _), .listMembers(let session, _): session
         }
     }
@@ -78,6 +81,9 @@ extension ServerMessage: WireMessage {
         case .login(let login):
             writer.optional(login.expiresAt) { $0.zigzag($1.microseconds) }
             writer.optional(login.credential) { $1.encode(into: &$0) }
+        case .context(let context):
+            context.context.encode(into: &writer)
+            context.fields.encode(into: &writer)
         }
     }
 
@@ -110,6 +116,9 @@ extension ServerMessage: WireMessage {
                         Timestamp(microseconds: try reader.zigzag())
                     },
                     credential: try reader.optional { reader throws(WireError) in try Credentials(from: &reader) }))
+        case Code.context:
+            .context(
+                Context(session: session, context: try ObjectID(from: &reader), fields: try ObjectID(from: &reader)))
         default: nil
         }
     }

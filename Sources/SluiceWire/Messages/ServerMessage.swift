@@ -20,6 +20,8 @@ package enum ServerMessage: Hashable, Sendable {
     case digest(DigestCheck)
     /// What the client must know about its login: when it ends, and what to present from now on.
     case login(Login)
+    /// Which context the user reads in.
+    case context(Context)
     /// A subscription was refused or ended by the server.
     case subscriptionError(SubscriptionError)
     /// An uploaded transaction was refused, whole or in parts.
@@ -99,6 +101,22 @@ extension ServerMessage {
             self.session = session
             self.expiresAt = expiresAt
             self.credential = credential
+        }
+    }
+
+    /// The context that the user of a session reads in. What the user may read has changed where it is another one than
+    /// when a membership was right.
+    package struct Context: Hashable, Sendable {
+        package var session: UInt64
+        /// Equal for equal contexts.
+        package var context: ObjectID
+        /// Equal where the user may read the same properties of what the user may read.
+        package var fields: ObjectID
+
+        package init(session: UInt64, context: ObjectID, fields: ObjectID) {
+            self.session = session
+            self.context = context
+            self.fields = fields
         }
     }
 

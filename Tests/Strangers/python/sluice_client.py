@@ -533,6 +533,8 @@ def read_message(reader):
     elif code == 0xCE:
         message |= {"type": "login", "expiresAt": reader.optional(reader.zigzag)}
         message |= {"credential": reader.optional(lambda: (reader.byte(), reader.bytes()))}
+    elif code == 0xCF:
+        message |= {"type": "context", "context": reader.raw(16), "fields": reader.raw(16)}
     elif code & 0x40:
         reader.offset = len(reader.data)
         return None

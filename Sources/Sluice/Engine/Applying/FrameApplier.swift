@@ -52,8 +52,9 @@ final class FrameApplier {
     /// Removes the objects that no subscription holds any more after these messages.
     func finish() throws {
         for (object, reason) in departed {
-            if reason == .deleted, try !storage.hasPending(object) {
-                // A deletion applies at once, even if other subscriptions that hold the object learn of it later.
+            if reason == .deleted || reason == .permission, try !storage.hasPending(object) {
+                // A deletion applies at once, even if other subscriptions that hold the object learn of it later. So
+                // does the loss of the right to read it.
                 try objectImages.evict(object, reason: reason, transaction)
             } else {
                 try dropIfUnheld(object, reason: reason)
@@ -288,7 +289,7 @@ final class FrameApplier {
                 transaction.noteMembership(object, of: id, reason: departure.reason)
             }
         }
-        if departure.reason == .deleted, try objectImages.differs(object) {
+        if departure.reason == .deleted || departure.reason == .permission, try objectImages.differs(object) {
             try storage.setBaseImage(BaseImage.none, of: object)
             transaction.noteServerImage(object)
         }

@@ -1,0 +1,83 @@
+package import SluiceModel
+package import SluiceQuery
+package import SluiceRules
+internal import SluiceViews
+internal import SluiceWire
+internal import Synchronization
+
+/// What a user may read and do at one state of the database. Users for whom the same holds share one.
+package final class AccessBinding: Sendable {
+    /// Everything is allowed, as far as the login allows it.
+    package static let everything = AccessBinding(reads: .everything)
+
+    package let reads: ReadContext
+    /// What may be done; nil if everything that the login allows.
+    package let rules: Binding?
+    /// Equal for equal bindings.
+    package let id: ObjectID
+    private let narrowed = Mutex<[Set<Int>: ReadContext]>([:])
+
+    /// Everything that is readable in a context may be written.
+    package init(reads: ReadContext) {
+        self.reads = reads
+        rules = nil
+        id = reads.id
+    }
+
+    package init(_ rules: Binding) {
+        reads = rules.reads
+        self.rules = rules
+        var bytes = Array("\(rules.reads.id) \(rules.rights.map(\.rawValue).sorted())".utf8)
+        for classIndex in rules.reads.schema.classes.indices {
+            let conditions = RuleAction.allCases.map { rules.condition(of: $0, onClass: classIndex) }
+            let fields = rules.reads.schema[classIndex].properties.indices.map {
+                rules.writeCondition(ofProperty: $0, ofClass: classIndex)
+            }
+            for condition in conditions + fields {
+                bytes += Array((condition.map { "\($0.id)" } ?? "-").utf8)
+            }
+        }
+        id = SHA256.truncatedID(of: bytes)
+    }
+
+    /// What may be read by a query: the context narrowed to what the query can reach, so that readers whose rights
+    /// differ only elsewhere share its view.
+    package func context(for query: Query) -> ReadContext {
+        guard rules != nil, let classes = reads.classes(reachedBy: query) else { return reads }
+        return narrowed.withLock { known in
+            if let context = known[classes] { return context }
+            let context = reads.narrowed(to: classes)
+            known[classes] = context
+            return context
+        }
+    }
+
+    /// Whether the user has a right that concerns no class.
+    func has(_ right: DatabaseRight) -> Bool { rules?.rights.contains(right) ?? true }
+
+    /// Whether an object allows an action.
+    ///
+    /// - Parameter source: the objects as they are, whoever asks.
+    func allows(
+        _ action: RuleAction, _ row: Row, ofClass classIndex: Int, in source: any ObjectSource
+    ) throws -> Bool {
+        guard let rules else { return true }
+        guard let condition = rules.condition(of: action, onClass: classIndex), !condition.isNever else { return false }
+        return try condition.isAlways || condition.allows(row, in: source)
+    }
+
+    /// What the client of a session is told of what its user may read: nothing of it, but whether it is the same.
+    func notice(to session: SessionID) -> ServerMessage {
+        .context(.init(session: session.session, context: reads.id, fields: fieldsID))
+    }
+
+    /// Equal where the same properties are hidden.
+    private var fieldsID: ObjectID {
+        var text = ""
+        for (index, declared) in reads.schema.classes.enumerated() {
+            let veil = reads.veil(ofClass: index)
+            if !veil.isEmpty { text += "\(declared.name) \(veil.hidesIdentity) \(Array(veil.properties)) " }
+        }
+        return text.isEmpty ? ObjectID(high: 0, low: 0) : SHA256.truncatedID(of: Array(text.utf8))
+    }
+}

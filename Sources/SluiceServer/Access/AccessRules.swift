@@ -1,0 +1,56 @@
+internal import SluiceAccess
+package import SluiceModel
+package import SluiceQuery
+package import SluiceRules
+internal import Synchronization
+
+/// Binds users to a rules file.
+///
+/// What it has to look up about a user it asks for as queries, whose results decide the binding. The server keeps these
+/// results current, and has the binding made anew when one changes.
+package final class AccessRules: Sendable {
+    package let file: RulesFile
+    /// The file as compiled for the last schema.
+    private let compiled = Mutex<Rules?>(nil)
+
+    package init(_ file: RulesFile) { self.file = file }
+
+    /// Rules that allow nothing.
+    static let denial: AccessRules = {
+        guard let file = try? RulesFile("{}") else { preconditionFailure("an empty rules file is well formed") }
+        return AccessRules(file)
+    }()
+
+    /// Makes what holds for a user.
+    ///
+    /// - Parameters:
+    ///   - user: who it is, with what is known about the user.
+    ///   - schema: the schema that conditions are checked against.
+    ///   - results: the keys of the objects that a query finds at the present state. The binding depends on all queries
+    ///     that were asked here.
+    package func bind(
+        _ user: User, schema: Schema, results: (Query) throws -> [ObjectKey]
+    ) throws -> AccessBinding {
+        let rules = rules(for: schema)
+        let ruleUser = RuleUser(id: user.id, claims: user.identity.claims)
+        var known: RuleFactResults = [:]
+        while true {
+            let unknown = rules.facts(of: ruleUser, given: known).filter { known[$0.id] == nil }
+            if unknown.isEmpty { break }
+            for fact in unknown { known[fact.id] = try results(fact.query) }
+        }
+        return AccessBinding(rules.bind(ruleUser, facts: known))
+    }
+
+    private func rules(for schema: Schema) -> Rules {
+        compiled.withLock { known in
+            if let known, known.schema == schema { return known }
+            let made = Rules(file, schema: schema)
+            known = made
+            return made
+        }
+    }
+}
+
+/// Says what a user may read of a database with a schema.
+package typealias ReadContexts = (User, Schema) throws -> ReadContext

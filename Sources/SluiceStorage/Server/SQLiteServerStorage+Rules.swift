@@ -1,0 +1,21 @@
+internal import SluiceModel
+
+/// The rules of a database, all versions of them.
+extension SQLiteServerStorage {
+    package var rulesVersion: Int {
+        get throws { Int(try MetaTable(connection).integer("rules") ?? 0) }
+    }
+
+    package func rules(ofVersion version: Int) throws -> [UInt8]? {
+        try MetaTable(connection).blob("rules.\(version)")
+    }
+
+    package func setRules(_ bytes: [UInt8]) throws { try perform(.rules(bytes)) }
+
+    func storeRules(_ bytes: [UInt8]) throws {
+        let meta = MetaTable(connection)
+        let version = try rulesVersion + 1
+        try meta.set("rules.\(version)", bytes)
+        try meta.set("rules", Int64(version))
+    }
+}

@@ -1,0 +1,172 @@
+import Sluice
+import SluiceModel
+import SluiceServer
+import SluiceStorage
+import SluiceViews
+import SluiceWire
+import Testing
+
+/// Writes that the server's rules judge.
+@Suite struct JudgedWriteTests {
+    private typealias World = RuledWorld
+
+    private func world() throws -> RuledWorld {
+        let world = try World(users: ["ada", "bob"])
+        try world.setTeam(7, ["ada"])
+        try world.create(
+            World.document(1, "of ada", owner: "ada"), World.document(2, "of bob", owner: "bob"),
+            World.document(3, "of the team", team: 7), World.document(4, "of all", isPublic: true))
+        for user in ["ada", "bob"] { try world.observe(user, "Document") }
+        return world
+    }
+
+    private func text(_ world: RuledWorld, _ key: Int64) throws -> Value? {
+        try world.server.row(World.document(key))?.values[World.Field.text]
+    }
+
+    @Test func whatIsAllowedIsStored() throws {
+        let world = try world()
+        try world.update("ada", 1, World.Field.text, .string("new"))
+        try world.update("ada", 3, World.Field.text, .string("new"))
+        try world.write("ada") { try $0.insert(World.document(10, owner: "ada"), ofClass: World.ClassIndex.document) }
+        try world.write("ada") { try $0.delete(World.document(1)) }
+        #expect(try text(world, 1) == nil && text(world, 3) == .string("new") && text(world, 10) == .string(""))
+        #expect(world["ada"].rejections.isEmpty)
+    }
+
+    @Test func whatMayBeReadAndNotWrittenIsRefusedWithAReasonAndReverted() throws {
+        let world = try world()
+        try world.update("ada", 4, World.Field.text, .string("mine"))
+        #expect(try text(world, 4) == .string("of all"))
+        let rejection = try #require(world["ada"].rejections.first)
+        #expect(rejection.reason.code == SyncError.Code.notPermitted && rejection.object?.key == .int(4))
+        #expect(rejection.rejectedValues == ["text": .string("mine")])
+        #expect(try world["ada"].storage.row(World.document(4))?.values[World.Field.text] == .string("of all"))
+    }
+
+    @Test func aTransactionIsRefusedAsAWhole() throws {
+        let world = try world()
+        try world.write("ada") { writer in
+            try writer.update(World.document(1), [FieldOperation(World.Field.text, .set(.string("new")))])
+            try writer.update(World.document(4), [FieldOperation(World.Field.text, .set(.string("new")))])
+        }
+        #expect(try text(world, 1) == .string("of ada") && text(world, 4) == .string("of all"))
+    }
+
+    @Test func nobodyCreatesInAnothersName() throws {
+        let world = try world()
+        try world.write("ada") { try $0.insert(World.document(10, owner: "bob"), ofClass: World.ClassIndex.document) }
+        #expect(try text(world, 10) == nil && world["ada"].rejections.count == 1)
+        #expect(try world.held("ada") == world.readable("ada"))
+    }
+
+    @Test func grantingOneselfRightsDoesNotHelpInTheSameTransaction() throws {
+        let world = try world()
+        try world.write("bob") { writer in
+            try writer.insert(
+                Row(key: .int(8), values: [.int(8), .list([.link(.string("bob"))])]), ofClass: World.ClassIndex.team)
+            try writer.insert(World.document(11, owner: "bob", team: 8), ofClass: World.ClassIndex.document)
+        }
+        #expect(try world.server.row(World.team(8)) == nil && text(world, 11) == nil)
+    }
+
+    @Test func whoGivesAccessAwayIsJudgedWithoutItAfterwards() throws {
+        let world = try world()
+        // Both uploads come in one frame.
+        world["ada"].isReachable = false
+        world.disconnect("ada")
+        try world.write("ada") { writer in
+            try writer.update(World.document(3), [FieldOperation(World.Field.text, .set(.string("before")))])
+        }
+        try world.setTeam(7, ["ada", "bob"])
+        try world.setTeam(7, ["bob"])
+        world.connect("ada")
+        // It does not exist for ada any more.
+        #expect(try text(world, 3) == .string("of the team"))
+        #expect(try world.held("ada") == world.readable("ada"))
+    }
+
+    @Test func aBlindWriteToWhatMayNotBeReadAnswersAsForWhatIsNotThere() throws {
+        func answers(_ key: Int64, _ action: ObjectOperation.Action) throws -> [[ServerMessage]] {
+            let world = try world()
+            let count = world["ada"].frames.count
+            let session = SessionID(connection: world["ada"].number, session: 1)
+            let changeset = Changeset(
+                sequence: 1, baseVersion: 0, timestamp: HybridTimestamp(microseconds: 1),
+                operations: [ObjectOperation(World.document(key), action)])
+            world.inject(.upload(session: 1, changesets: [changeset]), from: session)
+            #expect(try text(world, 2) == .string("of bob"))
+            return Array(world["ada"].frames[count...])
+        }
+        let actions: [ObjectOperation.Action] = [
+            .update([FieldOperation(World.Field.text, .set(.string("x")))]),
+            .update([FieldOperation(World.Field.grade, .add(.int(1)))]), .delete,
+        ]
+        for action in actions { #expect(try answers(2, action) == answers(99, action)) }
+    }
+
+    @Test func aCreationWithTheKeyOfAnInvisibleObjectIsRefusedAndNeverMerged() throws {
+        let world = try world()
+        try world.write("ada") { writer in
+            try writer.insert(World.document(2, "mine", owner: "ada"), ofClass: World.ClassIndex.document)
+        }
+        #expect(try text(world, 2) == .string("of bob"))
+        #expect(world["ada"].rejections.map(\.reason.code) == [.notPermitted])
+        #expect(try world.held("ada") == world.readable("ada"))
+    }
+
+    @Test func aWriteThatHidesTheObjectFromItsAuthorIsTakenAndTheObjectLeavesForThatReason() throws {
+        let world = try world()
+        try world.update("ada", 1, World.Field.owner, .link(.string("bob")))
+        #expect(world["ada"].rejections.isEmpty && world["ada"].storage.outboxCount == 0)
+        #expect(try world.held("ada") == world.readable("ada"))
+        #expect(try world.held("bob") == world.readable("bob"))
+        #expect(world["ada"].removals[.int(1)] == .permission)
+    }
+
+    @Test func aPropertyWithARuleOfItsOwnIsWrittenByWhomItAllows() throws {
+        let world = try world()
+        try world.update("ada", 1, World.Field.grade, .int(5))
+        #expect(world["ada"].rejections.count == 1)
+        try world.update("root", 1, World.Field.grade, .int(5))
+        #expect(try world.server.row(World.document(1))?.values[World.Field.grade] == .int(5))
+    }
+
+    @Test func pendingWritesOfWhoLostAccessWhileAwayAreJudgedByWhatHoldsNow() throws {
+        let world = try world()
+        world.disconnect("ada")
+        try world.update("ada", 3, World.Field.text, .string("offline"))
+        try world.write("ada") { try $0.insert(World.document(12, owner: "ada"), ofClass: World.ClassIndex.document) }
+        try world.setTeam(7, [])
+        world.connect("ada")
+        #expect(try text(world, 3) == .string("of the team") && text(world, 12) == .string(""))
+        #expect(try world.held("ada") == [1, 4, 12])
+    }
+
+    @Test func aClassWithoutRulesAndTheSchemaAreClosed() throws {
+        let world = try world()
+        let schema = try Schema([
+            ClassSchema("Note", primaryKey: "id", properties: [Property("id", .scalar(.int))])
+        ])
+        let session = SessionID(connection: world["ada"].number, session: 1)
+        world.inject(.declare(session: 1, schema: schema), from: session)
+        #expect(world.server.schema.index(of: "Note") == nil)
+        let root = SessionID(connection: world["root"].number, session: 1)
+        world.inject(.declare(session: 1, schema: schema), from: root)
+        #expect(world.server.schema.index(of: "Note") != nil)
+        try world.observe("bob", "Note")
+        #expect(world["bob"].results["Note"]?.isEmpty ?? false)
+        #expect(try world.held("bob") == world.readable("bob"))
+    }
+
+    @Test func reportsNeedTheirRight() throws {
+        let world = try world()
+        for (user, isAllowed) in [("ada", false), ("root", true)] {
+            let count = world[user].frames.count
+            let request = ClientMessage.ReportRequest(session: 1, request: 1, topic: .subscriptions)
+            world.inject(.reportRequest(request), from: SessionID(connection: world[user].number, session: 1))
+            let answer = world[user].frames[count...].flatMap { $0 }
+            #expect(answer.contains { if case .report = $0 { true } else { false } } == isAllowed)
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import Sluice
+import SluiceModel
+import SluiceServer
+import SluiceStorage
+import SluiceTesting
+import Testing
+
+/// Random users, memberships and writes. Whatever happens, every client ends each step with exactly what its user may
+/// read, and nothing else was ever sent to it: ``RuledWorld`` reads the rules naively and judges every frame.
+@Suite struct RuledWorldTests {
+    private typealias World = RuledWorld
+
+    private static let users = ["ada", "bob", "cyd"]
+    private static let window = "Document SORT(id DESC) LIMIT(3)"
+    private static let shared = "Document WHERE isPublic == TRUE"
+
+    @Test(arguments: 1...12 as ClosedRange<UInt64>)
+    func everyClientHoldsWhatItsUserMayReadAndWasNeverSentMore(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        var limits = DatabaseLimits()
+        limits.pageRowCount = 3
+        let world = try World(users: Self.users, limits: limits)
+        for user in Self.users {
+            for query in ["Document", Self.window, Self.shared] { try world.observe(user, query) }
+        }
+        var away: Set<String> = []
+        for step in 0..<60 {
+            let user = Self.users.randomElement(using: &generator)!
+            let key = Int64.random(in: 1...12, using: &generator)
+            switch Int.random(in: 0..<12, using: &generator) {
+            case 0, 1:
+                let members = Self.users.filter { _ in Bool.random(using: &generator) }
+                try world.setTeam(Int64.random(in: 1...2, using: &generator), members)
+            case 2, 3: try create(key, by: "root", world, &generator)
+            case 4, 5: try create(key, by: user, world, &generator)
+            case 6:
+                try world.write(user) { writer in
+                    if try writer.row(World.document(key)) != nil { try writer.delete(World.document(key)) }
+                }
+            case 7, 8:
+                let author = Bool.random(using: &generator) ? user : "root"
+                try change(key, by: author, world, &generator)
+            case 9, 10:
+                if away.remove(user) != nil {
+                    world.connect(user)
+                } else {
+                    world.disconnect(user)
+                    away.insert(user)
+                }
+            default:
+                // A group with a change of membership in its middle.
+                let others = Self.users.filter { _ in Bool.random(using: &generator) }
+                try world.write("root") { writer in
+                    guard try writer.row(World.team(1)) != nil else { return }
+                    try writer.update(
+                        World.team(1), [FieldOperation(1, .set(.list(others.map { .link(.string($0)) })))])
+                    if try writer.row(World.document(key)) != nil {
+                        try writer.update(
+                            World.document(key), [FieldOperation(World.Field.text, .set(.string("\(step)")))])
+                    }
+                }
+            }
+            try compare(world, without: away, "seed \(seed), step \(step)")
+        }
+        for user in away { world.connect(user) }
+        try compare(world, without: [], "seed \(seed), at the end")
+    }
+
+    private func create(
+        _ key: Int64, by user: String, _ world: RuledWorld, _ generator: inout SeededGenerator
+    ) throws {
+        let owner = Bool.random(using: &generator) ? user : Self.users.randomElement(using: &generator)!
+        let row = World.document(
+            key, "by \(user)", owner: owner, team: Int64.random(in: 1...3, using: &generator),
+            parent: Bool.random(using: &generator) ? Int64.random(in: 1...12, using: &generator) : nil,
+            isPublic: Int.random(in: 0..<4, using: &generator) == 0)
+        try world.write(user) { writer in
+            if try writer.row(World.document(key)) == nil { try writer.insert(row, ofClass: World.ClassIndex.document) }
+        }
+    }
+
+    private func change(
+        _ key: Int64, by user: String, _ world: RuledWorld, _ generator: inout SeededGenerator
+    ) throws {
+        let fields = [
+            FieldOperation(World.Field.isPublic, .set(.bool(Bool.random(using: &generator)))),
+            FieldOperation(World.Field.owner, .set(.link(.string(Self.users.randomElement(using: &generator)!)))),
+            FieldOperation(World.Field.team, .set(.link(.int(Int64.random(in: 1...3, using: &generator))))),
+            FieldOperation(World.Field.text, .set(.string("changed by \(user)"))),
+        ]
+        try world.write(user) { writer in
+            if try writer.row(World.document(key)) != nil {
+                try writer.update(World.document(key), [fields.randomElement(using: &generator)!])
+            }
+        }
+    }
+
+    private func compare(_ world: RuledWorld, without away: Set<String>, _ place: String) throws {
+        #expect(world.problems.isEmpty, "\(place): \(world.problems.first ?? "")")
+        for user in Self.users where !away.contains(user) {
+            let readable = try world.readable(user)
+            #expect(try world.held(user) == readable, "\(place): \(user) holds")
+            func keys(_ query: String) -> [ObjectKey] { world[user].results[query]?.map(\.key) ?? [] }
+            #expect(keys(Self.window) == readable.suffix(3).reversed().map { .int($0) }, "\(place): \(user)'s window")
+            let shared = try readable.filter {
+                try world.server.row(World.document($0))?.values[World.Field.isPublic] == .bool(true)
+            }
+            #expect(Set(keys(Self.shared)) == Set(shared.map { .int($0) }), "\(place): \(user)'s list")
+            for key in readable {
+                let (held, stored) = try (
+                    world[user].storage.row(World.document(key)), world.server.row(World.document(key))
+                )
+                #expect(held?.values == stored?.values, "\(place): \(user)'s copy of \(key)")
+            }
+        }
+    }
+}

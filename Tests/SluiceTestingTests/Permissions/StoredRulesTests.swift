@@ -1,0 +1,52 @@
+import SluiceModel
+import SluiceRules
+import SluiceServer
+import SluiceStorage
+import Testing
+
+/// Rules as a database keeps them.
+@Suite struct StoredRulesTests {
+    private func engine(_ storage: SQLiteServerStorage) -> DatabaseEngine {
+        DatabaseEngine(name: "documents", storage: storage) { 1 }
+    }
+
+    private func file(_ condition: String) throws -> RulesFile {
+        try RulesFile("{\"classes\": {\"Document\": {\"read\": \"\(condition)\"}}}")
+    }
+
+    @Test func deployingTheSameRulesDoesNothingAndOthersKeepTheFormer() throws {
+        let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))
+        let engine = engine(storage)
+        #expect(try engine.deploy(file("id == 1")) == (1, true))
+        let head = storage.head
+        #expect(try engine.deploy(RulesFile(" {\"classes\":{\"Document\":{\"read\":\"id == 1\"}}}")) == (1, false))
+        #expect(storage.head == head)
+        #expect(try engine.deploy(file("id == 2")) == (2, true))
+        #expect(try storage.rules(ofVersion: 1) == file("id == 1").canonicalBytes)
+        #expect(try storage.rules(ofVersion: 2) == file("id == 2").canonicalBytes)
+    }
+
+    @Test func anotherEngineThatFollowsTheJournalHasTheSameRules() throws {
+        let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))
+        let copy = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))
+        let engine = engine(storage)
+        _ = try engine.deploy(file("id == 1"))
+        for record in try storage.records(after: copy.head.position, countMax: 10) {
+            _ = try copy.transaction { try copy.apply(record) }
+        }
+        #expect(try copy.rulesVersion == 1 && copy.rules(ofVersion: 1) == file("id == 1").canonicalBytes)
+    }
+
+    @Test func rulesThatAreDeployedHoldForThoseWhoAreConnected() throws {
+        let world = try RuledWorld(users: ["ada"])
+        try world.create(RuledWorld.document(1), RuledWorld.document(2, owner: "ada"))
+        try world.observe("ada", "Document")
+        #expect(try world.held("ada") == [2])
+        let rules = RuledWorld.rules.replacing("owner.id == $user.id OR team IN", with: "team IN")
+        world.deploy(try RulesFile(rules))
+        #expect(try world.held("ada") == [])
+        #expect(world["ada"].removals[.int(2)] == .permission)
+        world.deploy(try RulesFile(RuledWorld.rules))
+        #expect(try world.held("ada") == [2])
+    }
+}
