@@ -3,11 +3,12 @@ import SluiceServer
 import SluiceTesting
 import Testing
 
-/// Runs one seed; a failure is shrunk to the fewest actions that still fail.
+/// Runs one seed; a failure is shrunk to the fewest actions that still fail, in at most `SLUICE_SHRINK_RUNS` runs.
 func simulate(seed: UInt64, actionCount: Int = 150) {
     let plan = SimulationPlan(seed: seed, actionCount: actionCount)
     guard let failure = SimulationShrinker.failure(of: plan) else { return }
-    let shrunk = SimulationShrinker.shrink(plan, failure: failure)
+    let runCountMax = ProcessInfo.processInfo.environment["SLUICE_SHRINK_RUNS"].flatMap { Int($0) } ?? 300
+    let shrunk = SimulationShrinker.shrink(plan, failure: failure, runCountMax: runCountMax)
     let replay = "SWIFT_DETERMINISTIC_HASHING=1 SLUICE_SEED=\(seed) SLUICE_ACTIONS=\(actionCount)"
     Issue.record(
         """
