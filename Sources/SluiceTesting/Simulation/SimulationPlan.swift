@@ -208,7 +208,7 @@ package struct SimulationFailure: Error, CustomStringConvertible {
     package var description: String {
         """
         seed \(seed), \(actionCount) actions: \(message)
-        \(trace.suffix(5000).joined(separator: "\n"))
+        \(trace.suffix(120).joined(separator: "\n"))
         """
     }
 }

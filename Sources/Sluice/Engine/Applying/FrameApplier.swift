@@ -70,10 +70,6 @@ final class FrameApplier {
         }
         // The server does not have link targets that neither arrived nor belong to a complete subscription.
         for target in linkTargets where try !storage.hasPending(target) && !holdings.isCompletelySynced(target) {
-            // The server relies on what a subscription said that it has, when it resumes or compares.
-            for id in try storage.subscriptions(having: target, role: nil) {
-                applier.active[id: id]?.hasLostMembers = true
-            }
             try objectImages.evict(target, reason: .unknown, transaction)
         }
         guard !completed.isEmpty else { return }
