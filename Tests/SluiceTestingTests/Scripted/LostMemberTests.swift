@@ -66,7 +66,8 @@ import Testing
         let messages = server.sent()
         #expect(messages.contains(.unsubscribe(session: 1, subscription: 3)))
         let isAnew = messages.contains { message in
-            if case .subscribe(let request) = message { request.subscription == 4 && request.resume == nil } else { false }
+            guard case .subscribe(let request) = message else { return false }
+            return request.subscription == 4 && request.resume == nil
         }
         #expect(isAnew)
         server.bootstrap(4, [ScriptedSession.user(1, age: 50, version: 5)])
