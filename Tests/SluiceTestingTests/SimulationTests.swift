@@ -33,6 +33,25 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
     }
 }
 
+/// Checks that engines and stores go when nobody uses them any more.
+@Suite struct SimulationMemoryTests {
+    private struct Part {
+        let name: String
+        weak var object: AnyObject?
+    }
+
+    @Test(arguments: UInt64(1)...6) func noEngineOrStoreOutlivesItsSimulation(seed: UInt64) throws {
+        var parts: [Part] = []
+        do {
+            let simulation = try Simulation(SimulationPlan(seed: seed, actionCount: 150))
+            try simulation.run()
+            parts = simulation.parts.map { Part(name: "\(type(of: $0))", object: $0) }
+        }
+        #expect(parts.count > 4)
+        #expect(parts.filter { $0.object != nil }.map(\.name) == [])
+    }
+}
+
 /// Checks that the simulations reach every kind of situation, since otherwise they prove little.
 @Suite struct SimulationCoverageTests {
     @Test func subscriptionsAreStartedInEveryWayAndTheFollowerMeetsEverything() throws {

@@ -21,7 +21,8 @@ struct DatabaseOpener: Sendable {
         let databaseID = ObjectID(high: random(), low: random())
         let storage =
             if isFile, let path {
-                try SQLiteServerStorage.open(.file(path), databaseID: databaseID)
+                try SQLiteServerStorage.open(
+                    .file(path), databaseID: databaseID, byteCountMax: limits.fileByteCountMax)
             } else {
                 try SQLiteServerStorage.open(.memory, databaseID: databaseID)
             }
@@ -39,7 +40,8 @@ struct DatabaseOpener: Sendable {
             engine.materialize = {
                 try checkFolder()
                 return try storage.copy(toFile: path) {
-                    try SQLiteServerStorage.open(.file(path), databaseID: databaseID)
+                    try SQLiteServerStorage.open(
+                        .file(path), databaseID: databaseID, byteCountMax: limits.fileByteCountMax)
                 }
             }
         }
