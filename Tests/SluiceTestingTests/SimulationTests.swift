@@ -3,11 +3,12 @@ import SluiceServer
 import SluiceTesting
 import Testing
 
-/// Runs one seed; a failure is shrunk to the fewest actions that still fail.
+/// Runs one seed; a failure is shrunk to the fewest actions that still fail, in at most `SLUICE_SHRINK_RUNS` runs.
 func simulate(seed: UInt64, actionCount: Int = 150) {
     let plan = SimulationPlan(seed: seed, actionCount: actionCount)
     guard let failure = SimulationShrinker.failure(of: plan) else { return }
-    let shrunk = SimulationShrinker.shrink(plan, failure: failure)
+    let runCountMax = ProcessInfo.processInfo.environment["SLUICE_SHRINK_RUNS"].flatMap { Int($0) } ?? 300
+    let shrunk = SimulationShrinker.shrink(plan, failure: failure, runCountMax: runCountMax)
     let replay = "SWIFT_DETERMINISTIC_HASHING=1 SLUICE_SEED=\(seed) SLUICE_ACTIONS=\(actionCount)"
     Issue.record(
         """
@@ -29,6 +30,25 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
 
     @Test(arguments: seeds) func whateverHappensEveryClientShowsWhatTheServerHolds(seed: UInt64) {
         simulate(seed: seed, actionCount: Self.actionCount)
+    }
+}
+
+/// Checks that engines and stores go when nobody uses them any more.
+@Suite struct SimulationMemoryTests {
+    private struct Part {
+        let name: String
+        weak var object: AnyObject?
+    }
+
+    @Test(arguments: UInt64(1)...6) func noEngineOrStoreOutlivesItsSimulation(seed: UInt64) throws {
+        var parts: [Part] = []
+        do {
+            let simulation = try Simulation(SimulationPlan(seed: seed, actionCount: 150))
+            try simulation.run()
+            parts = simulation.parts.map { Part(name: "\(type(of: $0))", object: $0) }
+        }
+        #expect(parts.count > 4)
+        #expect(parts.filter { $0.object != nil }.map(\.name) == [])
     }
 }
 

@@ -80,6 +80,7 @@ package final class ClientEngine {
         inbox = FrameInbox(options.dataLimits)
         observations = Observations(storage, active, options: options, now: now, log: log)
         serverRequests = ServerRequests(session)
+        images.willEvict = { [active] in try active.noteLoss(of: $0, in: storage) }
         transactions.delegate = self
         faults.onLastingFault = { [unowned self] in fail($0) }
         session.onUnsendable = { [unowned self] in fail($0) }

@@ -13,7 +13,7 @@ struct ServeCommand: Command {
             .value("tls-certificate", "FILE", "the certificate chain in PEM form, for wss", completion: .files),
             .value("tls-key", "FILE", "the certificate's private key in PEM form", completion: .files),
             .choice("log-level", LogLevel.allCases.map(\.rawValue), "what to log on stderr; info by default"),
-        ] + LoginOptions.options,
+        ] + LoginOptions.options + QuotaOptions.options,
         notes: [
             "Once the server listens, a line on stdout says where. SIGTERM and SIGINT stop it in order, with exit code 0. SIGHUP has it read the certificate again; connections stay.",
             "Without --dev a server needs a way to log in and, as credentials must not travel in the clear, TLS, a loopback address or --behind-tls-proxy. NAME tells several issuers apart: users of the issuer NAME have ids that begin with 'NAME:'.",
@@ -39,6 +39,7 @@ struct ServeCommand: Command {
         default: throw .usage("--tls-certificate and --tls-key belong together")
         }
         try LoginOptions.apply(arguments, to: &configuration)
+        try QuotaOptions.apply(arguments, to: &configuration.quotas)
         configuration.workerID = arguments.value("worker-id")
         configuration.log = LogPrinter.sink(level: try arguments.choice("log-level", as: LogLevel.self) ?? .info)
         self.configuration = configuration

@@ -27,9 +27,24 @@ extension Database {
                 .notAllowed,
                 "the server does not have \(changes.first(in: merged)), and this session may not change its schema")
         }
+        try checkQuotas(merged)
         try becomeDurable()
         _ = try transaction { try storage.merge(schema, sides: ("the server", "this client")) }
         return changes.reshapes ? .reshaped : .grown
+    }
+
+    /// - Throws: ``SchemaError`` when a schema has more than the database may have.
+    private func checkQuotas(_ schema: Schema) throws(SchemaError) {
+        let classes = schema.classes.filter { !$0.isRetired }
+        let propertyCount = classes.reduce(0) { $0 + $1.properties.count { !$0.isRetired } }
+        for (what, count, countMax) in [
+            ("classes", classes.count, limits.classCountMax), ("properties", propertyCount, limits.propertyCountMax),
+        ] {
+            guard let countMax, count > countMax else { continue }
+            throw SchemaError(
+                .limitExceeded,
+                "the database would have \(count) \(what) with what this client declares, and its quota is \(countMax)")
+        }
     }
 
     /// Removes an empty class or a property without values.

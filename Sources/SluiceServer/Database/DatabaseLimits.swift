@@ -75,10 +75,25 @@ package struct DatabaseLimits: Sendable {
     /// How long, in microseconds, a client must be away to be forgotten once the log does not reach back to its
     /// version.
     package var clientRetention: Int64 = 90 * 86_400_000_000
+    /// The maximum number of subscriptions of one user, over all sessions; nil for no limit.
+    package var userSubscriptionCountMax: Int?
+    /// The maximum size of the database's file, in bytes; nil for no limit.
+    package var fileByteCountMax: Int?
+    /// The maximum number of classes, and of the properties of all of them; nil for no limits but those of the format.
+    package var classCountMax: Int?
+    package var propertyCountMax: Int?
     package var server = ServerLimits()
     /// How large data may be. Tests use smaller ones.
     package var data = DataLimits.standard
     package var automaticIndexes = AutomaticIndexes.Limits()
 
     package init() {}
+
+    /// Sets the quotas that each database keeps.
+    mutating func apply(_ quotas: Quotas) {
+        userSubscriptionCountMax = quotas.subscriptionCountMaxPerUser
+        fileByteCountMax = quotas.databaseByteCountMax
+        classCountMax = quotas.classCountMax
+        propertyCountMax = quotas.propertyCountMax
+    }
 }

@@ -13,6 +13,7 @@ final class ConnectionHub: Sendable {
     private let login: any Login
     private let limits: ServerLimits
     private let queueByteCountMax: Int
+    private let ledger: QuotaLedger
     /// Whether the connections come through a proxy that says where they are from.
     private let isBehindProxy: Bool
     private let now: @Sendable () -> Timestamp
@@ -29,12 +30,13 @@ final class ConnectionHub: Sendable {
     ///   and resumes.
     init(
         databases: DatabaseDirectory, login: any Login, limits: ServerLimits, queueByteCountMax: Int,
-        isBehindProxy: Bool = false, now: @escaping @Sendable () -> Timestamp, log: LogSink?
+        quotas: Quotas = Quotas(), isBehindProxy: Bool = false, now: @escaping @Sendable () -> Timestamp, log: LogSink?
     ) {
         self.databases = databases
         self.login = login
         self.limits = limits
         self.queueByteCountMax = queueByteCountMax
+        ledger = QuotaLedger(quotas)
         self.isBehindProxy = isBehindProxy
         self.now = now
         self.log = log
@@ -48,10 +50,14 @@ final class ConnectionHub: Sendable {
                 guard request.headers["Origin"] == nil else {
                     return .reject(status: 403, text: "this server does not take connections from web pages")
                 }
+                let peer = peer(request, connection)
+                guard let place = ledger.connect(from: peer.address) else {
+                    return .reject(status: 429, text: ledger.connectionRefusal)
+                }
                 return .accept(
                     PeerConnection(
-                        connection, hub: self, peer: peer(request, connection),
-                        ConnectionProtocol(limits: limits, login: login)))
+                        connection, hub: self, peer: peer, ConnectionProtocol(limits: limits, login: login),
+                        place: place))
             },
             didRefuse: { [log] peer, error in
                 log?(.info, "a connection was refused", [("peer", peer), ("reason", error.message)])
@@ -62,7 +68,7 @@ final class ConnectionHub: Sendable {
         // The last address is the one that the proxy has added; a client can make up the others.
         let forwarded = isBehindProxy ? request.headers.elements("X-Forwarded-For").last : nil
         return LoginPeer(
-            address: PeerAddress.key(of: forwarded ?? connection.peerDescription),
+            address: AddressKey(forwarded ?? connection.peerDescription).description,
             requestCredentials: RequestCredentials.of(request.headers))
     }
 
@@ -88,14 +94,18 @@ final class ConnectionHub: Sendable {
             identify(credentials, of: session, isRenewal: isRenewal, peer)
         case .open(let session, let database, let open, let user, let byteCount):
             peer.connection.admit()
+            guard let place = ledger.open(by: peer.holder(user)) else { return refuse(session, of: peer) }
+            peer.keep(place, for: session)
             let id = SessionID(connection: peer.id, session: session)
             worker(database).post(.open(id, open, user), byteCount: byteCount, from: peer.connection)
         case .renewed(let session, let database, let user):
             databases.known(database)?.post(.renewed(SessionID(connection: peer.id, session: session), user))
         case .deliver(let session, let database, let messages, let byteCount):
             let id = SessionID(connection: peer.id, session: session)
+            charge(messages, of: session, peer)
             databases.known(database)?.post(.messages(id, messages), byteCount: byteCount, from: peer.connection)
         case .forget(let session, let database):
+            peer.release(session)
             databases.known(database)?.post(.closed(SessionID(connection: peer.id, session: session)))
         case .expel(let frame, let reason):
             log?(.info, "closing a connection", [("peer", peer.connection.peerDescription), ("reason", reason)])
@@ -106,6 +116,30 @@ final class ConnectionHub: Sendable {
         case .close(let reason):
             log?(.info, "closing a connection", [("peer", peer.connection.peerDescription), ("reason", reason)])
             peer.connection.close(code: .policyViolation, reason: reason)
+        }
+    }
+
+    // MARK: Quotas
+
+    private func refuse(_ session: UInt64, of peer: PeerConnection) {
+        log?(.info, "a session was refused", [("peer", peer.connection.peerDescription), ("reason", "a quota")])
+        peer.ended(session: session)
+        let failure = ServerMessage.Failure(
+            session: session, code: .limitExceeded, message: ledger.sessionRefusal, action: .retry, retryAfter: 60_000)
+        peer.connection.send(SharedBuffer(Frame.encode(ServerMessage.error(failure))))
+    }
+
+    /// Charges the operations of uploads to their user. A sender that is too fast is not read for a while.
+    private func charge(_ messages: [ClientMessage], of session: UInt64, _ peer: PeerConnection) {
+        let operationCount = messages.reduce(0) { $0 + $1.operationCount }
+        guard operationCount > 0, let user = peer.user(of: session) else { return }
+        let wait = ledger.charge(operationCount, to: peer.holder(user), now: now())
+        guard wait > 0 else { return }
+        let pause = peer.beginPause()
+        peer.connection.pauseReceiving(for: .quota)
+        checking.asyncAfter(deadline: .now() + .microseconds(Int(wait))) { [weak peer] in
+            // A later charge may have begun a longer pause.
+            if let peer, peer.isLast(pause: pause) { peer.connection.resumeReceiving(after: .quota) }
         }
     }
 
@@ -128,9 +162,9 @@ final class ConnectionHub: Sendable {
     ) {
         let count = revocationCount.load(ordering: .sequentiallyConsistent)
         // A client has nothing to say before it is known.
-        if !isRenewal { peer.connection.pauseReceiving() }
+        if !isRenewal { peer.connection.pauseReceiving(for: .login) }
         login.identify(credentials, of: peer.login) { [self] result in
-            if !isRenewal { peer.connection.resumeReceiving() }
+            if !isRenewal { peer.connection.resumeReceiving(after: .login) }
             if case .failure(let error) = result {
                 log?(
                     .info, "a login was refused",
@@ -214,8 +248,15 @@ final class ConnectionHub: Sendable {
         }
     }
 
+    /// The bytes that may wait for a connection; of several sessions on it the smallest share counts.
+    private func queueMax(of peer: PeerConnection) -> Int {
+        guard ledger.limitsQueues else { return queueByteCountMax }
+        return peer.users.compactMap { ledger.queueByteCountMax(of: peer.holder($0)) }
+            .reduce(queueByteCountMax, min)
+    }
+
     private func send(_ buffer: SharedBuffer, to peer: PeerConnection) {
-        guard peer.connection.queuedBytes + buffer.count <= queueByteCountMax else {
+        guard peer.connection.queuedBytes + buffer.count <= queueMax(of: peer) else {
             log?(.warning, "a connection is too slow and is closed", [("peer", peer.connection.peerDescription)])
             return peer.connection.abort()
         }
@@ -230,16 +271,24 @@ private final class PeerConnection: MessageConnectionDelegate {
         /// What is to be done, in order. One thread at a time does it, while others may add to it.
         var actions: [ConnectionProtocol.Action] = []
         var isCarryingOut = false
+        /// What the open sessions count as.
+        var places: [UInt64: QuotaLedger.Place] = [:]
+        /// How often the connection was paused for a quota.
+        var pauseCount = 0
     }
 
     let connection: any MessageConnection
     let login: LoginPeer
     private let hub: ConnectionHub
+    /// What the connection counts as.
+    private let place: QuotaLedger.Place
     private let state: Mutex<State>
 
     init(
-        _ connection: any MessageConnection, hub: ConnectionHub, peer: LoginPeer, _ machine: ConnectionProtocol
+        _ connection: any MessageConnection, hub: ConnectionHub, peer: LoginPeer, _ machine: ConnectionProtocol,
+        place: QuotaLedger.Place
     ) {
+        self.place = place
         self.connection = connection
         self.hub = hub
         login = peer
@@ -269,7 +318,34 @@ private final class PeerConnection: MessageConnectionDelegate {
 
     var users: [User] { state.withLock { $0.machine.users } }
 
-    func ended(session: UInt64) { state.withLock { $0.machine.ended(session: session) } }
+    func user(of session: UInt64) -> User? { state.withLock { $0.machine.sessionLogins[session]?.user } }
+
+    func ended(session: UInt64) {
+        let place = state.withLock { state in
+            state.machine.ended(session: session)
+            return state.places.removeValue(forKey: session)
+        }
+        // Given back outside of the lock.
+        _ = place
+    }
+
+    // MARK: Quotas
+
+    /// To whom a session of a user counts.
+    func holder(_ user: User) -> QuotaLedger.Holder { user.id.map { .user($0) } ?? .address(login.address) }
+
+    func keep(_ place: QuotaLedger.Place, for session: UInt64) { state.withLock { $0.places[session] = place } }
+
+    func release(_ session: UInt64) { _ = state.withLock { $0.places.removeValue(forKey: session) } }
+
+    func beginPause() -> Int {
+        state.withLock { state in
+            state.pauseCount += 1
+            return state.pauseCount
+        }
+    }
+
+    func isLast(pause: Int) -> Bool { state.withLock { $0.pauseCount == pause } }
 
     func connectionDidOpen(_ connection: any MessageConnection) { hub.opened(self) }
 

@@ -24,7 +24,8 @@ struct DatabaseOpener: Sendable {
         let databaseID = ObjectID(high: random(), low: random())
         let storage =
             if isFile, let path {
-                try SQLiteServerStorage.open(.file(path), databaseID: databaseID)
+                try SQLiteServerStorage.open(
+                    .file(path), databaseID: databaseID, byteCountMax: limits.fileByteCountMax)
             } else {
                 try SQLiteServerStorage.open(.memory, databaseID: databaseID)
             }
@@ -45,7 +46,8 @@ struct DatabaseOpener: Sendable {
             engine.materialize = {
                 try checkFolder()
                 return try storage.copy(toFile: path) {
-                    try SQLiteServerStorage.open(.file(path), databaseID: databaseID)
+                    try SQLiteServerStorage.open(
+                        .file(path), databaseID: databaseID, byteCountMax: limits.fileByteCountMax)
                 }
             }
         }

@@ -137,7 +137,8 @@ extension DatabaseEvent {
 }
 
 extension ClientMessage {
-    fileprivate var operationCount: Int {
+    /// How many operations the message uploads.
+    var operationCount: Int {
         guard case .upload(_, let changesets) = self else { return 0 }
         return changesets.reduce(0) { $0 + $1.operations.count }
     }

@@ -16,6 +16,7 @@ enum LoginSetup {
     /// - Throws: ``ServerError/Code/invalidConfiguration``.
     static func check(_ configuration: ServerConfiguration) throws {
         func invalid(_ message: String) -> ServerError { ServerError(.invalidConfiguration, message) }
+        if let problem = configuration.quotas.problem { throw invalid(problem) }
         let logins = configuration.logins
         if configuration.isDevelopment {
             guard logins.isEmpty, !configuration.allowsEverything, configuration.rules == nil else {

@@ -26,7 +26,8 @@ public final class SyncServer: Sendable {
     public init(_ configuration: ServerConfiguration) throws {
         try LoginSetup.check(configuration)
         self.configuration = configuration
-        let limits = DatabaseLimits()
+        var limits = DatabaseLimits()
+        limits.apply(configuration.quotas)
         let opener = DatabaseOpener(
             folder: configuration.dataFolder, workerID: configuration.workerID, limits: limits,
             random: configuration.random, log: configuration.log, rules: try LoginSetup.rules(configuration))
@@ -45,8 +46,8 @@ public final class SyncServer: Sendable {
         }
         hub = ConnectionHub(
             databases: databases, login: login, limits: limits.server,
-            queueByteCountMax: configuration.queueByteCountMax, isBehindProxy: configuration.isBehindTLSProxy,
-            now: configuration.now, log: configuration.log)
+            queueByteCountMax: configuration.queueByteCountMax, quotas: configuration.quotas,
+            isBehindProxy: configuration.isBehindTLSProxy, now: configuration.now, log: configuration.log)
     }
 
     /// Begins to listen.

@@ -3,6 +3,8 @@ internal import SluiceModel
 /// What one session subscribes to, and how much it may be sent of it.
 final class Subscriber {
     let session: SessionID
+    /// Who subscribes; nil for nobody in particular.
+    let userID: String?
     /// What the subscriber may read and do now.
     var access: AccessBinding
     var subscriptions = SubscriptionList()
@@ -13,7 +15,8 @@ final class Subscriber {
     /// How many members the client has listed, or was asked to list, for subscriptions that are not complete yet.
     var comparedMemberCount = 0
 
-    init(_ session: SessionID, access: AccessBinding, pageCredit: UInt64) {
+    init(_ session: SessionID, userID: String?, access: AccessBinding, pageCredit: UInt64) {
+        self.userID = userID
         self.session = session
         self.access = access
         self.pageCredit = pageCredit

@@ -22,6 +22,8 @@ final class Subscriptions {
 
     private let database: Database
     private var subscribers: [SessionID: Subscriber] = [:]
+    /// The sessions of each user, where users have a quota of subscriptions.
+    private var sessionsByUser: [String: Set<SessionID>] = [:]
 
     init(_ database: Database) { self.database = database }
 
@@ -31,8 +33,12 @@ final class Subscriptions {
     var count: Int { subscribers.values.reduce(0) { $0 + $1.subscriptions.count } }
 
     /// Lets a session subscribe.
-    func open(_ session: SessionID, access: AccessBinding) {
-        subscribers[session] = Subscriber(session, access: access, pageCredit: database.limits.server.pageCreditMax)
+    func open(_ session: SessionID, userID: String?, access: AccessBinding) {
+        subscribers[session] = Subscriber(
+            session, userID: userID, access: access, pageCredit: database.limits.server.pageCreditMax)
+        if database.limits.userSubscriptionCountMax != nil, let id = userID {
+            sessionsByUser[id, default: []].insert(session)
+        }
     }
 
     /// Removes a session.
@@ -40,6 +46,10 @@ final class Subscriptions {
     /// - Returns: the subscriptions that it had.
     func close(_ session: SessionID) -> [ViewSubscription] {
         guard let subscriber = subscribers.removeValue(forKey: session) else { return [] }
+        if let id = subscriber.userID, sessionsByUser[id]?.remove(session) != nil, sessionsByUser[id]?.isEmpty == true
+        {
+            sessionsByUser[id] = nil
+        }
         // The subscriptions refer to their subscriber.
         defer { subscriber.subscriptions.removeAll() }
         return Array(subscriber.subscriptions.all)
@@ -50,6 +60,14 @@ final class Subscriptions {
 
     /// Forgets all subscriptions. Their sessions are about to end.
     func forgetAll() { for subscriber in subscribers.values { subscriber.subscriptions.removeAll() } }
+
+    /// How many subscriptions the user of a session has.
+    private func count(ofUserOf subscriber: Subscriber) -> Int {
+        guard let id = subscriber.userID, let sessions = sessionsByUser[id] else {
+            return subscriber.subscriptions.count
+        }
+        return sessions.reduce(0) { $0 + (subscribers[$1]?.subscriptions.count ?? 0) }
+    }
 
     /// Reads a request for a subscription.
     ///
@@ -66,6 +84,12 @@ final class Subscriptions {
         let countMax = database.limits.server.subscriptionCountMax
         guard subscriber.subscriptions.count + waitingCount < countMax else {
             throw Refusal(code: .limitExceeded, message: "a session has at most \(countMax) subscriptions")
+        }
+        if let countMax = database.limits.userSubscriptionCountMax,
+            count(ofUserOf: subscriber) + waitingCount >= countMax
+        {
+            throw Refusal(
+                code: .limitExceeded, message: "this user has \(countMax) subscriptions in this database, its quota")
         }
         let query: Query
         do {

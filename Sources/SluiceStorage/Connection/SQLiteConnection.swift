@@ -9,6 +9,8 @@ final class SQLiteConnection {
     let name: String
     /// How the file is used.
     let access: FileAccess
+    /// The size of the file at which it counts as full, in bytes; nil for none.
+    private var byteCountMax: Int?
     /// Fails writes on purpose; tests install it.
     var faults: FaultPlan?
     /// What the running query may do; nil where there is no limit.
@@ -87,6 +89,13 @@ final class SQLiteConnection {
     /// Sets whether commits are synced; between transactions.
     func configure(durability: StorageDurability) throws(StorageError) {
         try execute("PRAGMA synchronous = \(durability == .full ? "FULL" : "NORMAL")")
+    }
+
+    /// Makes the file count as full when it has a size, in bytes.
+    func limitFile(to byteCount: Int) throws {
+        let pageSize = try integer("PRAGMA page_size") ?? 4096
+        try execute("PRAGMA max_page_count = \(max(1, Int64(byteCount) / pageSize))")
+        byteCountMax = byteCount
     }
 
     // MARK: Statements
@@ -205,6 +214,14 @@ final class SQLiteConnection {
 
     func error(_ result: Int32) -> StorageError {
         guard let handle else { return StorageError(.misuse, "\(name) is closed; open it again") }
+        if result == SQLITE_FULL, let byteCountMax, let pageCount = try? integer("PRAGMA page_count"),
+            let pageSize = try? integer("PRAGMA page_size"), (pageCount + 1) * pageSize > byteCountMax
+        {
+            return StorageError(
+                .full,
+                "\(name): the database has reached its quota of \(byteCountMax) bytes; a server that allows it more takes "
+                    + "writes again", sqliteCode: result)
+        }
         return .sqlite(result, file: name, detail: String(cString: sqlite3_errmsg(handle)))
     }
 

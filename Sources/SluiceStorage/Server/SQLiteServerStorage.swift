@@ -78,12 +78,16 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
     /// - Parameters:
     ///   - databaseID: the id of a new database; an existing one keeps its own.
     ///   - durability: what a commit survives.
+    ///   - byteCountMax: the size of the file, in bytes, at which it counts as full, without the write-ahead log; nil
+    ///     for no limit. A file that is larger already does not grow any more.
     package static func open(
-        _ location: StorageLocation, databaseID: ObjectID, durability: StorageDurability = .full
+        _ location: StorageLocation, databaseID: ObjectID, durability: StorageDurability = .full,
+        byteCountMax: Int? = nil
     ) throws -> SQLiteServerStorage {
         let (connection, file) = try connect(location, kind: .server, durability: durability) { connection in
             try makeTables(on: connection, databaseID: databaseID)
         }
+        if let byteCountMax { try connection.limitFile(to: byteCountMax) }
         let storage = try SQLiteServerStorage(connection, file: file)
         try storage.admit(databaseID: storage.databaseID, isSynced: durability == .full)
         storage.recallDamage()

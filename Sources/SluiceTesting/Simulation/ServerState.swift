@@ -7,8 +7,8 @@ import SluiceViews
 final class ServerState: ViewSource {
     let schema: Schema
     let version: UInt64
-    /// The schema that the server had when it came to this version: whoever stands here has been told of it. What was
-    /// added since may still be on its way.
+    /// The schema that the server surely had when it came to this version: whoever stands here has been told of it.
+    /// What was added since, or in the same step of the server, may still be on its way.
     let schemaAtFirst: Schema
     private let rows: [[ObjectKey: Row]]
     private var readableStates: [[String]: ServerState] = [:]
@@ -18,7 +18,8 @@ final class ServerState: ViewSource {
     init(_ storage: any ServerStorage, after earlier: ServerState? = nil) throws {
         schema = storage.schema
         version = storage.version
-        schemaAtFirst = earlier?.version == storage.version ? earlier?.schemaAtFirst ?? storage.schema : storage.schema
+        let isNew = earlier?.version != storage.version
+        schemaAtFirst = (isNew ? earlier?.schema : earlier?.schemaAtFirst) ?? storage.schema
         rows = try storage.schema.classes.indices.map { classIndex in
             var rows: [ObjectKey: Row] = [:]
             try storage.forEachRow(ofClass: classIndex) { row in

@@ -39,6 +39,8 @@ final class SimulatedFollower {
         try SQLiteServerStorage.open(path.map { .file($0) } ?? .memory, databaseID: databaseID)
     }
 
+    var parts: [AnyObject] { [engine, storage] }
+
     private static func engine(_ storage: SQLiteServerStorage, _ problems: ProblemLog) -> DatabaseEngine {
         DatabaseEngine(name: "follower", storage: storage, log: problems.sink("follower")) { 0 }
     }

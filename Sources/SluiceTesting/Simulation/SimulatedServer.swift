@@ -91,6 +91,8 @@ final class SimulatedServer {
             random: random)
     }
 
+    var parts: [AnyObject] { [engine, storage as AnyObject] + follower.parts }
+
     func isConnected(_ connection: UInt64) -> Bool { protocols[connection] != nil }
 
     var connections: [UInt64] { protocols.keys.sorted() }

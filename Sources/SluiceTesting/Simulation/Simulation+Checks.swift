@@ -216,7 +216,7 @@ extension Simulation {
             }
             let query = try Query.parse(record.canonicalText, schema: storage.schema)
             let readable = try server.history.latest.readable(by: conditions(on: client))
-            try SubscriptionCheck(client, query, record, readable).run()
+            try SubscriptionCheck(client, query, record, readable, isAtRest: true).run()
         }
         try client.engine.purgeUnsubscribed()
         try carryOutActions(of: client)

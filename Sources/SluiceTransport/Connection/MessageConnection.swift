@@ -29,17 +29,39 @@ package protocol MessageConnection: AnyObject, Sendable {
     /// Closes at once and drops what is queued.
     func abort()
 
-    /// Stops receiving until ``resumeReceiving()``, so that the peer feels back pressure. A few messages may still
-    /// arrive.
-    func pauseReceiving()
+    /// Stops receiving until ``resumeReceiving(after:)``, so that the peer feels back pressure. A few messages may
+    /// still arrive.
+    ///
+    /// - Parameter reason: who pauses. Nothing is received while any reason holds.
+    func pauseReceiving(for reason: PauseReason)
 
-    /// Resumes receiving.
-    func resumeReceiving()
+    /// Resumes receiving, unless another reason holds.
+    func resumeReceiving(after reason: PauseReason)
+}
+
+/// Why receiving is paused. Several reasons may hold at a time, each of them set and ended by its own owner.
+package struct PauseReason: OptionSet, Sendable {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// Who receives has enough to do.
+    package static let backlog = PauseReason(rawValue: 1)
+    /// It is not known yet who the peer is.
+    package static let login = PauseReason(rawValue: 2)
+    /// The peer has used up what it may do at a time.
+    package static let quota = PauseReason(rawValue: 4)
 }
 
 extension MessageConnection {
     /// Closes normally.
     package func close() { close(code: .normal, reason: "") }
+
+    /// Stops receiving for ``PauseReason/backlog``.
+    package func pauseReceiving() { pauseReceiving(for: .backlog) }
+
+    /// Resumes receiving after ``PauseReason/backlog``.
+    package func resumeReceiving() { resumeReceiving(after: .backlog) }
 }
 
 /// The identity of a connection, unique in this process.

@@ -18,7 +18,7 @@ struct OwnerOrders: ~Copyable {
 
     let state = Mutex(State())
     private let queued = Atomic<Int>(0)
-    private let paused = Atomic<Bool>(false)
+    private let paused = Atomic<UInt8>(0)
     private let endedByOwner = Atomic<Bool>(false)
     private let lowWaterByteCount: Int
 
@@ -28,7 +28,7 @@ struct OwnerOrders: ~Copyable {
     var queuedBytes: Int { queued.load(ordering: .relaxed) }
 
     /// Whether the owner has paused receiving.
-    var isPaused: Bool { paused.load(ordering: .acquiring) }
+    var isPaused: Bool { paused.load(ordering: .acquiring) != 0 }
 
     /// Whether the owner has closed or aborted the connection; it then receives no more messages.
     var isEndedByOwner: Bool { endedByOwner.load(ordering: .relaxed) }
@@ -65,8 +65,13 @@ extension OwnerOrders {
         }
     }
 
-    func setPaused(_ isPaused: Bool) -> Bool {
-        paused.store(isPaused, ordering: .releasing)
+    func pause(for reason: PauseReason) -> Bool {
+        paused.bitwiseOr(reason.rawValue, ordering: .acquiringAndReleasing)
+        return order { _ in true }
+    }
+
+    func resume(after reason: PauseReason) -> Bool {
+        paused.bitwiseAnd(~reason.rawValue, ordering: .acquiringAndReleasing)
         return order { _ in true }
     }
 

@@ -81,12 +81,12 @@ extension WebSocketConnection {
         if orders.abort() { loop.scheduleFlush(self) }
     }
 
-    func pauseReceiving() {
-        if orders.setPaused(true) { loop.scheduleFlush(self) }
+    func pauseReceiving(for reason: PauseReason) {
+        if orders.pause(for: reason) { loop.scheduleFlush(self) }
     }
 
-    func resumeReceiving() {
-        if orders.setPaused(false) { loop.scheduleFlush(self) }
+    func resumeReceiving(after reason: PauseReason) {
+        if orders.resume(after: reason) { loop.scheduleFlush(self) }
     }
 
     /// The length of a message on the wire, frame header included.

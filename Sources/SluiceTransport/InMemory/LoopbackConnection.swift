@@ -53,7 +53,7 @@ final class LoopbackConnection: MessageConnection {
         }
     }
 
-    func pauseReceiving() { network.update { $0.ends[id]?.isPaused = true } }
+    func pauseReceiving(for reason: PauseReason) { network.update { _ = $0.ends[id]?.pauses.insert(reason) } }
 
-    func resumeReceiving() { network.update { $0.ends[id]?.isPaused = false } }
+    func resumeReceiving(after reason: PauseReason) { network.update { _ = $0.ends[id]?.pauses.remove(reason) } }
 }

@@ -17,7 +17,7 @@ struct LoopbackState {
         var delegate: (any MessageConnectionDelegate)?
         var inbound: [(sequence: UInt64, item: Item)] = []
         var inboundHead = 0
-        var isPaused = false
+        var pauses: PauseReason = []
         var isEndedByOwner = false
         var isAboveLowWater = false
 
@@ -62,7 +62,7 @@ struct LoopbackState {
             guard let (sequence, item) = end.first else { continue }
             switch item {
             case .ended: break
-            case .message where end.isPaused: continue
+            case .message where !end.pauses.isEmpty: continue
             default: if stalledHosts.contains(end.host) { continue }
             }
             found.append((sequence, id))

@@ -62,16 +62,8 @@ struct SocketAddress: Sendable {
 
     /// Identifies the peer for limits on each address.
     var key: AddressKey {
-        withUnsafeBytes(of: storage) { bytes in
-            // The address is after family, port and, with IPv6, flow label. An IPv4 address may come mapped into IPv6.
-            let isMapped =
-                family == AF_INET6 && bytes[8..<18].allSatisfy { $0 == 0 } && bytes[18] == 0xFF && bytes[19] == 0xFF
-            guard family == AF_INET6, !isMapped else {
-                let bits = bytes.loadUnaligned(fromByteOffset: isMapped ? 20 : 4, as: UInt32.self)
-                return AddressKey(bits: UInt64(bits), isIPv6: false)
-            }
-            return AddressKey(bits: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self), isIPv6: true)
-        }
+        // The address is after family, port and, with IPv6, flow label.
+        withUnsafeBytes(of: storage) { AddressKey(family == AF_INET6 ? $0[8..<24] : $0[4..<8]) }
     }
 
     /// Host and port, such as "127.0.0.1:80" or "[::1]:80".
@@ -114,10 +106,4 @@ struct SocketAddress: Sendable {
         }
         return addresses
     }
-}
-
-/// Tells peers apart: by IPv4 address or, with IPv6, by network (the first 64 bits), since one customer has all of it.
-struct AddressKey: Hashable {
-    var bits: UInt64
-    var isIPv6: Bool
 }

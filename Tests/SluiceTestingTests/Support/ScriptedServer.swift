@@ -97,7 +97,7 @@ final class ScriptedServer: Sendable {
         func admit() {}
         func close(code: CloseCode, reason: String) {}
         func abort() {}
-        func pauseReceiving() {}
-        func resumeReceiving() {}
+        func pauseReceiving(for reason: PauseReason) {}
+        func resumeReceiving(after reason: PauseReason) {}
     }
 }

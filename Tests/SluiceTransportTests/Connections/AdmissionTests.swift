@@ -8,7 +8,7 @@ import Testing
 
     private func id(_ number: Int) -> ConnectionID { ConnectionID(rawValue: UInt64(number)) }
 
-    private func address(_ number: UInt64) -> AddressKey { AddressKey(bits: number, isIPv6: false) }
+    private func address(_ number: UInt64) -> AddressKey { AddressKey("192.0.2.\(number)") }
 
     private func admission(_ pendingMax: Int, perAddress: Int, waiting: Int = 10) -> Admission {
         Admission(

@@ -19,7 +19,8 @@ struct Applier {
     /// - Returns: the subscriptions whose state or progress changed.
     func apply(_ messages: [ServerMessage]) throws -> [Subscription] {
         guard let map = schema.map else { throw SyncError(.protocolViolation, "objects before the session is open") }
-        return try transactions.run(ChangeOrigin(messages, now: now())) { transaction in
+        var misled: [Subscription] = []
+        let concerned = try transactions.run(ChangeOrigin(messages, now: now())) { transaction in
             let frame = FrameApplier(self, map: map, transaction)
             try frame.catchUp(messages)
             // The images in these messages already include everything that they acknowledge.
@@ -35,8 +36,11 @@ struct Applier {
             }
             try frame.finish()
             try outbox.retire(transaction)
+            misled = frame.misled
             return Array(frame.concerned.values)
         }
+        for subscription in misled { try requests.requestAnew(subscription) }
+        return concerned
     }
 }
 

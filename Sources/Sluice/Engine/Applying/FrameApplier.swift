@@ -13,6 +13,8 @@ final class FrameApplier {
     private let transaction: StoreTransaction
     /// The subscriptions whose state or progress the frame changed, by the ids of their records.
     private(set) var concerned: [UInt64: Subscription] = [:]
+    /// The subscriptions that the server completed relying on members that are here no longer.
+    private(set) var misled: [Subscription] = []
     private var departed: [(object: ObjectRef, reason: RemovalReason)] = []
     private var bootstrapped: [Subscription] = []
     private var completed: [Subscription] = []
@@ -116,6 +118,10 @@ final class FrameApplier {
         guard let subscription = subscriptions([complete.subscription]).first else { return }
         concerned[subscription.record.id] = subscription
         let id = subscription.record.id
+        if subscription.hasLostMembers, complete.kind == .resumed || subscription.isCompared {
+            misled.append(subscription)
+            return
+        }
         if complete.kind == .bootstrap || storage.isStaging(id) {
             for object in try storage.finishStaging(id) {
                 transaction.noteMembership(object, of: id, reason: subscription.departureReasons[object] ?? .unknown)

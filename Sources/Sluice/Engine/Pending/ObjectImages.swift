@@ -14,6 +14,8 @@ final class ObjectImages {
     /// subscription has the objects. The store keeps the server's last image of each, for a subscription that resumes
     /// from it.
     private(set) var unconfirmed: Set<ObjectRef> = []
+    /// Called before an object is removed from this store.
+    var willEvict: ((ObjectRef) throws -> Void)?
 
     init(_ storage: any ClientStorage, _ acknowledgements: Acknowledgements, options: ClientOptions) throws {
         self.storage = storage
@@ -102,6 +104,7 @@ final class ObjectImages {
 
     /// Removes an object and its server image from this store.
     func evict(_ object: ObjectRef, reason: RemovalReason, _ transaction: StoreTransaction) throws {
+        try willEvict?(object)
         if try storage.isPresent(object) { try transaction.evict(object, reason: reason) }
         try confirm(object)
     }

@@ -53,6 +53,16 @@ final class ActiveSubscriptions {
         subscription.onStatusChange = nil
     }
 
+    /// Notes that an object is removed from the store while subscriptions have it. Where the server was told that they
+    /// do, what it sends instead of the object is not enough.
+    func noteLoss(of object: ObjectRef, in storage: any ClientStorage) throws {
+        guard awaitsCatchUp || completeCount < count else { return }
+        for id in try storage.subscriptions(having: object, role: nil) {
+            guard let subscription = byID[id], awaitsCatchUp || !subscription.isComplete else { continue }
+            subscription.hasLostMembers = true
+        }
+    }
+
     /// Checks the queries against the schema of now.
     func rebind(to schema: Schema) {
         readClasses = [:]

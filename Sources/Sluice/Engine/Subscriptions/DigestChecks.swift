@@ -52,6 +52,6 @@ final class DigestChecks {
         log?(
             .warning, "a subscription differs from the server's and is fetched anew",
             [("query", subscription.query.hash.description), ("version", "\(version)")])
-        try requests.requestAnew(subscription, number)
+        try requests.requestAnew(subscription)
     }
 }

@@ -34,6 +34,8 @@ final class Subscription {
     var linkTargets: Set<ObjectRef> = []
     /// Whether the staged membership began as a copy of the stored one, to which the server sends the differences.
     var isCompared = false
+    /// Whether members were removed here since the server was told of them. What it sends instead of them is not enough.
+    var hasLostMembers = false
     /// Why members leave, while their departure is only staged.
     var departureReasons: [ObjectRef: RemovalReason] = [:]
     var error: SyncError? { didSet { onStatusChange?(self, isComplete) } }

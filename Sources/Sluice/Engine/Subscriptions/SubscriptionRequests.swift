@@ -82,7 +82,8 @@ final class SubscriptionRequests {
     }
 
     /// Requests everything of a subscription again that was requested before.
-    func requestAnew(_ subscription: Subscription, _ number: UInt64) throws {
+    func requestAnew(_ subscription: Subscription) throws {
+        guard let number = subscription.wireID else { return }
         try demote(subscription, to: .pending)
         subscription.record.version = 0
         let message = try message(for: subscription)
@@ -117,6 +118,7 @@ final class SubscriptionRequests {
         if let former = subscription.wireID { requested[former] = nil }
         subscription.wireID = number
         subscription.arrivedCount = 0
+        subscription.hasLostMembers = false
         requested[number] = subscription
         subscription.error = nil
         // A complete subscription is at the store's version.
@@ -171,6 +173,7 @@ final class SubscriptionRequests {
         // The subscription may have ended while the request was in transit.
         guard let subscription = requested[number] else { return }
         let id = subscription.record.id
+        subscription.hasLostMembers = false
         try demote(subscription, to: .bootstrapping)
         try transactions.run(.local) { _ in try storage.beginStagingCopy(id) }
         subscription.endStaging()

@@ -1,0 +1,54 @@
+/// How much one user, one address or one database may take of a server, so that none takes it from the others.
+///
+/// Each quota is nil by default, which sets none. A user is who the login says; a session that logged in as nobody
+/// counts to its address.
+public struct Quotas: Hashable, Sendable {
+    /// The maximum number of connections at a time from one address; of IPv6, from one network of 64 bits. A further
+    /// one is refused with status 429, and its client tries again later.
+    public var connectionCountMaxPerAddress: Int?
+    /// The maximum number of open sessions of one user. A store has one session. A further one is refused, and its
+    /// client tries again a minute later.
+    public var sessionCountMaxPerUser: Int?
+    /// The maximum number of subscriptions of one user in one database, over all sessions. A further one is refused.
+    public var subscriptionCountMaxPerUser: Int?
+    /// How many operations one user may upload in a second, on average. Who uploads faster waits: the server reads no
+    /// more of a connection until the time for what it has read is over. Nothing is refused or lost.
+    public var operationRateMaxPerUser: Int?
+    /// The maximum number of bytes that may wait to be sent to one user, in equal shares for the user's sessions. A
+    /// connection with more is closed, and its client resumes later.
+    public var queueByteCountMaxPerUser: Int?
+    /// The maximum size of a database's file, in bytes, without its write-ahead log; at least 1 MiB. A full database
+    /// takes no writes until it is allowed more; clients keep theirs.
+    public var databaseByteCountMax: Int?
+    /// The maximum number of classes of a database. A declaration of more is refused.
+    public var classCountMax: Int?
+    /// The maximum number of properties of all classes of a database together. A declaration of more is refused.
+    public var propertyCountMax: Int?
+
+    /// Makes quotas that set no limit.
+    public init() {}
+}
+
+extension Quotas {
+    /// The smallest size that a database may be limited to, in bytes.
+    static let databaseByteCountMin = 1 << 20
+
+    /// What is wrong with the quotas, for the message of an error; nil if they can be kept.
+    var problem: String? {
+        let counts: [(String, Int?)] = [
+            ("connectionCountMaxPerAddress", connectionCountMaxPerAddress),
+            ("sessionCountMaxPerUser", sessionCountMaxPerUser),
+            ("subscriptionCountMaxPerUser", subscriptionCountMaxPerUser),
+            ("operationRateMaxPerUser", operationRateMaxPerUser),
+            ("queueByteCountMaxPerUser", queueByteCountMaxPerUser),
+            ("classCountMax", classCountMax), ("propertyCountMax", propertyCountMax),
+        ]
+        for case (let name, let count?) in counts where count < 1 {
+            return "the quota \(name) is \(count); it is 1 or more, or nil for none"
+        }
+        if let size = databaseByteCountMax, size < Self.databaseByteCountMin {
+            return "the quota databaseByteCountMax is \(size); it is \(Self.databaseByteCountMin) bytes or more"
+        }
+        return nil
+    }
+}
