@@ -33,14 +33,14 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
     }
 }
 
-/// Checks that engines and stores go when nobody uses them any more.
+/// Checks that engines, views and stores go when nobody uses them any more.
 @Suite struct SimulationMemoryTests {
     private struct Part {
         let name: String
         weak var object: AnyObject?
     }
 
-    @Test(arguments: UInt64(1)...6) func noEngineOrStoreOutlivesItsSimulation(seed: UInt64) throws {
+    @Test(arguments: UInt64(1)...6) func noEngineViewOrStoreOutlivesItsSimulation(seed: UInt64) throws {
         var parts: [Part] = []
         do {
             let simulation = try Simulation(SimulationPlan(seed: seed, actionCount: 150))

@@ -32,7 +32,10 @@ extension DatabaseEngine {
         do {
             let version = try database.storage.rulesVersion
             guard version > 0, let bytes = try database.storage.rules(ofVersion: version) else { return nil }
-            return AccessRules(try RulesFile(bytes))
+            let file = try RulesFile(bytes)
+            // What is hidden must not show because this version cannot hide it.
+            guard file.unenforced.isEmpty else { throw RulesError(file.unenforced) }
+            return AccessRules(file)
         } catch {
             database.noteFailure("the rules could not be read; nobody may do anything", error)
             return .denial

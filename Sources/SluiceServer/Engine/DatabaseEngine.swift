@@ -291,4 +291,13 @@ package final class DatabaseEngine {
 
     /// Closes the database's file. The engine cannot be used after that.
     package func close() { database.close() }
+
+    /// The views that are kept current, to see whether any outlives the engine.
+    package var views: [AnyObject] { Array(hub.all) }
+
+    // Views, subscriptions and subscribers refer to each other.
+    deinit {
+        for view in hub.all { view.forgetSubscriptions() }
+        subscriptions.forgetAll()
+    }
 }

@@ -60,7 +60,11 @@ enum LoginSetup {
     /// - Throws: ``ServerError/Code/invalidConfiguration`` with all that is wrong in the file.
     static func rules(_ configuration: ServerConfiguration) throws -> RulesFile? {
         guard let text = configuration.rules else { return nil }
-        do throws(RulesError) { return try RulesFile(text) } catch {
+        do throws(RulesError) {
+            let file = try RulesFile(text)
+            guard file.unenforced.isEmpty else { throw RulesError(file.unenforced) }
+            return file
+        } catch {
             throw ServerError(.invalidConfiguration, "the rules are refused: \(error)")
         }
     }

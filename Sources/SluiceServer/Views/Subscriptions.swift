@@ -46,8 +46,7 @@ final class Subscriptions {
     /// - Returns: the subscriptions that it had.
     func close(_ session: SessionID) -> [ViewSubscription] {
         guard let subscriber = subscribers.removeValue(forKey: session) else { return [] }
-        if let id = subscriber.userID, sessionsByUser[id]?.remove(session) != nil, sessionsByUser[id]?.isEmpty == true
-        {
+        if let id = subscriber.userID, sessionsByUser[id]?.remove(session) != nil, sessionsByUser[id]?.isEmpty == true {
             sessionsByUser[id] = nil
         }
         // The subscriptions refer to their subscriber.

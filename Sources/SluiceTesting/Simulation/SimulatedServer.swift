@@ -91,7 +91,7 @@ final class SimulatedServer {
             random: random)
     }
 
-    var parts: [AnyObject] { [engine, storage as AnyObject] + follower.parts }
+    var parts: [AnyObject] { [engine, storage as AnyObject] + engine.views + follower.parts }
 
     func isConnected(_ connection: UInt64) -> Bool { protocols[connection] != nil }
 

@@ -83,7 +83,7 @@ package final class Simulation {
     /// What the engine that follows the server's journal has met.
     package var follower: FollowerCounts { server.follower.counts }
 
-    /// The engines and stores of the product that take part, to see whether any outlives the simulation.
+    /// The engines, views and stores of the product that take part, to see whether any outlives the simulation.
     package var parts: [AnyObject] { server.parts + clients.flatMap { [$0.engine, $0.storage as AnyObject] } }
 
     /// What a client may read.

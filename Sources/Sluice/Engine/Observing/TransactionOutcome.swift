@@ -13,13 +13,15 @@ final class TransactionOutcome: ObjectStanding {
     /// The objects on which operations may have ceased to be pending.
     private let settled: Set<ObjectRef>
     private let storage: any ClientStorage
-    private var rows: [ObjectRef: Row?]
+    /// The objects after the transaction.
+    private let after: CommittedObjects
     private var standings: [ObjectRef: Standing] = [:]
-    let memo: EvaluationMemo? = EvaluationMemo()
     /// The state before the transaction.
-    private(set) lazy var before = OldStateSource(delta, over: self, schema: storage.schema)
+    private(set) lazy var before = OldStateSource(delta, over: after, schema: storage.schema)
+
+    var memo: EvaluationMemo? { after.memo }
     /// How many objects were read from the store.
-    private(set) var readCount = 0
+    var readCount: Int { after.readCount }
 
     /// What the store knows of an object besides its row.
     struct Standing {
@@ -50,8 +52,7 @@ final class TransactionOutcome: ObjectStanding {
         var known = Set(touched)
         for object in transaction.settled where known.insert(object).inserted { touched.append(object) }
         delta = CommitDelta(changes: changes, version: 0)
-        readCount = rows.count
-        self.rows = rows
+        after = CommittedObjects(rows, in: storage)
         self.touched = touched
     }
 
@@ -79,23 +80,14 @@ final class TransactionOutcome: ObjectStanding {
 
     // MARK: The state after the transaction
 
-    func row(_ object: ObjectRef) throws -> Row? {
-        if let known = rows[object] { return known }
-        readCount += 1
-        let row = try storage.row(object)
-        rows[object] = .some(row)
-        return row
-    }
+    func row(_ object: ObjectRef) throws -> Row? { try after.row(object) }
 
-    func isPresent(_ object: ObjectRef) throws -> Bool {
-        if let known = rows[object] { return known != nil }
-        return try storage.isPresent(object)
-    }
+    func isPresent(_ object: ObjectRef) throws -> Bool { try after.isPresent(object) }
 
     func backlinks(
         to object: ObjectRef, fromClass classIndex: Int, property: Int, _ body: (ObjectKey) throws -> Bool
     ) throws {
-        try storage.backlinks(to: object, fromClass: classIndex, property: property, body)
+        try after.backlinks(to: object, fromClass: classIndex, property: property, body)
     }
 
     func hasPending(_ object: ObjectRef) throws -> Bool { try standing(of: object).isPending }
