@@ -42,6 +42,11 @@ package final class AccessRules: Sendable {
         return AccessBinding(rules.bind(ruleUser, facts: known))
     }
 
+    /// As ``bind(_:schema:results:)`` for rules that look nothing up.
+    func binding(of user: User, _ schema: Schema) -> AccessBinding {
+        AccessBinding(rules(for: schema).bind(RuleUser(id: user.id, claims: user.identity.claims), facts: [:]))
+    }
+
     private func rules(for schema: Schema) -> Rules {
         compiled.withLock { known in
             if let known, known.schema == schema { return known }

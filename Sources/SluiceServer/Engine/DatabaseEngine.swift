@@ -97,6 +97,7 @@ package final class DatabaseEngine {
         }
         commit(now: now)
         sessions.forgetDeparted()
+        permissions.forgetDeparted()
         endAllIfVanished()
         return outbox.take()
     }

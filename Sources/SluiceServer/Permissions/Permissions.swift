@@ -53,6 +53,8 @@ final class Permissions {
     private var source: Source
     private let facts: FactViews
     private var subjects: [SessionID: Subject] = [:]
+    /// What held for sessions that have ended, whose uploads may still wait to be judged.
+    private var departed: [SessionID: AccessBinding] = [:]
     private var bound: [Subject: Bound] = [:]
     private var dependents: [Query.Key: Set<Subject>] = [:]
     /// The bindings in use, so that equal ones are one, with the number of users who have each.
@@ -76,14 +78,12 @@ final class Permissions {
     /// What holds for the user of a session; nothing is allowed in one that is not open.
     func binding(of session: SessionID) -> AccessBinding {
         if case .none = source { return .everything }
-        return subjects[session].flatMap { bound[$0]?.binding } ?? Self.nothing(database.storage.schema)
+        return subjects[session].flatMap { bound[$0]?.binding } ?? departed[session]
+            ?? AccessRules.denial.binding(of: User(id: nil, mayExtendSchema: false), database.storage.schema)
     }
 
-    private static func nothing(_ schema: Schema) -> AccessBinding {
-        let conditions = schema.classes.filter { !$0.isRetired }.map { "\($0.name) WHERE FALSEPREDICATE" }
-        let read = (try? ReadContext(conditions, schema: schema)) ?? .everything
-        return AccessBinding(reads: read)
-    }
+    /// Forgets the sessions that have ended. Call it when nothing waits to be judged.
+    func forgetDeparted() { if !departed.isEmpty { departed = [:] } }
 
     /// What the client of a session that opens is told of its context; none if everybody may read everything.
     func notice(of session: SessionID) -> [ServerMessage] {
@@ -122,6 +122,7 @@ final class Permissions {
 
     func close(_ session: SessionID) {
         guard let subject = subjects.removeValue(forKey: session) else { return }
+        departed[session] = bound[subject]?.binding
         bound[subject]?.sessions.remove(session)
         guard let left = bound[subject], left.sessions.isEmpty else { return }
         note([], for: subject)

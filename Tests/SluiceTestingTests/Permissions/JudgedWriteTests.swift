@@ -170,3 +170,42 @@ import Testing
         }
     }
 }
+
+/// Uploads of sessions that end before they are judged.
+@Suite struct DepartedWriteTests {
+    private typealias World = RuledWorld
+
+    /// Uploads a document as `ada`, and breaks the protocol in the same frame.
+    private func upload(owner: String) throws -> (isStored: Bool, messages: [ServerMessage]) {
+        let world = try World(users: ["ada", "bob"])
+        let id = SessionID(connection: 99, session: 1)
+        let now = Timestamp(microseconds: 1_000_000)
+        let open = ClientMessage.Open(session: 1, path: "documents", schema: try World.schema())
+        _ = world.engine.handle([.open(id, open, User(id: "ada", mayExtendSchema: false))], now: now)
+        let row = World.document(10, owner: owner)
+        let fields = row.values.indices.dropFirst().map { FieldOperation($0, .set(row.values[$0])) }
+        let changesets = [1, 3].map { sequence in
+            Changeset(
+                sequence: sequence, baseVersion: 0, timestamp: HybridTimestamp(microseconds: 1_000_000),
+                operations: [ObjectOperation(World.document(10), .create(fields))])
+        }
+        let actions = world.engine.handle([.messages(id, [.upload(session: 1, changesets: changesets)])], now: now)
+        var messages: [ServerMessage] = []
+        for case .send(let frame, 99) in actions { messages += try Frame.decode(frame, as: ServerMessage.self) }
+        return (try world.server.row(World.document(10)) != nil, messages)
+    }
+
+    private func endsSession(_ messages: [ServerMessage]) -> Bool {
+        messages.contains { if case .error(let failure) = $0 { failure.code == .protocolViolation } else { false } }
+    }
+
+    @Test func whatIsForbiddenIsNotStored() throws {
+        let (isStored, messages) = try upload(owner: "bob")
+        #expect(!isStored && endsSession(messages))
+    }
+
+    @Test func whatIsAllowedIsStored() throws {
+        let (isStored, messages) = try upload(owner: "ada")
+        #expect(isStored && endsSession(messages))
+    }
+}
