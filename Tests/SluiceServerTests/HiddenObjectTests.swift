@@ -1,5 +1,6 @@
 import SluiceModel
 import SluiceQuery
+import SluiceStorage
 import SluiceWire
 import Testing
 
@@ -56,6 +57,33 @@ import Testing
         _ = try empty.upload(empty.open().id, [empty.planes(1)])
         let right = digests(in: try answers(to: query == "OBJECT" ? Self.query(4) : query, on: empty))
         #expect(!right.isEmpty && digests(in: sent) == right)
+    }
+
+    @Test func whoListsMembersDoesNotLearnWhichKeysHiddenObjectsHave() throws {
+        let bench = try Bench(conditions: ["Plane WHERE id > 5"])
+        let writer = try bench.open().id
+        _ = try bench.upload(writer, [bench.planes(3)])
+        for _ in 0..<3 { _ = try bench.upload(writer, [bench.planes(6)]) }
+        _ = try bench.storage.trimLog(keepingVersions: 0, keepingBytes: 0, entriesMax: .max)
+        let reader = try bench.open(options: .readOnly, user: "reader").id
+        let hash = try Query.parse("Plane", schema: bench.storage.schema).hash
+        let request = ClientMessage.Subscribe(
+            session: 1, subscription: 1, query: "Plane",
+            resume: .init(version: 1, queryHash: hash, memberCount: 2, isWhole: false))
+        var sent = try bench.handle([.messages(reader, [.subscribe(request), .credit(session: 1, pages: 8)])])
+        sent += try bench.work()
+        #expect(sent.contains { if case .listMembers = $0 { true } else { false } })
+        var content = ObjectBlock()
+        // One is hidden, and one is not there.
+        for key in [3, 4] as [Int64] { content.append(ObjectRef(0, .int(key)), version: 1, role: .root) }
+        let members = ClientMessage.members(
+            .init(session: 1, subscription: 1, isContinued: false, content: content))
+        sent = try bench.handle([.messages(reader, [members])]) + bench.work()
+        let departures = sent.flatMap { message -> [ViewBlock.Departure] in
+            if case .page(let page) = message { page.content.departures } else { [] }
+        }
+        #expect(Set(departures.map(\.object.key)) == [.int(3), .int(4)])
+        #expect(Set(departures.map(\.reason)).count == 1, "\(departures)")
     }
 
     @Test func anObjectByItsIDIsSentWhileItMayBeRead() throws {

@@ -148,10 +148,19 @@ struct PageReader {
             room -= 1
             // An object that entered the view behind the pages was changed by a commit, and is sent at the end.
             guard try live.member(object, in: storage) == nil else { continue }
-            let reason = try live.reasonOfDeparture(object, wasRoot: isRoot, in: storage)
-            builder.add(object, role: .member, reason: reason)
+            builder.add(object, role: .member, reason: try reasonOfListed(object, wasRoot: isRoot))
         }
         bootstrap.leaving = leaving
+    }
+
+    /// Why an object that the client has listed is not in the view.
+    ///
+    /// A client can list any key. So that it does not learn which keys hidden objects have, the answer is the same for
+    /// those and for keys that no object has.
+    private func reasonOfListed(_ object: ObjectRef, wasRoot: Bool) throws -> RemovalReason {
+        let reason = try live.reasonOfDeparture(object, wasRoot: wasRoot, in: storage)
+        guard reason == .deleted || reason == .permission else { return reason }
+        return live.query.context.condition(ofClass: object.classIndex) == nil ? reason : .unknown
     }
 
     /// Begins a round of sending the objects that commits have changed so far, unless a round is under way.
