@@ -214,13 +214,11 @@ final class SQLiteConnection {
 
     func error(_ result: Int32) -> StorageError {
         guard let handle else { return StorageError(.misuse, "\(name) is closed; open it again") }
-        if result == SQLITE_FULL, let byteCountMax, let pageCount = try? integer("PRAGMA page_count"),
-            let pageSize = try? integer("PRAGMA page_size"), (pageCount + 1) * pageSize > byteCountMax
-        {
+        if result & 0xFF == SQLITE_FULL, let byteCountMax {
             return StorageError(
                 .full,
-                "\(name): the database has reached its quota of \(byteCountMax) bytes; a server that allows it more takes "
-                    + "writes again", sqliteCode: result)
+                "\(name): the database would be larger than its quota of \(byteCountMax) bytes, or no space is left; "
+                    + "allow it more or free some space", sqliteCode: result)
         }
         return .sqlite(result, file: name, detail: String(cString: sqlite3_errmsg(handle)))
     }
