@@ -30,7 +30,7 @@ package final class AccessRules: Sendable {
     ///     that were asked here.
     package func bind(
         _ user: User, schema: Schema, results: (Query) throws -> [ObjectKey]
-    ) throws -> AccessBinding {
+    ) rethrows -> AccessBinding {
         let rules = rules(for: schema)
         let ruleUser = RuleUser(id: user.id, claims: user.identity.claims)
         var known: RuleFactResults = [:]
@@ -40,11 +40,6 @@ package final class AccessRules: Sendable {
             for fact in unknown { known[fact.id] = try results(fact.query) }
         }
         return AccessBinding(rules.bind(ruleUser, facts: known))
-    }
-
-    /// As ``bind(_:schema:results:)`` for rules that look nothing up.
-    func binding(of user: User, _ schema: Schema) -> AccessBinding {
-        AccessBinding(rules(for: schema).bind(RuleUser(id: user.id, claims: user.identity.claims), facts: [:]))
     }
 
     private func rules(for schema: Schema) -> Rules {

@@ -79,7 +79,8 @@ final class Permissions {
     func binding(of session: SessionID) -> AccessBinding {
         if case .none = source { return .everything }
         return subjects[session].flatMap { bound[$0]?.binding } ?? departed[session]
-            ?? AccessRules.denial.binding(of: User(id: nil, mayExtendSchema: false), database.storage.schema)
+            ?? AccessRules.denial.bind(User(id: nil, mayExtendSchema: false), schema: database.storage.schema) { _ in []
+            }
     }
 
     /// Forgets the sessions that have ended. Call it when nothing waits to be judged.

@@ -177,18 +177,12 @@ struct GroupEffect {
                 try storage.update(row, ofClass: change.object.classIndex, changed: unwritten)
                 changes[position].unwritten = nil
             }
-            assert(reads(change), "what is stored reads as it was written")
+            // Where a write has failed, the transaction fails when it ends.
+            assert(
+                (try? storage.row(change.object)) == .some(change.new) || storage.connection.writeFailure != nil,
+                "what is stored reads as it was written")
         }
         for (client, sequence) in progress { try storage.storeProgress(of: client, sequence, at: time) }
-    }
-
-    /// Whether an object reads as it was written. Where it cannot be read, or was not written because the disk is full,
-    /// the transaction fails by itself.
-    private func reads(_ change: Change) -> Bool {
-        guard let row = try? storage.row(change.object) else {
-            return change.new == nil || storage.connection.writeFailure != nil
-        }
-        return row == change.new || storage.connection.writeFailure != nil
     }
 
     /// The change of each object that existed before the group or exists after it.

@@ -67,3 +67,17 @@ package struct ViewDelta: Sendable, Hashable {
             && linkedUpdated.isEmpty
     }
 }
+
+extension ViewDelta {
+    /// The same change, where the objects that are hidden from the view's reader have left for that reason.
+    func hiding(_ hidden: Set<ObjectRef>) -> ViewDelta {
+        guard !hidden.isEmpty else { return self }
+        func explained(_ departures: [ViewDeparture]) -> [ViewDeparture] {
+            departures.map { hidden.contains($0.object) ? ViewDeparture(object: $0.object, reason: .permission) : $0 }
+        }
+        var delta = self
+        delta.left = explained(left)
+        delta.linkedLeft = explained(linkedLeft)
+        return delta
+    }
+}

@@ -53,14 +53,5 @@ struct ReadableCommit {
     }
 
     /// The same changes of a view, where what was hidden has left for that reason.
-    func explained(_ delta: ViewDelta) -> ViewDelta {
-        guard !hidden.isEmpty else { return delta }
-        func explained(_ departures: [ViewDeparture]) -> [ViewDeparture] {
-            departures.map { hidden.contains($0.object) ? ViewDeparture(object: $0.object, reason: .permission) : $0 }
-        }
-        var delta = delta
-        delta.left = explained(delta.left)
-        delta.linkedLeft = explained(delta.linkedLeft)
-        return delta
-    }
+    func explained(_ delta: ViewDelta) -> ViewDelta { delta.hiding(hidden) }
 }
