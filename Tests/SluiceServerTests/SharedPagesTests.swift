@@ -130,12 +130,14 @@ import Testing
             $0.sharedPageByteCount = generator.pick([1, 1_500, 32 << 20])
             $0.shareStepCountMax = generator.pick([200, 1_000_000])
             $0.settlingRoundMax = generator.pick([1, 2, 4])
+            $0.settlingCountBeside = generator.pick([1, 3, 100])
         }
         herd.delaysReadings = isFile
         let query = generator.pick([
             "Plane EXCLUDE(note)", "Plane SORT(seats ASC) EXCLUDE(note)",
             "Plane SORT(seats DESC) LIMIT(1000) EXCLUDE(note)",
         ])
+        var gone: [(seats: [ObjectKey: Value], version: UInt64)] = []
         for round in 0..<200 as Range<Int64> {
             let keys = (0..<generator.pick([1, 2, 5])).map { _ in Int64(Int.random(in: 0..<70, using: &generator)) }
             switch Int.random(in: 0..<10, using: &generator) {
@@ -144,8 +146,11 @@ import Testing
             case 2: try herd.note(Set(keys).sorted(), round)
             case 3: try herd.delete(Set(keys).sorted())
             case 4 where !herd.readers.isEmpty && generator.chance(30):
-                try herd.leave(Int.random(in: 0..<herd.readers.count, using: &generator))
+                if let left = try herd.leave(Int.random(in: 0..<herd.readers.count, using: &generator)) {
+                    gone.append(left)
+                }
             case 5 where isFile: try herd.read()
+            case 6 where !gone.isEmpty && generator.chance(50): try herd.comeBack(gone.removeLast(), query)
             default:
                 if !herd.readers.isEmpty { try herd.credit(Int.random(in: 0..<herd.readers.count, using: &generator)) }
             }

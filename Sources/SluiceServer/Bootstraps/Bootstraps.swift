@@ -13,6 +13,7 @@ final class Bootstraps {
     private let turn: Turn
     /// The subscriptions that are sent pages, the one whose turn it is first.
     private var receiving: [ViewSubscription] = []
+    private let readers: PageReaders
     private let shared: SharedPages
     private var unlisted: [ViewSubscription] = []
     private(set) var sentPageCount: UInt64 = 0
@@ -23,7 +24,8 @@ final class Bootstraps {
     init(_ database: Database, _ turn: Turn) {
         self.database = database
         self.turn = turn
-        shared = SharedPages(database, turn)
+        readers = PageReaders(database)
+        shared = SharedPages(database, turn, readers)
     }
 
     var counts: SharedPageCounts { shared.counts }
@@ -35,20 +37,43 @@ final class Bootstraps {
     var hasWork: Bool { receiving.contains(where: canServe) }
 
     private func canServe(_ subscription: ViewSubscription) -> Bool {
-        subscription.canTakePage && (shared.canRead || !subscription.needsReading)
+        subscription.canTakePage && (readers.hasRoom || !subscription.needsReading(limits))
+    }
+
+    // MARK: Reading beside the writer
+
+    /// What became of a page that was read beside the writer.
+    enum ReadingResult {
+        case read
+        /// It could not be read for this subscription; others may fare better.
+        case failed(ViewSubscription, any Error)
     }
 
     /// Whether pages are being read beside the writer.
-    var isReading: Bool { shared.isReading }
+    var isReading: Bool { readers.isReading }
 
     /// Removes and returns a page that is to be read beside the writer; nil if there is none.
-    func takeReading() -> QueryPreparation? { shared.takeReading() }
+    func takeReading() -> QueryPreparation? { readers.take() }
 
     /// Takes a page that was read beside the writer.
     ///
     /// - Returns: nil if the preparation is of another kind.
-    func finish(_ preparation: QueryPreparation) -> SharedPages.ReadingResult? {
-        shared.finish(preparation, others: receiving)
+    func finish(_ preparation: QueryPreparation) -> ReadingResult? {
+        guard let reading = readers.finish(preparation) else { return nil }
+        var error: (any Error)?
+        if case .failed(let reason) = preparation.outcome { error = reason }
+        switch reading.page {
+        case .shared(let run, let page):
+            shared.finish(page, of: run, error, others: receiving)
+            // Who still waits for a cancelled page has it read again.
+            if (error as? StorageError)?.code == .cancelled { return .read }
+        case .own(let run, let page):
+            guard case .own(let current)? = reading.subscription.pages, current === run else { return .read }
+            let wasUnlisted = run.remaining.isUnlisted
+            run.finish(page)
+            if run.remaining.isUnlisted, !wasUnlisted { unlisted.append(reading.subscription) }
+        }
+        return error.map { .failed(reading.subscription, $0) } ?? .read
     }
 
     /// Removes and returns the subscriptions whose roots must be listed before more pages can be read.
@@ -75,7 +100,7 @@ final class Bootstraps {
         bootstrap.announcedCount = comparison.announcedCount
         bootstrap.digest = ViewDigest(live)
         if !subscription.hasRoom(for: bootstrap, limits) { bootstrap.postponeListing() }
-        subscription.pages = .own(bootstrap)
+        subscription.pages = .own(DifferenceRun(bootstrap))
         receiving.append(subscription)
         if bootstrap.isUnlisted { unlisted.append(subscription) }
     }
@@ -187,22 +212,40 @@ final class Bootstraps {
     private func sendOwn(
         to subscription: ViewSubscription, within work: WorkLimit, now: Timestamp
     ) throws -> [DatabaseAction] {
-        guard case .own(var bootstrap)? = subscription.pages else { return [] }
-        // Moved out, so that the long list of the client's members is not copied.
-        subscription.pages = nil
-        defer { if !bootstrap.isComplete { subscription.pages = .own(bootstrap) } }
-        let wasUnlisted = bootstrap.isUnlisted
-        let isLast = bootstrap.settlingRound >= limits.settlingRoundMax - 1
-        let reader = PageReader(
-            storage: storage, live: subscription.view.live, limits: limits, work: work,
-            stepCountMax: turn.allowance(of: subscription.session))
-        let blocks = try reader.read(&bootstrap, isLast: isLast)
+        guard case .own(let run)? = subscription.pages else { return [] }
+        guard let blocks = try run.takePage().map({ [$0] }) ?? read(run, for: subscription, within: work) else {
+            return []
+        }
         let rowCount = blocks.reduce(0) { $0 + $1.objects.count }
         turn.note(rowCount * limits.sentRowStepCount, for: subscription.session)
-        if bootstrap.isUnlisted, !wasUnlisted { unlisted.append(subscription) }
-        guard bootstrap.isComplete || blocks.contains(where: { !$0.isEmpty }) else { return [] }
-        if bootstrap.isComplete { subscription.subscriber.comparedMemberCount -= bootstrap.announcedCount }
+        let bootstrap = run.remaining
+        if run.isComplete { subscription.pages = nil }
+        guard run.isComplete || blocks.contains(where: { !$0.isEmpty }) else { return [] }
+        if run.isComplete { subscription.subscriber.comparedMemberCount -= bootstrap.announcedCount }
         return frames(of: blocks, for: subscription, bootstrap, now: now)
+    }
+
+    /// Reads a page of differences, or begins to read it beside the writer.
+    ///
+    /// - Returns: nil if there is none yet.
+    private func read(
+        _ run: DifferenceRun, for subscription: ViewSubscription, within work: WorkLimit
+    ) throws -> [ViewBlock]? {
+        let live = subscription.view.live
+        let isLast = run.remaining.settlingRound >= limits.settlingRoundMax - 1
+        switch readers.place(for: live, run.remaining, isLast: isLast) {
+        case .later: return nil
+        case .free(let snapshot):
+            readers.begin(.own(run, run.beginReading(live, limits)), for: subscription, in: snapshot)
+            return nil
+        case .none:
+            let wasUnlisted = run.remaining.isUnlisted
+            let reader = PageReader(
+                storage: storage, live: live, limits: limits, work: work,
+                stepCountMax: turn.allowance(of: subscription.session))
+            defer { if run.remaining.isUnlisted, !wasUnlisted { unlisted.append(subscription) } }
+            return try reader.read(&run.remaining, isLast: isLast)
+        }
     }
 
     private func frames(
@@ -233,7 +276,12 @@ final class Bootstraps {
     // MARK: Commits
 
     /// Notes the objects of a commit, whose earlier states must not be sent any more. Call it before ``note(_:of:)``.
-    func note(_ commit: CommitDelta) { shared.cache.noteChanges(commit) }
+    func note(_ commit: CommitDelta) {
+        shared.cache.noteChanges(commit)
+        for subscription in receiving {
+            if case .own(let run)? = subscription.pages { run.noteChanges(commit) }
+        }
+    }
 
     /// Notes how a commit has changed a view, so that those who are sent its pages get the change behind them.
     func note(_ delta: ViewDelta, of view: SharedView) {

@@ -5,35 +5,19 @@ internal import SluiceViews
 
 /// Reads the pages that subscriptions share: each once for all who come to it while it lasts.
 final class SharedPages {
-    /// A page that is being read beside the writer.
-    private struct Reading {
-        let page: PageReading
-        let run: PageRun
-        /// The subscription for which it is read.
-        let subscription: ViewSubscription
-    }
-
-    /// What became of a page that was read beside the writer.
-    enum ReadingResult {
-        case read
-        /// It could not be read for this subscription; others may fare better.
-        case failed(ViewSubscription, any Error)
-    }
-
     private let database: Database
     private let turn: Turn
     var cache: PageCache
+    private let readers: PageReaders
     private var unlisted: [ViewSubscription] = []
-    private var readings: [ObjectIdentifier: Reading] = [:]
-    /// The pages that nobody has begun to read yet.
-    private var handedOut: [QueryPreparation] = []
     private(set) var counts = SharedPageCounts()
 
     private var limits: DatabaseLimits { database.limits }
 
-    init(_ database: Database, _ turn: Turn) {
+    init(_ database: Database, _ turn: Turn, _ readers: PageReaders) {
         self.database = database
         self.turn = turn
+        self.readers = readers
         let limits = database.limits
         cache = PageCache(
             byteCountMax: limits.sharedPageByteCount, idleCountMax: limits.idlePageRunCount,
@@ -94,7 +78,7 @@ final class SharedPages {
             let run = receiver.run
             guard receiver.next < run.pages.count else {
                 if run.remaining.isComplete { return true }
-                if beginReading(run, for: subscription) { return false }
+                if beginReading(run, for: subscription, isLast: isLast(receiver)) { return false }
                 guard try readPage(of: run, receiver, subscription) else { return false }
                 continue
             }
@@ -113,60 +97,46 @@ final class SharedPages {
 
     // MARK: Reading beside the writer
 
-    /// Whether another page may be read beside the writer.
-    var canRead: Bool { readings.count < max(1, limits.pageReaderCount) }
-
-    var isReading: Bool { !readings.isEmpty }
-
     /// Begins to read the next page of a run on behalf of a subscription.
     ///
+    /// - Parameter isLast: whether the page must bring everything that remains.
     /// - Returns: whether the page is, or will be, read beside the writer; false if the writer must read it.
-    private func beginReading(_ run: PageRun, for subscription: ViewSubscription) -> Bool {
+    @discardableResult
+    private func beginReading(_ run: PageRun, for subscription: ViewSubscription, isLast: Bool) -> Bool {
         if run.isReading { return true }
         let live = subscription.view.live
-        guard run.remaining.isUnread, limits.pageReaderCount > 0, live.linkedCount <= limits.copiedMemberCountMax
-        else { return false }
-        guard canRead else { return true }
-        // Where none can be opened, the writer meets the reason, or does without.
-        guard let snapshot = try? database.storage.snapshot() else { return false }
-        let isAbandoned = database.isAbandoned
-        let reading = run.beginReading(live)
-        let preparation = QueryPreparation(
-            .page(reading, limits), for: subscription.session, on: snapshot, stepCountMax: limits.queryStepCountMax
-        ) { isAbandoned(nil) }
-        readings[ObjectIdentifier(preparation)] = Reading(page: reading, run: run, subscription: subscription)
-        handedOut.append(preparation)
-        return true
+        switch readers.place(for: live, run.remaining, isLast: isLast) {
+        case .none: return false
+        case .later: return true
+        case .free(let snapshot):
+            readers.begin(.shared(run, run.beginReading(live, limits)), for: subscription, in: snapshot)
+            return true
+        }
     }
+
+    /// Whether the next page that is read for a receiver must bring everything. A view that changes faster than its
+    /// pages travel would otherwise never be complete.
+    private func isLast(_ receiver: PageReceiver) -> Bool { receiver.roundCount >= limits.settlingRoundMax }
 
     /// Lets the page be read to which a subscription comes next, so that it is there when the client has this one.
     func readAhead(for subscription: ViewSubscription) {
-        guard subscription.needsReading, subscription.subscriber.pageCredit > 0, canRead,
-            let run = subscription.receiver?.run
+        guard subscription.needsReading(limits), subscription.subscriber.pageCredit > 0, readers.hasRoom,
+            let receiver = subscription.receiver
         else { return }
-        _ = beginReading(run, for: subscription)
+        beginReading(receiver.run, for: subscription, isLast: isLast(receiver))
     }
-
-    func takeReading() -> QueryPreparation? { handedOut.isEmpty ? nil : handedOut.removeFirst() }
 
     /// Takes a page that was read.
     ///
-    /// - Parameter others: the subscriptions of which some may wait for the page.
-    /// - Returns: nil if the preparation is of another kind.
-    func finish(_ preparation: QueryPreparation, others: [ViewSubscription]) -> ReadingResult? {
-        guard let reading = readings.removeValue(forKey: ObjectIdentifier(preparation)) else { return nil }
-        if case .failed(let error) = preparation.outcome {
-            reading.run.abandonReading()
-            // Who still waits for a cancelled page has it read again.
-            return (error as? StorageError)?.code == .cancelled ? .read : .failed(reading.subscription, error)
-        }
-        reading.run.finish(reading.page)
-        counts.read += reading.page.page == nil ? 0 : 1
-        cache.makeRoom(after: reading.run)
-        if let other = others.first(where: { $0.receiver?.run === reading.run }) {
-            listIfNeeded(reading.run, for: other)
-        }
-        return .read
+    /// - Parameters:
+    ///   - error: why it could not be read.
+    ///   - others: the subscriptions of which some may wait for the page.
+    func finish(_ reading: PageReading, of run: PageRun, _ error: (any Error)?, others: [ViewSubscription]) {
+        guard error == nil else { return run.abandonReading() }
+        run.finish(reading)
+        counts.read += reading.page == nil ? 0 : 1
+        cache.makeRoom(after: run)
+        if let other = others.first(where: { $0.receiver?.run === run }) { listIfNeeded(run, for: other) }
     }
 
     // MARK: Reading
@@ -175,8 +145,7 @@ final class SharedPages {
     private func readPage(of run: PageRun, _ receiver: PageReceiver, _ subscription: ViewSubscription) throws -> Bool {
         let count = run.pages.count
         try turn.charging(subscription.session) { work in
-            let isLast = receiver.roundCount >= limits.settlingRoundMax
-            let reader = reader(of: subscription, within: work, isLast: isLast)
+            let reader = reader(of: subscription, within: work, isLast: isLast(receiver))
             try run.readPage { try reader.read(&$0)[0] }
         }
         listIfNeeded(run, for: subscription)

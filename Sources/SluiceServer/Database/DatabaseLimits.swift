@@ -41,6 +41,9 @@ package struct DatabaseLimits: Sendable {
     package var shareStepCountMax = 1_000_000
     /// How many pages of a database may be read at the same time beside its writer; with 0 the writer reads them.
     package var pageReaderCount = 2
+    /// From how many objects on, which commits have changed behind pages, these are read beside the writer too. Fewer
+    /// take the writer less time than opening a connection.
+    package var settlingCountBeside = 100
     /// The maximum number of linked objects of a view whose pages are read beside the writer. A commit that changes the
     /// links of a larger view would copy too much.
     package var copiedMemberCountMax = 50_000

@@ -103,15 +103,25 @@ extension DatabaseEngine {
 
     // MARK: Digests
 
-    /// Whether a digest is being made over several turns.
-    package var isMakingDigest: Bool { digests.isMakingDigest }
-
-    /// Sends the digest of the next view that is due to all sessions for which it is complete, or makes a part of such
-    /// a digest.
+    /// Sends the digest of the next view that is due to all sessions for which it is complete, or has it made beside the
+    /// queue (``takeReading()``).
     ///
     /// - Returns: the messages to send; none for most calls.
     package func checkSessions(now: Timestamp) -> [DatabaseAction] {
-        guard let (view, digest) = digests.next(now: now) else { return outbox.take() }
+        if let (view, digest) = digests.next(now: now) { send(digest, of: view) }
+        return outbox.take()
+    }
+
+    /// Continues with a digest that was made beside the writer.
+    ///
+    /// - Returns: false if the preparation is of another kind.
+    func finishDigest(_ preparation: QueryPreparation) -> Bool {
+        guard let finished = digests.finish(preparation) else { return false }
+        if let (view, digest) = finished { send(digest, of: view) }
+        return true
+    }
+
+    private func send(_ digest: ObjectID, of view: SharedView) {
         for subscription in view.subscriptions where subscription.isComplete {
             let check = ServerMessage.DigestCheck(
                 session: subscription.session.session, subscription: subscription.id,
@@ -119,6 +129,5 @@ extension DatabaseEngine {
             outbox.send([.digest(check)], to: subscription.session)
             sentDigestCount += 1
         }
-        return outbox.take()
     }
 }

@@ -115,7 +115,7 @@ extension DatabaseEngine {
                     try finish(live, asOf: version, for: start, now: now)
                 case (.roots(let subscription), .roots(let roots)): subscription.list(roots)
                 case (_, .failed(let error)): throw error
-                case (_, .none), (_, .page), (.view, .roots), (.roots, .view): break
+                case (_, .none), (_, .read), (.view, .roots), (.roots, .view): break
                 }
             } catch let error as StorageError where error.endsQueryAlone || error.code == .cancelled {
                 // Nobody waits for cancelled work any more.

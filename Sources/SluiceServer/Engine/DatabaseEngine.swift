@@ -86,8 +86,8 @@ package final class DatabaseEngine {
                 commit(now: now)
                 close(id)
             case .prepared(let preparation):
-                // A page needs no commit before it, so uploads on both sides share one.
-                if finishReading(preparation) { continue }
+                // What was only read needs no commit before it, so uploads on both sides share one.
+                if finishReading(preparation) || finishDigest(preparation) { continue }
                 commit(now: now)
                 finish(preparation, now: now)
             case .follow(let records):
@@ -120,9 +120,9 @@ package final class DatabaseEngine {
     /// ``DatabaseEvent/prepared(_:)``; nil if there is none, or if it was taken already.
     package func takePreparation() -> QueryPreparation? { starter.takePreparation() }
 
-    /// Returns a page to be read beside the database's queue, which is given back in the same way; nil if there is none.
-    /// It takes a few milliseconds, and several may be read at the same time.
-    package func takeReading() -> QueryPreparation? { bootstraps.takeReading() }
+    /// Returns a page or a digest to be read beside the database's queue, which is given back in the same way; nil if
+    /// there is none. It takes a few milliseconds, and several may be read at the same time.
+    package func takeReading() -> QueryPreparation? { bootstraps.takeReading() ?? digests.takeReading() }
 
     private func receive(_ messages: [ClientMessage], from id: SessionID, now: Timestamp) {
         var resumed = Resumption(byteCountLeft: database.limits.frameByteCount)
@@ -248,7 +248,9 @@ package final class DatabaseEngine {
     }
 
     /// Whether the database has neither sessions nor work.
-    package var isIdle: Bool { sessions.count == 0 && !hasWork && !starter.isPreparing && !bootstraps.isReading }
+    package var isIdle: Bool {
+        sessions.count == 0 && !hasWork && !starter.isPreparing && !bootstraps.isReading && !digests.isReading
+    }
 
     /// Why the database can no longer be used, because its file vanished; nil while it can. Every session was told so.
     /// The database must then be closed, and is opened again for the next session.

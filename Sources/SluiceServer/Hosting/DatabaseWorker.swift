@@ -36,7 +36,7 @@ final class DatabaseWorker: Sendable {
     private let queue: DispatchQueue
     /// The queue for costly queries, beside ``queue``.
     private let aside: DispatchQueue
-    /// The queue for pages that are read beside ``queue``, several at a time.
+    /// The queue for pages and digests that are read beside ``queue``, several at a time.
     private let readers: DispatchQueue
     private let waiting = Mutex(Waiting())
     private let now: @Sendable () -> Timestamp
@@ -104,15 +104,15 @@ final class DatabaseWorker: Sendable {
             }
             if engine.hasWork { carryOut(engine.step(now: now())) }
             run(engine.takePreparation(), on: aside)
-            while let reading = engine.takeReading() { run(reading, on: readers) }
             carryOut(engine.checkSessions(now: now()))
+            while let reading = engine.takeReading() { run(reading, on: readers) }
             engine.performMaintenance(now: now())
         }
         dropVanished()
         let goesOn = waiting.withLock { waiting in
             guard !waiting.isStopping else { return false }
             waiting.isScheduled =
-                !waiting.mailbox.isEmpty || confined.engine.map { $0.hasWork || $0.isMakingDigest } ?? false
+                !waiting.mailbox.isEmpty || confined.engine?.hasWork ?? false
             return waiting.isScheduled
         }
         if goesOn { queue.async { self.drain() } }

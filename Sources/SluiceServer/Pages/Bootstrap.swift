@@ -62,19 +62,50 @@ struct Bootstrap {
     /// Whether there is something to read now.
     var isReadable: Bool { !isUnlisted || !linked.isEmpty }
 
-    /// Whether linked objects or roots can be read now.
+    /// Whether linked objects or roots can be read now, or members that have left.
     var isUnread: Bool {
         switch roots {
         case .scan, .listed: true
-        case .unlisted, .done: !linked.isEmpty
+        case .unlisted: !linked.isEmpty
+        case .done: !linked.isEmpty || !(leaving?.isEmpty ?? false)
         }
     }
 
-    /// Goes on where another bootstrap has come to, which began as a copy of this one. What commits have changed
-    /// meanwhile stays.
+    /// Whether the next page is read beside the writer: all but a few objects that commits have changed, which take the
+    /// writer less time than opening a connection.
+    func needsReading(_ limits: DatabaseLimits) -> Bool {
+        isUnread || isRead && (settling.isEmpty ? touched.count : settling.count) >= limits.settlingCountBeside
+    }
+
+    /// Begins a round of sending the objects that commits have changed so far, if everything else is read and no round
+    /// is under way.
+    mutating func beginSettling() {
+        guard isRead, settling.isEmpty, !touched.isEmpty else { return }
+        settling = touched.sorted()[...]
+        touched = []
+        settlingRound += 1
+    }
+
+    /// Takes out what is to be read next, for a reading beside the writer. What was compared with the client's members
+    /// is moved and not copied.
+    mutating func takeReading() -> Bootstrap {
+        beginSettling()
+        defer {
+            known = nil
+            digest = nil
+            if leaving != nil { leaving = [] }
+        }
+        return self
+    }
+
+    /// Goes on where a reading has come to that began with ``takeReading()``. What commits have changed meanwhile stays.
     mutating func goOn(from other: Bootstrap) {
         linked = other.linked
         readCount = other.readCount
+        settling = other.settling
+        known = other.known
+        digest = other.digest
+        leaving = other.leaving
         // They may have been listed while linked objects were read.
         if case .listed = roots, other.isUnlisted { return }
         roots = other.roots

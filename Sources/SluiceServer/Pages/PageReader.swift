@@ -23,17 +23,25 @@ struct PageReader {
         if bootstrap.linked.isEmpty, !isFull(builder) { try addRoots(&bootstrap, to: &builder) }
         if case .done = bootstrap.roots { try addLeaving(&bootstrap, to: &builder) }
         if bootstrap.isRead {
-            beginSettling(&bootstrap)
+            bootstrap.beginSettling()
             try addTouched(&bootstrap, isLast: isLast, in: &builder)
         }
         return builder.blocks
     }
 
-    /// Reads on, but not what commits have changed behind the pages.
-    func readUnsettled(_ bootstrap: inout Bootstrap) throws -> ViewBlock {
+    /// Reads on beside the writer. What commits have changed behind the pages belongs to a page of its own, since commits
+    /// go on changing things meanwhile.
+    ///
+    /// - Parameter bootstrap: what ``Bootstrap/takeReading()`` has taken out.
+    func readBeside(_ bootstrap: inout Bootstrap) throws -> ViewBlock {
         var builder = makeBuilder()
+        if bootstrap.isRead {
+            try addTouched(&bootstrap, isLast: false, in: &builder)
+            return builder.blocks[0]
+        }
         try addLinked(&bootstrap, to: &builder)
         if bootstrap.linked.isEmpty, !isFull(builder) { try addRoots(&bootstrap, to: &builder) }
+        if case .done = bootstrap.roots { try addLeaving(&bootstrap, to: &builder) }
         return builder.blocks[0]
     }
 
@@ -161,14 +169,6 @@ struct PageReader {
         let reason = try live.reasonOfDeparture(object, wasRoot: wasRoot, in: storage)
         guard reason == .deleted || reason == .permission else { return reason }
         return live.query.context.condition(ofClass: object.classIndex) == nil ? reason : .unknown
-    }
-
-    /// Begins a round of sending the objects that commits have changed so far, unless a round is under way.
-    private func beginSettling(_ bootstrap: inout Bootstrap) {
-        guard bootstrap.settling.isEmpty, !bootstrap.touched.isEmpty else { return }
-        bootstrap.settling = bootstrap.touched.sorted()[...]
-        bootstrap.touched = []
-        bootstrap.settlingRound += 1
     }
 
     /// Adds the changed objects of the present round.

@@ -1,12 +1,12 @@
 internal import SluiceModel
 internal import SluiceWire
 
-/// Where a subscription that is not complete gets its pages. Boxed, since most subscriptions are complete.
-indirect enum PageSource {
+/// Where a subscription that is not complete gets its pages.
+enum PageSource {
     /// The client has nothing of the view: it takes pages that all in its position share.
     case shared(PageReceiver)
     /// The client has listed its members: it gets the differences, in pages of its own.
-    case own(Bootstrap)
+    case own(DifferenceRun)
 }
 
 /// A subscription's place in a run of pages.
@@ -36,7 +36,8 @@ final class PageReceiver {
         let pageRound = run.pages[next].round
         next += 1
         self.page = page
-        guard !page.isEmpty, pageRound > round else { return }
+        // An empty page at the end is one that commits have overtaken while it was read.
+        guard !page.isEmpty || next == run.pages.count, pageRound > round else { return }
         round = pageRound
         roundCount += 1
     }

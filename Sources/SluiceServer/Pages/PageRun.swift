@@ -114,9 +114,10 @@ final class PageRun {
     var isReading: Bool { changedMeanwhile != nil }
 
     /// Begins to read the next page beside the writer, as the database and the view are now.
-    func beginReading(_ live: LiveView) -> PageReading {
+    func beginReading(_ live: LiveView, _ limits: DatabaseLimits) -> PageReading {
         changedMeanwhile = []
-        return PageReading(of: live.copyForReading(), remaining)
+        remaining.beginSettling()
+        return PageReading(of: live.copyForReading(), remaining, limits)
     }
 
     /// Adds the page that was read beside the writer. It is stale if a commit has changed an object in it meanwhile.

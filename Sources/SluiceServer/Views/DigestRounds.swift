@@ -9,25 +9,12 @@ internal import SluiceViews
 /// subscription a minute, while a divergence is found within minutes. To find the view that is due costs the same
 /// however many views there are.
 struct DigestRounds {
-    /// A digest that is being made over several turns.
-    struct Scan {
-        let view: SharedView
-        /// The state of the view to which the digest belongs.
-        let changeCount: UInt32
-        /// The place up to which the roots are in the digest; nil before the first.
-        var cursor: RowCursor?
-        var digest: ViewDigest
-    }
-
-    /// The number of rows that one turn adds to a digest.
-    static let pageRowCount = 500
     /// The maximum number of views that one turn looks at.
     static let lookCountMax = 64
 
     /// The time between two digests, and between two rounds, in microseconds.
     private let interval: Int64
     private let roundTime: Int64
-    private var scan: Scan?
     private var views: [SharedView] = []
     /// The views before this position had their turn in the present round.
     private var position = 0
@@ -86,17 +73,4 @@ struct DigestRounds {
         }
         return nil
     }
-
-    // MARK: The digest that is being made
-
-    var isScanning: Bool { scan != nil }
-
-    mutating func takeScan() -> Scan? {
-        defer { scan = nil }
-        return scan
-    }
-
-    mutating func keep(_ scan: Scan) { self.scan = scan }
-
-    mutating func abandon() { scan = nil }
 }

@@ -7,6 +7,10 @@ internal import SluiceViews
 final class ViewDigests {
     private let database: Database
     private var rounds: DigestRounds
+    /// The digest that is being made beside the writer.
+    private var reading: (preparation: QueryPreparation, making: DigestReading)?
+    /// The preparation that nobody has taken yet.
+    private var handedOut: QueryPreparation?
 
     private var storage: any ServerStorage { database.storage }
     private var limits: DatabaseLimits { database.limits }
@@ -30,93 +34,93 @@ final class ViewDigests {
     ///   members.
     func digest(of view: SharedView) throws -> ObjectID? {
         if let known = view.digest { return known }
-        let digest = try makeDigest(of: view.live)
+        let digest = try DigestReading.digest(of: view.live, in: storage, limits)
         view.digest = .some(digest)
         return digest
     }
 
-    private func makeDigest(of live: LiveView) throws -> ObjectID? {
-        guard var digest = ViewDigest(live), let roots = try live.currentRoots(in: storage),
-            roots.count + live.linkedCount <= limits.digestObjectCountMax
-        else { return nil }
-        for object in roots {
-            if let row = try storage.row(object) { digest.add(row, of: object.classIndex, isRoot: true) }
-        }
-        try addLinked(of: live, to: &digest)
-        return digest.digest
-    }
-
-    private func addLinked(of live: LiveView, to digest: inout ViewDigest) throws {
-        try live.forEachLinked(in: storage) { object, _ in
-            if let row = try storage.row(object) { digest.add(row, of: object.classIndex, isRoot: false) }
-        }
-    }
-
     // MARK: Running sessions
 
-    /// Whether a digest is being made over several turns.
-    var isMakingDigest: Bool { rounds.isScanning }
+    /// Whether a digest is being made beside the writer.
+    var isReading: Bool { reading != nil }
 
-    /// Makes the digest of the next view that is due, or a part of it.
+    /// Makes the digest of the next view that is due, or hands out the making of it.
     ///
-    /// - Returns: a view and its digest, once it is made; nil for most calls.
+    /// - Returns: a view and its digest, if it is known or was made at once; nil for most calls.
     func next(now: Timestamp) -> (view: SharedView, digest: ObjectID)? {
-        do { return try nextDigest(now: now) } catch {
-            rounds.abandon()
-            database.noteFailure("a digest could not be made", error)
-            return nil
-        }
-    }
-
-    private func nextDigest(now: Timestamp) throws -> (SharedView, ObjectID)? {
-        if let scan = rounds.takeScan() {
-            // A change behind the cursor would be missing in the digest. The view is due again in a later round.
-            guard scan.view.hasSubscriptions, scan.view.changeCount == scan.changeCount else { return nil }
-            return try limitingWork(on: scan.view) { try go(on: scan) }
-        }
+        guard reading == nil else { return nil }
         let due = rounds.next(now: now) {
             !$0.isTooLargeToCheck && $0.subscriptions.contains(where: \.isComplete)
         }
-        guard let view = due else { return nil }
-        return try limitingWork(on: view) {
-            if view.live.holdsRoots { return try self.digest(of: view).map { (view, $0) } }
-            guard let digest = ViewDigest(view.live) else {
-                view.isTooLargeToCheck = true
-                return nil
-            }
-            return try go(on: .init(view: view, changeCount: view.changeCount, cursor: nil, digest: digest))
-        }
-    }
-
-    /// Makes a part of a digest within the steps of a turn. A view that needs more is not checked any more.
-    private func limitingWork(
-        on view: SharedView, _ body: () throws -> (SharedView, ObjectID)?
-    ) throws -> (SharedView, ObjectID)? {
-        do {
-            return try database.limitingWork(for: nil, stepCountMax: limits.turnStepCountMax) { _ in try body() }
-        } catch let error as StorageError where error.endsQueryAlone {
+        guard let view = due, let session = view.subscriptions.first?.session else { return nil }
+        if case .some(.some(let known)) = view.digest { return (view, known) }
+        guard view.live.linkedCount <= limits.checkedObjectCountMax else {
             view.isTooLargeToCheck = true
             return nil
         }
+        do {
+            guard let snapshot = try storage.snapshot() else { return finish(try makeInPlace(view)) }
+            let isAbandoned = database.isAbandoned
+            let making = DigestReading(of: view, view.live.copyForReading(), limits)
+            let preparation = QueryPreparation(
+                .reading(making), for: session, on: snapshot, stepCountMax: limits.turnStepCountMax
+            ) { isAbandoned(nil) }
+            reading = (preparation, making)
+            handedOut = preparation
+        } catch {
+            note(error, of: view)
+        }
+        return nil
     }
 
-    private func go(on scan: DigestRounds.Scan) throws -> (SharedView, ObjectID)? {
-        var scan = scan
-        let live = scan.view.live
-        let page = try storage.rows(
-            matching: live.query, after: scan.cursor, limit: DigestRounds.pageRowCount,
-            byteCountMax: limits.pageByteCount)
-        for row in page.rows { scan.digest.add(row, of: live.query.classIndex, isRoot: true) }
-        guard scan.digest.count + live.linkedCount <= limits.checkedObjectCountMax else {
-            scan.view.isTooLargeToCheck = true
-            return nil
+    /// The writer of a database in memory has the only connection.
+    private func makeInPlace(_ view: SharedView) throws -> DigestReading {
+        let making = DigestReading(of: view, view.live, limits)
+        try database.limitingWork(for: nil, stepCountMax: limits.turnStepCountMax) { _ in try making.read(in: storage) }
+        return making
+    }
+
+    /// Removes and returns a digest that is to be made beside the writer; nil if there is none.
+    func takeReading() -> QueryPreparation? {
+        defer { handedOut = nil }
+        return handedOut
+    }
+
+    /// Takes a digest that was made beside the writer.
+    ///
+    /// - Returns: nil if the preparation is of another kind; else the view and its digest, if it has one and has not
+    ///   changed since. A view that has changed is due again in a later round.
+    func finish(_ preparation: QueryPreparation) -> (view: SharedView, digest: ObjectID)?? {
+        guard let (own, making) = reading, own === preparation else { return nil }
+        reading = nil
+        if case .failed(let error) = preparation.outcome {
+            note(error, of: making.view)
+            return .some(nil)
         }
-        if let next = page.next {
-            scan.cursor = next
-            rounds.keep(scan)
+        return .some(finish(making))
+    }
+
+    private func finish(_ making: DigestReading) -> (view: SharedView, digest: ObjectID)? {
+        let view = making.view
+        switch making.outcome {
+        case .none: return nil
+        case .tooLarge:
+            // A window may come to hold fewer members.
+            if !view.live.holdsRoots { view.isTooLargeToCheck = true }
             return nil
+        case .digest(let digest):
+            guard view.hasSubscriptions, view.changeCount == making.changeCount else { return nil }
+            if view.live.holdsRoots { view.digest = .some(digest) }
+            return (view, digest)
         }
-        try addLinked(of: live, to: &scan.digest)
-        return (scan.view, scan.digest.digest)
+    }
+
+    /// A view that needs more than a turn is not checked any more.
+    private func note(_ error: any Error, of view: SharedView) {
+        if let error = error as? StorageError, error.endsQueryAlone {
+            view.isTooLargeToCheck = true
+        } else if (error as? StorageError)?.code != .cancelled {
+            database.noteFailure("a digest could not be made", error)
+        }
     }
 }

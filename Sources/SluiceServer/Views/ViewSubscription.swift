@@ -51,7 +51,7 @@ final class ViewSubscription {
     var remaining: Bootstrap? {
         switch pages {
         case .shared(let receiver): receiver.run.remaining
-        case .own(let bootstrap): bootstrap
+        case .own(let run): run.remaining
         case nil: nil
         }
     }
@@ -63,19 +63,26 @@ final class ViewSubscription {
         case .shared(let receiver):
             let run = receiver.run
             return receiver.next < run.pages.count || run.remaining.isReadable && !run.isReading
-        case .own(let bootstrap): return bootstrap.isReadable
+        case .own(let run): return run.hasPage || run.remaining.isReadable && !run.isReading
         case nil: return false
         }
     }
 
-    /// Whether its next page is one that must be read from the database.
-    var needsReading: Bool { receiver.map { $0.next == $0.run.pages.count && $0.run.remaining.isUnread } ?? false }
+    /// Whether its next page is one that must be read from the database, and beside the writer where that is possible.
+    func needsReading(_ limits: DatabaseLimits) -> Bool {
+        switch pages {
+        case .shared(let receiver):
+            receiver.next == receiver.run.pages.count && receiver.run.remaining.needsReading(limits)
+        case .own(let run): !run.hasPage && run.remaining.needsReading(limits)
+        case nil: false
+        }
+    }
 
     /// How many objects commits have touched behind the pages.
     var touchedCount: Int {
         switch pages {
         case .shared(let receiver): receiver.run.touchedCount
-        case .own(let bootstrap): bootstrap.touched.count
+        case .own(let run): run.remaining.touched.count
         case nil: 0
         }
     }
@@ -85,19 +92,16 @@ final class ViewSubscription {
 
     /// Records objects that a commit has changed behind pages of its own.
     func touch(_ objects: Set<ObjectRef>) {
-        guard case .own(var bootstrap)? = pages else { return }
-        // Moved out, so that nothing is copied.
-        pages = nil
-        bootstrap.touched.formUnion(objects)
-        pages = .own(bootstrap)
+        if case .own(let run)? = pages { run.touch(objects) }
     }
 
     /// Continues with the roots that were listed.
     func list(_ roots: [ObjectRef]) {
-        if let receiver { return receiver.run.list(roots) }
-        guard case .own(var bootstrap)? = pages else { return }
-        bootstrap.list(roots)
-        pages = .own(bootstrap)
+        switch pages {
+        case .shared(let receiver): receiver.run.list(roots)
+        case .own(let run): run.remaining.list(roots)
+        case nil: break
+        }
     }
 
     /// The message that ends the subscription alone.

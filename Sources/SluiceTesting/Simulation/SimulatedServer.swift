@@ -80,6 +80,7 @@ final class SimulatedServer {
         limits.turnStepCountMax = 3 * options.shareStepCountMax
         limits.server.pageCreditMax = 2
         limits.sharedPageByteCount = options.sharedPageByteCount
+        limits.settlingCountBeside = 3
         limits.digestInterval = 0
         limits.digestRoundTime = 0
         limits.server.operationCountMax = options.operationCountMax
@@ -135,6 +136,7 @@ final class SimulatedServer {
         }
         if !events.isEmpty { outputs += carryOut(engine.handle(events, now: now)) }
         outputs += carryOut(engine.checkSessions(now: now))
+        while let reading = engine.takeReading() { readings.append(reading) }
         try history.record(storage)
         try follower.step(now: now)
         return outputs

@@ -1,5 +1,6 @@
 import Foundation
 import SluiceModel
+import SluiceQuery
 import SluiceServer
 import SluiceStorage
 import SluiceWire
@@ -15,6 +16,10 @@ final class Herd {
         var isComplete = false
         /// The pages that it has taken and given no credit for.
         var owedCredit: UInt64 = 0
+        /// The digest that it was sent last.
+        var digest: ObjectID?
+        /// Whether the server has asked it to list its members.
+        var isAsked = false
     }
 
     let storage: SQLiteServerStorage
@@ -136,6 +141,11 @@ final class Herd {
         case .complete(let complete):
             #expect(complete.subscription == reader.subscription && !reader.isComplete)
             reader.isComplete = true
+            reader.digest = complete.digest ?? reader.digest
+        case .listMembers: reader.isAsked = true
+        case .digest(let check):
+            #expect(check.version == storage.version)
+            reader.digest = check.digest
         case .commit(let commit):
             for block in commit.blocks where block.subscriptions.contains(reader.subscription) {
                 try apply(block.content, to: &reader, isPage: false)
@@ -221,6 +231,38 @@ final class Herd {
         try work()
     }
 
+    /// Opens a session for somebody who had everything of a query and was away since, and who lists what it has, because
+    /// the log is gone.
+    ///
+    /// - Parameter reader: what it was when it left, and the version of then.
+    func comeBack(
+        _ reader: (seats: [ObjectKey: Value], version: UInt64), _ query: String = "Plane EXCLUDE(note)"
+    ) throws {
+        _ = try storage.trimLog(keepingVersions: 0, keepingBytes: 0, entriesMax: .max)
+        let id = SessionID(connection: nextConnection(), session: 1)
+        readers.append(Reader(id: id, subscription: 1, seats: reader.seats))
+        let position = readers.count - 1
+        try open(id)
+        let resume = ClientMessage.Resume(
+            version: reader.version, queryHash: try Query.parse(query, schema: storage.schema).hash,
+            memberCount: UInt64(reader.seats.count))
+        try handle(.messages(id, [.subscribe(.init(session: 1, subscription: 1, query: query, resume: resume))]))
+        guard readers[position].isAsked else { return }
+        var content = ObjectBlock()
+        for key in reader.seats.keys.sorted() {
+            content.append(ObjectRef(0, key), version: reader.version, role: .root)
+        }
+        try handle(
+            .messages(id, [.members(.init(session: 1, subscription: 1, isContinued: false, content: content))]))
+    }
+
+    /// Lets a minute pass, so that the digest of the next view is due.
+    func checkDigests() throws {
+        now = Timestamp(microseconds: now.microseconds + 61_000_000)
+        try take(engine.checkSessions(now: now))
+        while let reading = engine.takeReading() { readings.append(reading) }
+    }
+
     /// Lets a reader give credit for the pages that it has.
     func credit(_ position: Int) throws {
         let reader = readers[position]
@@ -230,10 +272,14 @@ final class Herd {
     }
 
     /// Ends a reader's session.
-    func leave(_ position: Int) throws {
-        let id = readers[position].id
-        try handle(.closed(id))
+    ///
+    /// - Returns: what it had, and of which version, if it had everything.
+    @discardableResult
+    func leave(_ position: Int) throws -> (seats: [ObjectKey: Value], version: UInt64)? {
+        let reader = readers[position]
+        try handle(.closed(reader.id))
         readers.remove(at: position)
+        return reader.isComplete ? (reader.seats, storage.version) : nil
     }
 
     /// Lets all readers take what they are sent until they are complete.

@@ -16,8 +16,8 @@ package final class QueryPreparation: @unchecked Sendable {
         /// The view as of the snapshot's version.
         case view(LiveView, version: UInt64)
         case roots([ObjectRef])
-        /// The page was read.
-        case page
+        /// The reading has what it was to read.
+        case read
         case failed(any Error)
     }
 
@@ -26,8 +26,8 @@ package final class QueryPreparation: @unchecked Sendable {
         case view(LiveView)
         /// The listing of a query's roots after a place; nil for all.
         case roots(Query, after: RowCursor?)
-        /// The reading of one page.
-        case page(PageReading, DatabaseLimits)
+        /// The reading of a page or of a digest.
+        case reading(any SnapshotReading)
     }
 
     /// The session for which the work is done.
@@ -69,9 +69,9 @@ package final class QueryPreparation: @unchecked Sendable {
                     return .view(view, version: snapshot.version)
                 case .roots(let query, let cursor):
                     return .roots(try snapshot.roots(matching: query, after: cursor))
-                case .page(let reading, let limits):
-                    try reading.read(in: snapshot, within: limit, limits: limits)
-                    return .page
+                case .reading(let reading):
+                    try reading.read(in: snapshot, within: limit)
+                    return .read
                 }
             }
         } catch {

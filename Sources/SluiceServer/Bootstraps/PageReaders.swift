@@ -1,0 +1,76 @@
+internal import SluiceStorage
+internal import SluiceViews
+
+/// The pages of a database that are being read beside its writer, a few at a time, each on a connection of its own.
+final class PageReaders {
+    /// A page that is being read.
+    struct Reading {
+        enum Page {
+            case shared(PageRun, PageReading)
+            case own(DifferenceRun, DifferenceReading)
+        }
+
+        let page: Page
+        /// The subscription for which it is read.
+        let subscription: ViewSubscription
+    }
+
+    /// Whether a page can be read beside the writer.
+    enum Place {
+        case free(any ServerSnapshot)
+        /// It can, once others have been read.
+        case later
+        /// The writer must read it.
+        case none
+    }
+
+    private let database: Database
+    private var readings: [ObjectIdentifier: Reading] = [:]
+    /// The pages that nobody has begun to read yet.
+    private var handedOut: [QueryPreparation] = []
+
+    private var limits: DatabaseLimits { database.limits }
+
+    init(_ database: Database) { self.database = database }
+
+    /// Whether another page may be read.
+    var hasRoom: Bool { readings.count < max(1, limits.pageReaderCount) }
+
+    var isReading: Bool { !readings.isEmpty }
+
+    /// A place for the reading of a view's next page.
+    ///
+    /// - Parameter isLast: whether the page must bring everything up to now, which only the writer sees.
+    func place(for live: LiveView, _ remaining: Bootstrap, isLast: Bool) -> Place {
+        guard !isLast, remaining.needsReading(limits), limits.pageReaderCount > 0,
+            live.linkedCount <= limits.copiedMemberCountMax
+        else { return .none }
+        guard hasRoom else { return .later }
+        // Where none can be opened, the writer meets the reason, or does without.
+        guard let snapshot = try? database.storage.snapshot() else { return .none }
+        return .free(snapshot)
+    }
+
+    /// Hands out a page to be read in a snapshot of the present state.
+    func begin(_ page: Reading.Page, for subscription: ViewSubscription, in snapshot: any ServerSnapshot) {
+        let isAbandoned = database.isAbandoned
+        let reading: any SnapshotReading =
+            switch page {
+            case .shared(_, let reading): reading
+            case .own(_, let reading): reading
+            }
+        let preparation = QueryPreparation(
+            .reading(reading), for: subscription.session, on: snapshot, stepCountMax: limits.queryStepCountMax
+        ) { isAbandoned(nil) }
+        readings[ObjectIdentifier(preparation)] = Reading(page: page, subscription: subscription)
+        handedOut.append(preparation)
+    }
+
+    /// Removes and returns a page that nobody has begun to read; nil if there is none.
+    func take() -> QueryPreparation? { handedOut.isEmpty ? nil : handedOut.removeFirst() }
+
+    /// Removes and returns what was read; nil if the preparation is of another kind.
+    func finish(_ preparation: QueryPreparation) -> Reading? {
+        readings.removeValue(forKey: ObjectIdentifier(preparation))
+    }
+}

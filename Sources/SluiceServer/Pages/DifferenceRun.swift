@@ -1,0 +1,86 @@
+internal import SluiceModel
+internal import SluiceViews
+internal import SluiceWire
+
+/// The pages for one client that has listed its members: what of the view differs from them.
+///
+/// A page that was read beside the writer is sent without the objects that commits have changed since: a client may hold
+/// a later state of one from another subscription. These are settled at the end, as they are then.
+final class DifferenceRun {
+    /// A page beside the writer.
+    private enum Page {
+        case none
+        case reading
+        /// It was read, and waits for credit.
+        case read(ViewBlock, objects: Set<ObjectRef>)
+    }
+
+    /// What remains to be read.
+    var remaining: Bootstrap
+    private var page = Page.none
+    /// The objects that commits have changed since the reading of the page was begun; once it was read, those of the page.
+    private var changed: Set<ObjectRef> = []
+    /// The classes of which a change may concern an object in a page.
+    private var classes: Set<Int> = []
+
+    init(_ bootstrap: Bootstrap) { remaining = bootstrap }
+
+    var isReading: Bool { if case .reading = page { true } else { false } }
+
+    /// Whether a page waits to be sent.
+    var hasPage: Bool { if case .read = page { true } else { false } }
+
+    /// Whether the client has everything once it has what was sent.
+    var isComplete: Bool { if case .none = page { remaining.isComplete } else { false } }
+
+    /// Begins to read the next page beside the writer, as the database and the view are now.
+    func beginReading(_ live: LiveView, _ limits: DatabaseLimits) -> DifferenceReading {
+        page = .reading
+        changed = []
+        classes = Set(live.shape.concernedProperties.keys)
+        return DifferenceReading(of: live.copyForReading(), remaining.takeReading(), limits)
+    }
+
+    /// Takes the page that was read beside the writer.
+    func finish(_ reading: DifferenceReading) {
+        guard isReading, let remaining = reading.takeRemaining() else { return }
+        self.remaining.goOn(from: remaining)
+        let block = reading.block
+        guard !block.isEmpty else {
+            page = .none
+            return
+        }
+        var objects = Set(block.departures.lazy.map(\.object))
+        for group in block.objects.groups { for key in group.keys { objects.insert(ObjectRef(group.classIndex, key)) } }
+        changed.formIntersection(objects)
+        page = .read(block, objects: objects)
+    }
+
+    /// Removes and returns the page that waits, without what commits have changed since; nil if none waits.
+    func takePage() -> ViewBlock? {
+        guard case .read(let block, _) = page else { return nil }
+        page = .none
+        guard !changed.isEmpty else { return block }
+        touch(changed)
+        var current = ViewBlock()
+        for row in block.objects.rows where !changed.contains(row.object) { current.objects.append(row) }
+        for departure in block.departures where !changed.contains(departure.object) { current.append(departure) }
+        return current
+    }
+
+    /// Records objects whose place or content in the view a commit has changed.
+    func touch(_ objects: Set<ObjectRef>) { remaining.touched.formUnion(objects) }
+
+    /// Records what a commit has changed in any way while a page is on its way.
+    func noteChanges(_ commit: CommitDelta) {
+        switch page {
+        case .none: break
+        case .reading:
+            for change in commit.changes where classes.contains(change.object.classIndex) {
+                changed.insert(change.object)
+            }
+        case .read(_, let objects):
+            for change in commit.changes where objects.contains(change.object) { changed.insert(change.object) }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import SluiceModel
+import SluiceQuery
+import SluiceServer
+import SluiceStorage
+import SluiceViews
+import SluiceWire
+import Testing
+
+/// Comparisons with what clients have, and what commits have changed behind pages, of a database in a file: they are read
+/// on connections of their own.
+@Suite struct ComparisonsBesideTheWriterTests {
+    /// A herd with a client that comes back and lists its members.
+    private static func compared(_ configure: (inout DatabaseLimits) -> Void = { _ in }) throws -> Herd {
+        let herd = try Herd(planeCount: 95, isFile: true, configure)
+        try herd.join()
+        try herd.finish()
+        let left = try #require(try herd.leave(0))
+        try herd.write(10..<40, seats: 3)
+        try herd.delete(50..<53)
+        herd.delaysReadings = true
+        try herd.comeBack(left)
+        return herd
+    }
+
+    @Test func aCommitIsAcknowledgedWhileAClientIsCompared() throws {
+        let herd = try Self.compared()
+        let pageCount = herd.pageFrames.count
+        #expect(herd.readings.count == 1 && !herd.engine.hasWork)
+        let count = herd.acknowledgementCount
+        try herd.write([70], seats: 4)
+        #expect(herd.acknowledgementCount == count + 1 && herd.pageFrames.count == pageCount)
+        try herd.finish()
+        try herd.check()
+    }
+
+    @Test func whatChangesWhileAClientIsComparedIsSentAsItIsNow() throws {
+        let herd = try Self.compared()
+        // In the first page, behind it, gone, and new.
+        try herd.write([12, 80, 300], seats: 5)
+        try herd.delete([13, 51])
+        try herd.note([14], 1)
+        try herd.read()
+        try herd.write([15], seats: 6)
+        try herd.finish()
+        try herd.check()
+    }
+
+    @Test func aPageOfDifferencesThatWaitsForCreditIsSentAsItIsThen() throws {
+        let herd = try Self.compared { $0.server.pageCreditMax = 1 }
+        // The first page has nothing that differs; the second takes the credit, and the third waits.
+        for _ in 0..<4 { try herd.read() }
+        try herd.write(10..<40, seats: 7)
+        try herd.delete([20, 30])
+        try herd.finish()
+        try herd.check()
+    }
+
+    @Test func whoLeavesWhileItIsComparedLeavesNothing() throws {
+        let herd = try Self.compared()
+        try herd.leave(0)
+        try herd.handle(.closed(herd.writer))
+        #expect(!herd.engine.isIdle)
+        try herd.read()
+        #expect(herd.engine.isIdle)
+    }
+
+    @Test func manyObjectsThatChangedBehindPagesAreReadBesideTheWriter() throws {
+        let herd = try Herd(planeCount: 15, isFile: true) {
+            $0.settlingCountBeside = 5
+            $0.pageRowCount = 100
+        }
+        herd.delaysReadings = true
+        try herd.join()
+        try herd.write(0..<9, seats: 2)
+        try herd.read()
+        #expect(herd.readings.count == 1 && !herd.readers[0].isComplete)
+        let count = herd.acknowledgementCount
+        try herd.write([3], seats: 4)
+        #expect(herd.acknowledgementCount == count + 1 && !herd.readers[0].isComplete)
+        try herd.finish()
+        try herd.check()
+        // A few are left to the writer.
+        #expect(herd.readings.isEmpty)
+    }
+
+    @Test func aViewThatChangesFasterThanItsPagesTravelIsCompleteAllTheSame() throws {
+        let herd = try Herd(planeCount: 30, isFile: true) {
+            $0.settlingCountBeside = 1
+            $0.settlingRoundMax = 2
+        }
+        herd.delaysReadings = true
+        try herd.join()
+        var round: Int64 = 1
+        while !herd.readers[0].isComplete, round < 100 {
+            round += 1
+            try herd.write(0..<30, seats: round)
+            try herd.read()
+            try herd.credit(0)
+        }
+        #expect(round < 100)
+        try herd.check()
+    }
+
+    // MARK: Digests
+
+    private static func digest(_ herd: Herd) throws -> ObjectID {
+        let query = try Query.parse("Plane EXCLUDE(note)", schema: herd.storage.schema)
+        var digest = try #require(ViewDigest(query, schema: herd.storage.schema))
+        try herd.storage.forEachRow(ofClass: 0) { row in
+            digest.add(row, of: 0, isRoot: true)
+            return true
+        }
+        return digest.digest
+    }
+
+    private static func complete() throws -> Herd {
+        let herd = try Herd(planeCount: 1_200, isFile: true) { $0.pageRowCount = 2_000 }
+        try herd.join()
+        try herd.finish()
+        herd.delaysReadings = true
+        try herd.checkDigests()
+        return herd
+    }
+
+    @Test func aDigestIsMadeBesideTheWriter() throws {
+        let herd = try Self.complete()
+        #expect(herd.readings.count == 1 && herd.readers[0].digest == nil)
+        let count = herd.acknowledgementCount
+        // What the view does not include does not change its digest.
+        try herd.note([7], 3)
+        #expect(herd.acknowledgementCount == count + 1)
+        try herd.read()
+        #expect(try herd.readers[0].digest == Self.digest(herd))
+    }
+
+    @Test func aDigestOfAViewThatHasChangedMeanwhileIsNotSent() throws {
+        let herd = try Self.complete()
+        try herd.write([7], seats: 9)
+        try herd.read()
+        #expect(herd.readers[0].digest == nil)
+        try herd.checkDigests()
+        try herd.read()
+        #expect(try herd.readers[0].digest == Self.digest(herd))
+    }
+
+    @Test func aDigestIsOfNoUseWhereItsLastSubscriberHasLeft() throws {
+        let herd = try Self.complete()
+        try herd.leave(0)
+        try herd.read()
+        #expect(herd.readings.isEmpty && herd.engine.statistics.sentDigestCount == 0)
+    }
+}
