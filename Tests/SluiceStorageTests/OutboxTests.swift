@@ -41,6 +41,12 @@ struct OutboxTests {
             let operations = try storage.pendingOperations(of: object)
             #expect(operations.map(\.operation) == expected.flatMap(\.operations).filter { $0.object == object })
         }
+        let sorted = Self.objects.sorted()
+        for (start, least) in sorted.enumerated() {
+            for greatest in sorted[start...] where storage.hasNothingPending(in: least...greatest) {
+                #expect(!pending.contains { (least...greatest).contains($0) })
+            }
+        }
         guard !storage.isInTransaction else { return }
         let read = try storage.read { try (Set($0.pendingObjects), Set(Self.objects.filter($0.hasPending))) }
         #expect(read == (pending, pending))
@@ -93,8 +99,8 @@ struct OutboxTests {
         var random = SeededGenerator(seed: 1)
         let storage = try SQLiteClientStorage.open(.memory, residentOperationCountMax: resident)
         try storage.write { _ = try storage.merge(Garage.schema(), sides: ("a", "b")) }
-        for sequence in 1...count {
-            try storage.write { try storage.appendToOutbox(Self.changeset(sequence, 2, using: &random)) }
+        for sequence in 0..<count {
+            try storage.write { try storage.appendToOutbox(Self.changeset(sequence + 1, 2, using: &random)) }
         }
         return storage
     }
@@ -170,6 +176,26 @@ struct OutboxTests {
         #expect(try statementCount(1_000) == statementCount(2))
         // Beginning, the changeset, the pending row, the counters together, and the commit.
         #expect(try statementCount(1) <= 6)
+    }
+
+    @Test func manyCreationsBehindEachOtherAreToldApartWithoutALookAtEach() throws {
+        let storage = try filled(0)
+        for sequence in 1...3 as ClosedRange<UInt64> {
+            let operations = (sequence * 1_000..<sequence * 1_000 + 100).map {
+                ObjectOperation(Garage.ownerRef($0), .create([]))
+            }
+            try storage.write {
+                try storage.appendToOutbox(
+                    Changeset(
+                        sequence: sequence, baseVersion: 0, timestamp: HybridTimestamp(microseconds: 77),
+                        operations: operations))
+            }
+        }
+        let first = Garage.ownerRef(1_000)...Garage.ownerRef(1_099)
+        #expect(!storage.hasNothingPending(in: first))
+        _ = try storage.write { try storage.removeFromOutbox(through: 1) }
+        #expect(storage.hasNothingPending(in: first))
+        #expect(!storage.hasNothingPending(in: Garage.ownerRef(1_000)...Garage.ownerRef(2_000)))
     }
 
     @Test func aChangesetIsNotDecodedAgainWhenItIsReadAndRemoved() throws {

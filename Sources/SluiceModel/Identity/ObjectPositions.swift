@@ -27,6 +27,12 @@ package struct ObjectPositions: Sendable {
         return table.isEmpty ? nil : table[object]
     }
 
+    /// Whether no object of the list is in a range, as far as that shows without looking at the objects: false says
+    /// nothing. O(1).
+    package func isOutside(_ range: ClosedRange<ObjectRef>) -> Bool {
+        table.isEmpty && runs.allSatisfy { $0.isOutside(range) }
+    }
+
     /// Appends an object. Amortised O(1).
     ///
     /// - Precondition: the object is not in the list.
@@ -53,6 +59,10 @@ package struct ObjectPositions: Sendable {
 extension ObjectPositions.Run {
     fileprivate func continues(with object: ObjectRef, at position: Int) -> Bool {
         start + objects.count == position && objects[objects.count - 1] < object
+    }
+
+    fileprivate func isOutside(_ range: ClosedRange<ObjectRef>) -> Bool {
+        objects[objects.count - 1] < range.lowerBound || range.upperBound < objects[0]
     }
 
     fileprivate func position(of object: ObjectRef) -> Int? {

@@ -125,6 +125,10 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     @discardableResult
     func removeFromOutbox(through sequence: UInt64) throws -> [Changeset]
 
+    /// Whether no operation on an object in a range waits in the outbox, as far as that shows without looking at the
+    /// objects: false says nothing.
+    func hasNothingPending(in objects: ClosedRange<ObjectRef>) -> Bool
+
     /// The number of changesets in the outbox.
     var outboxCount: Int { get }
 

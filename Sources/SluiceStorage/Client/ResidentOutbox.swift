@@ -41,6 +41,12 @@ package struct ResidentOutbox {
         operationCounts[object] != nil || large.contains { $0.objects[object] != nil }
     }
 
+    /// Whether no operation that is here is on an object in a range, as far as that shows without looking at the objects:
+    /// false says nothing.
+    func isOutside(_ objects: ClosedRange<ObjectRef>) -> Bool {
+        operationCounts.isEmpty && large.allSatisfy { $0.objects.isOutside(objects) }
+    }
+
     /// Keeps a changeset if it follows the others and the limit allows it.
     mutating func append(_ changeset: Changeset) {
         if let range, changeset.sequence != range.upperBound + 1 { return }

@@ -144,6 +144,11 @@ extension SQLiteClientStorage {
         return try state.hasPending(object, on: connection)
     }
 
+    package func hasNothingPending(in objects: ClosedRange<ObjectRef>) -> Bool {
+        guard outboxCount > 0 else { return true }
+        return resident.range == state.retiredSequence + 1...lastSequence && resident.isOutside(objects)
+    }
+
     package var pendingObjects: [ObjectRef] {
         get throws { try state.pendingObjects(on: connection) }
     }

@@ -31,4 +31,32 @@ struct ObjectPositionsTests {
             #expect(positions[object] == expected[object], "object \(number)")
         }
     }
+
+    @Test(arguments: 0..<20) func aRangeThatIsOutsideHasNoObjectOfTheList(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var positions = ObjectPositions()
+        var all: Set<ObjectRef> = []
+        for _ in 0..<random.pick([1, 2, 5]) {
+            let start = Int.random(in: 0..<500, using: &random)
+            for number in start..<start + random.pick([1, 40, 100]) {
+                guard all.insert(Self.object(number * 2)).inserted else { continue }
+                positions.append(Self.object(number * 2))
+            }
+        }
+        for _ in 0..<200 {
+            let low = Int.random(in: 0..<1_200, using: &random)
+            let range = Self.object(low * 2)...Self.object((low + random.pick([0, 3, 50])) * 2)
+            if positions.isOutside(range) { #expect(!all.contains(where: range.contains)) }
+        }
+    }
+
+    @Test func whatAscendsIsOutsideOfWhatComesBeforeAndAfter() {
+        var positions = ObjectPositions()
+        #expect(positions.isOutside(Self.object(0)...Self.object(8)))
+        for number in 100..<200 { positions.append(Self.object(number * 2)) }
+        #expect(positions.isOutside(Self.object(0)...Self.object(198)))
+        #expect(positions.isOutside(Self.object(400)...Self.object(8_000)))
+        #expect(!positions.isOutside(Self.object(0)...Self.object(200)))
+        #expect(!positions.isOutside(Self.object(398)...Self.object(400)))
+    }
 }

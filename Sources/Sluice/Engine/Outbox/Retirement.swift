@@ -57,6 +57,8 @@ final class Retirement {
         let accepted = OperationsByObject(changesets)
         var seen: Set<ObjectRef> = []
         for changeset in changesets {
+            // What was created one after the other is mostly in no other transaction.
+            if !hasImages, let range = changeset.objectRange, storage.hasNothingPending(in: range) { continue }
             for object in changeset.operations.lazy.map(\.object) {
                 let isPending = try storage.hasPending(object)
                 guard hasImages || isPending, seen.insert(object).inserted else { continue }
@@ -145,6 +147,23 @@ final class Retirement {
             }
         }
         return values
+    }
+}
+
+extension Changeset {
+    /// From the least to the greatest of the changed objects; nil if nothing is changed.
+    fileprivate var objectRange: ClosedRange<ObjectRef>? {
+        guard var least = operations.first?.object else { return nil }
+        var greatest = least
+        for operation in operations.dropFirst() {
+            // They mostly ascend.
+            if greatest < operation.object {
+                greatest = operation.object
+            } else if operation.object < least {
+                least = operation.object
+            }
+        }
+        return least...greatest
     }
 }
 
