@@ -21,7 +21,7 @@ struct MergerTests {
         _ action: ObjectOperation.Action, exists: Bool = true, _ history: ObjectHistory = ObjectHistory()
     ) throws -> (seats: Value?, superseded: Int) {
         let row = exists ? Row(key: object.key, version: 9, values: [.int(1), .int(20)]) : nil
-        var merger = Merger(row, of: try classSchema())
+        var merger = Merger(row, of: Merger.Template(try classSchema()))
         merger.apply(ObjectOperation(object, action), author: stamp(100), history: history)
         return (merger.row?.values[1], merger.supersededCount)
     }

@@ -23,6 +23,8 @@ struct GroupPreparation {
     private var acknowledged: [SessionID: UInt64] = [:]
     private var rejections: [CommittedGroup.Rejection] = []
     private var supersededCount = 0
+    /// Those of the classes that the group has come to, by position.
+    private var templates: [Merger.Template?]
 
     private let writeGuard: WriteGuard?
 
@@ -56,6 +58,14 @@ struct GroupPreparation {
         check = OperationCheck(schema: schema, limits: limits)
         version = storage.version
         objects = GroupObjects(storage)
+        templates = Array(repeating: nil, count: schema.classes.count)
+    }
+
+    private mutating func template(ofClass classIndex: Int) -> Merger.Template {
+        if let known = templates[classIndex] { return known }
+        let made = Merger.Template(schema[classIndex])
+        templates[classIndex] = made
+        return made
     }
 
     /// Merges an upload: accepts it, rejects it, or acknowledges it again.
@@ -132,23 +142,24 @@ struct GroupPreparation {
             touched.filter { !$0.isHidden }.map {
                 .init(object: $0.object, old: $0.old, new: $0.merger.row, deletes: $0.deletes, named: $0.named)
             }, by: upload.session)
-        for object in touched {
-            guard let row = object.merger.row else { continue }
-            let name = schema[object.object.classIndex].name
-            if let excess = limits.excess(of: row, replacing: object.old, in: name) { throw excess }
+        // By position: a copy of each would cost as much as everything else here.
+        for place in touched.indices {
+            guard let row = touched[place].merger.row else { continue }
+            let name = template(ofClass: touched[place].object.classIndex).name
+            if let excess = limits.excess(of: row, replacing: touched[place].old, in: name) { throw excess }
         }
         version += 1
         var transaction = JournalTransaction(
             clientID: upload.clientID, sequence: changeset.sequence, userID: upload.userID, timestamp: timestamp,
             kinds: changeset.operations.kinds, changes: [])
         transaction.changes.reserveCapacity(touched.count)
-        for object in touched {
-            supersededCount += object.merger.supersededCount
-            guard let change = change(of: object) else { continue }
-            var row = object.merger.row
+        for place in touched.indices {
+            supersededCount += touched[place].merger.supersededCount
+            guard let change = change(of: touched[place]) else { continue }
+            var row = touched[place].merger.row
             row?.version = version
-            objects.set(row, of: object.number, isReset: change.kind != .update)
-            known.numbers.append(object.number)
+            objects.set(row, of: touched[place].number, isReset: change.kind != .update)
+            known.numbers.append(touched[place].number)
             if change.kind == .create, let row { known.created.append(row) }
             transaction.changes.append(change)
         }
@@ -180,7 +191,7 @@ struct GroupPreparation {
         }
         return TouchedObject(
             object: object, number: number, old: old, isUnknown: isUnknown, isHidden: isHidden,
-            merger: Merger(old, of: schema[object.classIndex]))
+            merger: Merger(old, of: template(ofClass: object.classIndex)))
     }
 
     /// The changes of an object that the author did not know of, as far as they may take precedence over the author's

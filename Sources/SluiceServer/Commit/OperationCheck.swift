@@ -34,57 +34,62 @@ package struct OperationCheck: Sendable {
 
     /// Why an operation is invalid, as a message; nil if it is valid.
     package func problem(with operation: ObjectOperation) -> String? {
-        guard schema.classes.indices.contains(operation.object.classIndex) else {
-            return "there is no class \(operation.object.classIndex); the schema has \(schema.classes.count)"
+        let (classIndex, key) = (operation.object.classIndex, operation.object.key)
+        guard schema.classes.indices.contains(classIndex) else {
+            return "there is no class \(classIndex); the schema has \(schema.classes.count)"
         }
-        let classSchema = schema[operation.object.classIndex]
-        guard !classSchema.isRetired else {
-            return "the class at position \(operation.object.classIndex) was removed from the schema"
+        // Classes and properties are read in place: to copy one takes as long as to check an operation.
+        guard !schema.classes[classIndex].isRetired else {
+            return "the class at position \(classIndex) was removed from the schema"
         }
-        guard classSchema.accepts(operation.object.key) else {
-            return
-                "\(classSchema.name) names its objects by \(classSchema.keyType.rawValue), not by the kind of key given"
+        guard schema.classes[classIndex].accepts(key) else {
+            let declared = schema.classes[classIndex]
+            return "\(declared.name) names its objects by \(declared.keyType.rawValue), not by the kind of key given"
         }
-        if let excess = limits.excess(of: operation.object.key, in: classSchema.name) { return excess.description }
+        if let excess = limits.excess(of: key, in: schema.classes[classIndex].name) { return excess.description }
         for field in operation.fields {
-            if let problem = problem(with: field, of: classSchema, key: operation.object.key) { return problem }
+            if let problem = problem(with: field, ofClass: classIndex, key: key) { return problem }
         }
         return nil
     }
 
-    private func problem(with field: FieldOperation, of classSchema: ClassSchema, key: ObjectKey) -> String? {
-        guard classSchema.properties.indices.contains(field.property) else {
-            return "\(classSchema.name) has no property \(field.property); it has \(classSchema.properties.count)"
+    private func problem(with field: FieldOperation, ofClass classIndex: Int, key: ObjectKey) -> String? {
+        guard schema.classes[classIndex].properties.indices.contains(field.property) else {
+            let count = schema.classes[classIndex].properties.count
+            return "\(schema.classes[classIndex].name) has no property \(field.property); it has \(count)"
         }
-        let property = classSchema.properties[field.property]
-        guard !property.isRetired else {
-            return "the property of \(classSchema.name) at position \(field.property) was removed from the schema"
+        guard !schema.classes[classIndex].properties[field.property].isRetired else {
+            let name = schema.classes[classIndex].name
+            return "the property of \(name) at position \(field.property) was removed from the schema"
         }
-        var place: String { "\(classSchema.name).\(property.name)" }
+        var property: Property { schema.classes[classIndex].properties[field.property] }
+        var place: String { "\(schema.classes[classIndex].name).\(property.name)" }
         switch field.change {
         case .set(let value):
-            guard property.type.accepts(value) else {
+            guard schema.classes[classIndex].properties[field.property].type.accepts(value) else {
                 return "\(place) is \(property.type), and the value is \(value.kindName)"
             }
-            if field.property == classSchema.primaryKeyIndex, ObjectKey(primaryKey: value) != key {
+            if field.property == schema.classes[classIndex].primaryKeyIndex, ObjectKey(primaryKey: value) != key {
                 return "\(place) is the primary key and cannot differ from the object's key"
             }
-            guard linksAreSound(value, to: property.type.targetClass) else {
-                return "\(place) holds a link whose key is not of the kind that \(property.type.targetClass ?? "") has"
+            let target = schema.classes[classIndex].properties[field.property].type.targetClass
+            guard linksAreSound(value, to: target) else {
+                return "\(place) holds a link whose key is not of the kind that \(target ?? "") has"
             }
             if let excess = limits.excess(ofLinksIn: value, in: place) { return excess.description }
         case .add(let amount):
-            guard property.type.container == .single, let type = amount.scalarType,
-                property.type.element == .scalar(type), [.int, .float, .double, .decimal].contains(type)
-            else { return "\(place) is \(property.type), and \(amount.kindName) cannot be added to it" }
+            let type = property.type
+            guard type.container == .single, let scalar = amount.scalarType, type.element == .scalar(scalar),
+                [.int, .float, .double, .decimal].contains(scalar)
+            else { return "\(place) is \(type), and \(amount.kindName) cannot be added to it" }
         }
         return nil
     }
 
     private func linksAreSound(_ value: Value, to target: String?) -> Bool {
-        guard let target, let targetSchema = schema.classSchema(named: target) else { return true }
+        guard let target, let index = schema.index(of: target) else { return true }
         return switch value {
-        case .link(let key): targetSchema.accepts(key)
+        case .link(let key): schema.classes[index].accepts(key)
         case .list(let elements), .set(let elements): elements.allSatisfy { linksAreSound($0, to: target) }
         case .map(let map): map.entries.allSatisfy { linksAreSound($0.value, to: target) }
         default: true

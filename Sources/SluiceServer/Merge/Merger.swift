@@ -17,16 +17,27 @@ package struct Merger {
     /// The number of operations that had no effect by the rules.
     package var supersededCount = 0
 
-    private let primaryKeyIndex: Int?
-    private let defaults: [Value]
+    private let template: Template
     /// Whether an operation of this upload created or deleted the object, so that no earlier write is concurrent.
     private var isOwn = false
 
+    /// What merging needs to know of a class, which the objects of a group share.
+    package struct Template {
+        let name: String
+        let primaryKeyIndex: Int?
+        let defaults: [Value]
+
+        package init(_ classSchema: ClassSchema) {
+            name = classSchema.name
+            primaryKeyIndex = classSchema.primaryKeyIndex
+            defaults = classSchema.defaultValues
+        }
+    }
+
     /// - Parameter row: the server's state of the object; nil if it does not exist.
-    package init(_ row: Row?, of classSchema: ClassSchema) {
+    package init(_ row: Row?, of template: Template) {
         self.row = row
-        primaryKeyIndex = classSchema.primaryKeyIndex
-        defaults = classSchema.defaultValues
+        self.template = template
     }
 
     /// Applies one operation. O(fields), plus the cost of the questions to `history`.
@@ -52,15 +63,26 @@ package struct Merger {
                 return
             }
             isOwn = true
-            let key = operation.object.key
-            row = Row(key: key, values: defaults)
-            if let primaryKeyIndex { row?.values[primaryKeyIndex] = key.value }
-            for field in fields { apply(field, author: author, history: ObjectHistory()) }
+            create(operation.object.key, fields, author: author)
         case (.create(let fields), .some), (.update(let fields), .some):
-            for field in fields where field.property != primaryKeyIndex {
+            for field in fields where field.property != template.primaryKeyIndex {
                 apply(field, author: author, history: history)
             }
         }
+    }
+
+    private mutating func create(_ key: ObjectKey, _ fields: [FieldOperation], author: WriteStamp) {
+        var values = template.defaults
+        if let primaryKeyIndex = template.primaryKeyIndex { values[primaryKeyIndex] = key.value }
+        // Most creations assign each property once, and nothing was done to the object before.
+        var count = 0
+        while count < fields.count, additions.isEmpty, case .set(let value) = fields[count].change {
+            values[fields[count].property] = value
+            written.insert(fields[count].property)
+            count += 1
+        }
+        row = Row(key: key, values: values)
+        for field in fields[count...] { apply(field, author: author, history: ObjectHistory()) }
     }
 
     private mutating func apply(_ field: FieldOperation, author: WriteStamp, history: ObjectHistory) {
