@@ -66,7 +66,7 @@ final class Window {
     }
 
     /// All rows that are held, in order.
-    var entries: [WindowEntry] { rows.entries }
+    var entries: some RandomAccessCollection<WindowEntry> { rows.entries }
 
     /// The keys of the objects within the limit, in order.
     var members: some Collection<ObjectKey> { rows.entries.prefix(limit).lazy.map(\.key) }
@@ -115,14 +115,14 @@ final class Window {
     /// Reads the rows after the boundary. Fewer rows than asked for mean that the source has no more.
     private func fill(_ judge: RootJudge, in source: any ViewSource) throws {
         let wanted = Self.capacity(limit: limit, surplus: surplus) - rows.count
-        if rows.isEmpty { rows.reserveCapacity(min(wanted, 64)) }
-        var readCount = 0
+        var read: [WindowEntry] = []
+        read.reserveCapacity(min(wanted, 64))
         try source.rows(matching: judge.query, after: boundary.map(order.position), limit: wanted) { row in
-            rows.append(WindowEntry(try place(of: row, judge, in: source)))
-            readCount += 1
-            return readCount < wanted
+            read.append(WindowEntry(try place(of: row, judge, in: source)))
+            return read.count < wanted
         }
-        boundary = readCount < wanted ? nil : rows.last
+        rows.append(read)
+        boundary = read.count < wanted ? nil : rows.last
     }
 
     /// Reads more rows if there are fewer than the limit and the source may have more.

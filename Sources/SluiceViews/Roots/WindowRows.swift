@@ -5,27 +5,36 @@ import SluiceQuery
 ///
 /// Most rows are told apart by the number that their first sort value has in the order. These numbers stand next to each
 /// other, so a search seldom looks at a row itself.
+///
+/// The rows are stored from the last to the first. What comes into a window, leaves it or moves is mostly among its
+/// first rows, and then only the few rows before it are shifted, and not the many behind it.
 struct WindowRows {
-    private(set) var entries: [WindowEntry] = []
+    /// The last row first.
+    private var stored: [WindowEntry] = []
     private var ranks: [UInt64] = []
 
-    var count: Int { entries.count }
-    var isEmpty: Bool { entries.isEmpty }
-    var last: WindowEntry? { entries.last }
+    var count: Int { stored.count }
+    var isEmpty: Bool { stored.isEmpty }
+    var last: WindowEntry? { stored.first }
 
-    subscript(index: Int) -> WindowEntry { entries[index] }
+    /// The rows in order.
+    var entries: ReversedCollection<[WindowEntry]> { stored.reversed() }
+
+    subscript(index: Int) -> WindowEntry { stored[stored.count - 1 - index] }
 
     /// Finds the index of the row at a place, or the index that it would have.
     func find(_ place: inout WindowPlace, _ order: WindowOrder) -> (index: Int, isHeld: Bool) {
         let ranks = ranks.span
+        let last = ranks.count - 1
         let rank = place.rank
         var low = 0
         var high = ranks.count
         while low < high {
             let middle = (low + high) / 2
-            var side = ranks[middle] < rank ? -1 : 1
-            if ranks[middle] == rank {
-                side = order.compare(entries[middle], &place)
+            let found = ranks[last - middle]
+            var side = found < rank ? -1 : 1
+            if found == rank {
+                side = order.compare(stored[last - middle], &place)
                 if side == 0 { return (middle, true) }
             }
             if side < 0 { low = middle + 1 } else { high = middle }
@@ -33,29 +42,27 @@ struct WindowRows {
         return (low, false)
     }
 
-    mutating func reserveCapacity(_ count: Int) {
-        entries.reserveCapacity(count)
-        ranks.reserveCapacity(count)
+    /// Adds rows behind the last one. O(rows).
+    mutating func append(_ entries: [WindowEntry]) {
+        stored.insert(contentsOf: entries.reversed(), at: 0)
+        ranks.insert(contentsOf: entries.reversed().lazy.map(\.rank), at: 0)
     }
 
-    mutating func append(_ entry: WindowEntry) {
-        entries.append(entry)
-        ranks.append(entry.rank)
-    }
-
+    /// Adds a row. O(rows before it).
     mutating func insert(_ entry: WindowEntry, at index: Int) {
-        entries.insert(entry, at: index)
-        ranks.insert(entry.rank, at: index)
+        stored.insert(entry, at: stored.count - index)
+        ranks.insert(entry.rank, at: ranks.count - index)
     }
 
+    /// Removes a row. O(rows before it).
     mutating func remove(at index: Int) {
-        entries.remove(at: index)
-        ranks.remove(at: index)
+        stored.remove(at: stored.count - 1 - index)
+        ranks.remove(at: ranks.count - 1 - index)
     }
 
     /// Drops all rows from an index on.
     mutating func removeAll(from index: Int) {
-        entries.removeSubrange(index...)
-        ranks.removeSubrange(index...)
+        stored.removeFirst(stored.count - index)
+        ranks.removeFirst(ranks.count - index)
     }
 }
