@@ -222,6 +222,50 @@ struct BulkInsertTests {
         try expectStored(changed)
     }
 
+    /// Many rows link to a few objects by integer keys: some are here, some are not yet.
+    @Test func linksToIntegerKeysLeadWhereTheirRowsOneByOneLead() throws {
+        let schema = try Schema([
+            ClassSchema(
+                "Flight", primaryKey: "id",
+                properties: [Property("id", .scalar(.int)), Property("plane", .link("Plane"))]),
+            ClassSchema("Plane", primaryKey: "id", properties: [Property("id", .scalar(.int))]),
+        ])
+        let storage = try SQLiteClientStorage.open(.memory)
+        storage.rowsPerStatementMax = 16
+        try storage.write {
+            _ = try storage.merge(schema, sides: ("a", "b"))
+            for id in [-3, 7] as [Int64] { try storage.put(Row(key: .int(id), values: [.int(id)]), ofClass: 1) }
+        }
+        let targets: [Int64?] = [7, nil, -3, .min, 7, .max, 0]
+        let rows = (0..<100).map { number in
+            Row(
+                key: .int(Int64(number)), version: 1,
+                values: [.int(Int64(number)), targets[number % 7].map { .link(.int($0)) } ?? .null])
+        }
+        let batch = try Self.batch(0, rows, [0, 1], absent: [])
+        guard case .integers(.link, _) = batch.columns[1].content else {
+            Issue.record("the links come in another form")
+            return
+        }
+        let outcome = try storage.write {
+            try storage.store(batch, at: Array(rows.indices), as: .root, of: [], isObserved: false)
+        }
+        #expect(outcome.leftOut.isEmpty)
+        let found = try storage.rows(ofClass: 0)
+        #expect(found.count == 100 && rows.allSatisfy { found[$0.key]?.values == $0.values })
+        // Those that are missing are ghosts, each one once.
+        #expect(try storage.count(ofClass: 1) == 2)
+        for target in targets.compactMap({ $0 }) {
+            var linking: [ObjectKey] = []
+            try storage.backlinks(to: ObjectRef(1, .int(target)), fromClass: 0, property: 1) { key in
+                linking.append(key)
+                return true
+            }
+            let expected = (0..<100).filter { targets[$0 % 7] == target }.map { ObjectKey.int(Int64($0)) }
+            #expect(linking.sorted() == expected)
+        }
+    }
+
     @Test func aValueOfAnotherTypeIsRefusedAsInASingleRow() throws {
         let storage = try Garage.client()
         var row = Garage.car("A")

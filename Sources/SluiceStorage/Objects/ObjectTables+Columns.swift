@@ -48,6 +48,16 @@ extension ObjectTables {
                 if rows[index] == 0 { rows[index] = try targetRow(.string(texts.text(index)), in: target) }
             }
             cells.fill(column, positions, values.isNull) { rows[texts.index(ofRow: $0)] }
+        case (.link(let target), .integers(.link, let numbers)):
+            var rows = [Int64](repeating: 0, count: numbers.count)
+            var known: [Int64: Int64] = [:]
+            for position in positions where values.isNull.isEmpty || !values.isNull[position] {
+                let key = numbers[position]
+                let row = try known[key] ?? targetRow(.int(key), in: target)
+                known[key] = row
+                rows[position] = row
+            }
+            cells.fill(column, positions, values.isNull) { rows[$0] }
         default: return false
         }
         return true
