@@ -30,6 +30,8 @@ final class WindowsWorld {
         storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
         var limits = DatabaseLimits()
         limits.server.subscriptionCountMax = 1_000
+        // A server keeps the pages for clients to come for ten seconds, and the clock stands still here.
+        limits.idlePageRunCount = 0
         engine = DatabaseEngine(name: "flights", storage: storage, limits: limits) { 1 }
         open(author)
         try create(data.airlines)
