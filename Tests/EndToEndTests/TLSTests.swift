@@ -14,11 +14,14 @@ struct TLSTests {
         var commands = ["ca", "stranger"].map {
             "req -x509 \(key) -days 2 -subj /CN=\($0) -keyout \($0).key -out \($0).pem -addext basicConstraints=critical,CA:TRUE"
         }
-        for (name, host) in [("good", "DNS:localhost,IP:127.0.0.1"), ("other", "DNS:other.example")] {
+        for (name, host, signer) in [
+            ("good", "DNS:localhost,IP:127.0.0.1", "ca"), ("other", "DNS:other.example", "ca"),
+            ("renewed", "DNS:localhost,IP:127.0.0.1", "stranger"),
+        ] {
             try "subjectAltName=\(host)\n".write(toFile: "\(folder)/\(name).ext", atomically: true, encoding: .utf8)
             commands.append("req \(key) -subj /CN=\(name) -keyout \(name).key -out \(name).csr")
             commands.append(
-                "x509 -req -in \(name).csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile \(name).ext -out \(name).pem"
+                "x509 -req -in \(name).csr -CA \(signer).pem -CAkey \(signer).key -CAcreateserial -days 2 -extfile \(name).ext -out \(name).pem"
             )
         }
         for command in commands {
@@ -79,6 +82,36 @@ struct TLSTests {
         #expect(exit.diagnostics.contains(message), "\(arguments): \(exit.diagnostics)")
         #expect(exit.lines.isEmpty)
         #expect(ContinuousClock.now - start < .seconds(8), "\(arguments) took long")
+    }
+
+    @Test func aCertificateThatIsReadAgainIsShownToNewConnectionsAndOpenOnesGoOn() async throws {
+        try await withFolder { folder in
+            guard try await makeCertificates(in: folder) else { return }
+            for suffix in ["pem", "key"] {
+                try FileManager.default.copyItem(
+                    atPath: "\(folder)/good.\(suffix)", toPath: "\(folder)/shown.\(suffix)")
+            }
+            try await withServer(options: options("shown", folder)) { server in
+                let file = folder + "/planes.csv"
+                try "tail,seats\nN1,5\n".write(toFile: file, atomically: true, encoding: .utf8)
+                let (old, new) = ("--ca-file=\(folder)/ca.pem", "--ca-file=\(folder)/stranger.pem")
+                #expect(try await Tool.run("import", server.url(), "Plane", file, "--key=tail", old).code == 0)
+                let watcher = try ChildProcess(
+                    Tool.path, ["query", server.url(), "Plane", "--watch", "--format=jsonl", old], input: nil)
+                defer { watcher.signal(9) }
+                try await watcher.line(with: "\"state\":\"complete\"")
+                for suffix in ["pem", "key"] {
+                    let bytes = try Data(contentsOf: URL(filePath: "\(folder)/renewed.\(suffix)"))
+                    try bytes.write(to: URL(filePath: "\(folder)/shown.\(suffix)"))
+                }
+                server.process.signal(1)
+                try await server.process.line(.diagnostics, with: "the certificate was read again")
+                try await expectFailure([server.url(), "Plane", old], "unknown authority")
+                let insert = #"{"op":"insert","class":"Plane","key":"N2","set":{"seats":6}}"# + "\n"
+                #expect(try await Tool.run("write", server.url(), new, input: insert).code == 0)
+                try await watcher.line(with: "\"N2\"")
+            }
+        }
     }
 
     @Test func theConnectionIsMadeAsTheConfigurationSays() async throws {

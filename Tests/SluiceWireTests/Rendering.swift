@@ -29,6 +29,10 @@ enum Rendering {
         case .digest(let check): "digest \(check.session) \(check.subscription) \(check.version) \(check.digest)"
         case .login(let login): "login \(login.session)"
         case .context(let context): "context \(context.session)"
+        case .withdrawn(let withdrawn):
+            "withdrawn \(withdrawn.session) \(withdrawn.request) "
+                + withdrawn.content.rows.map { "\($0.object.classIndex) \(value($0.object.key.value))" }
+                .joined(separator: ";")
         case .reportError(let error): "reportError \(error.session)"
         }
     }

@@ -77,7 +77,7 @@ extension SampleGenerator {
 
     mutating func clientMessage() -> ClientMessage {
         let session = number()
-        switch below(12) {
+        switch below(14) {
         case 0:
             return .hello(
                 .init(
@@ -115,6 +115,8 @@ extension SampleGenerator {
             return .remove(
                 .init(session: session, request: number(), className: text(), property: maybe { $0.text() })
             )
+        case 11: return .cached(.init(session: session, request: number(), content: block()))
+        case 12: return .deploy(.init(session: session, request: number(), isTrial: bool(), file: data()))
         default: return .close(session: session)
         }
     }
@@ -132,7 +134,7 @@ extension SampleGenerator {
     mutating func serverMessage() -> ServerMessage {
         let session = number()
         let time = Timestamp(microseconds: integer())
-        switch below(15) {
+        switch below(16) {
         case 0:
             let limits = ServerLimits(frameLengthMax: number(), pageCreditMax: number())
             return .hello(
@@ -197,6 +199,7 @@ extension SampleGenerator {
                     session: session, expiresAt: maybe { Timestamp(microseconds: $0.integer()) },
                     credential: maybe { SluiceWire.Credentials(.session, $0.data()) }))
         case 13: return .context(.init(session: session, context: id(), fields: id()))
+        case 14: return .withdrawn(.init(session: session, request: number(), content: block()))
         default: return .report(session: session, request: number(), json: data())
         }
     }

@@ -32,11 +32,15 @@ package struct ServerProcess: Sendable {
     package let address: String
     package let port: UInt16
 
-    /// - Parameter descriptorCountMax: how many files the server may have open; nil for as many as the tests.
+    /// - Parameters:
+    ///   - isDevelopment: whether everybody may log in.
+    ///   - descriptorCountMax: how many files the server may have open; nil for as many as the tests.
     package static func start(
-        folder: String, port: UInt16 = 0, options: [String] = [], descriptorCountMax: Int? = nil
+        folder: String, port: UInt16 = 0, options: [String] = [], isDevelopment: Bool = true,
+        descriptorCountMax: Int? = nil
     ) async throws -> ServerProcess {
-        let arguments = ["serve", "--data=\(folder)", "--listen=127.0.0.1:\(port)", "--dev"] + options
+        let mode = isDevelopment ? ["--dev"] : []
+        let arguments = ["serve", "--data=\(folder)", "--listen=127.0.0.1:\(port)"] + mode + options
         let process =
             if let descriptorCountMax {
                 try ChildProcess(
@@ -44,6 +48,11 @@ package struct ServerProcess: Sendable {
             } else {
                 try ChildProcess(Tool.path, arguments)
             }
+        return try await listening(process)
+    }
+
+    /// Waits until a server listens.
+    package static func listening(_ process: ChildProcess) async throws -> ServerProcess {
         do {
             let line = try await process.line(with: "listening on ")
             let address = String(line.dropFirst("listening on ".count))
@@ -68,17 +77,20 @@ package struct ServerProcess: Sendable {
 
 /// Runs a server over a new folder, or over the given one, while `body` runs.
 package func withServer<Result>(
-    folder: String? = nil, port: UInt16 = 0, options: [String] = [], descriptorCountMax: Int? = nil,
+    folder: String? = nil, port: UInt16 = 0, options: [String] = [], isDevelopment: Bool = true,
+    descriptorCountMax: Int? = nil,
     _ body: (ServerProcess) async throws -> Result
 ) async throws -> Result {
     guard let folder else {
         return try await withFolder {
             try await withServer(
-                folder: $0, port: port, options: options, descriptorCountMax: descriptorCountMax, body)
+                folder: $0, port: port, options: options, isDevelopment: isDevelopment,
+                descriptorCountMax: descriptorCountMax, body)
         }
     }
     let server = try await ServerProcess.start(
-        folder: folder, port: port, options: options, descriptorCountMax: descriptorCountMax)
+        folder: folder, port: port, options: options, isDevelopment: isDevelopment,
+        descriptorCountMax: descriptorCountMax)
     do {
         let result = try await body(server)
         try await server.kill()

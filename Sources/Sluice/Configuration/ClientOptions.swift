@@ -35,6 +35,10 @@ package struct ClientOptions: Sendable {
     package var bulkRowCountMin = 8
     /// The maximum number of dormant subscriptions that are kept, so that observing their queries again resumes.
     package var dormantSubscriptionCountMax = 256
+    /// Whether objects that the user may not read any more are removed from the store.
+    package var purgesRevokedObjects = true
+    /// Whether values that the server has refused stay visible here.
+    package var keepsRefusedWrites = false
     /// If at most so many observers follow links in the same way, each is asked whether it has a result that leads to
     /// a changed object; of more, those that have it are looked up.
     package var askedObserverCountMax = 16

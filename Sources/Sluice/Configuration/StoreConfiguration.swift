@@ -35,6 +35,15 @@ public struct StoreConfiguration: Sendable {
     public var durability: Durability = .process
     /// Whether releasing a token without stopping it also purges its query's local objects.
     public var purgesWhenTokenIsReleased = false
+    /// Whether objects that the user may not read any more are removed from this store as soon as the server says so,
+    /// whatever holds them.
+    ///
+    /// If not, they leave the results of observed queries with the reason ``RemovalReason/permission`` and stay in the
+    /// store, as they were when they were last synced, until ``Store/purgeUnsubscribed()``. Changing this back to `true`
+    /// removes them with the next session.
+    public var purgesRevokedObjects = true
+    /// What becomes of local writes that the server refuses. What is kept already stays so until it is discarded.
+    public var refusedWrites = RefusedWritePolicy.revert
     /// Where log lines go; nil logs nothing.
     public var log: LogSink?
 

@@ -7,6 +7,7 @@ package final class RejectionCenter: Sendable {
         var handlers: [(number: Int, handler: @Sendable (WriteRejection) -> Void)] = []
         var unreported: [WriteRejection] = []
         var nextNumber = 0
+        var onReported: (@Sendable (WriteRejection) -> Void)?
     }
 
     private static let unreportedCountMax = 1_000
@@ -17,6 +18,12 @@ package final class RejectionCenter: Sendable {
     /// - Parameter queue: serial; handlers are called on it.
     package init(queue: DispatchQueue) { self.queue = queue }
 
+    /// Called on the queue for each rejection that a handler was told of.
+    package var onReported: (@Sendable (WriteRejection) -> Void)? {
+        get { state.withLock(\.onReported) }
+        set { state.withLock { $0.onReported = newValue } }
+    }
+
     package func add(_ handler: @escaping @Sendable (WriteRejection) -> Void) -> RejectionToken {
         let gate = DeliveryGate()
         let gated: @Sendable (WriteRejection) -> Void = { rejection in gate.deliver { handler(rejection) } }
@@ -26,7 +33,14 @@ package final class RejectionCenter: Sendable {
             defer { state.unreported = [] }
             return (state.nextNumber, state.unreported)
         }
-        if !unreported.isEmpty { queue.async { for rejection in unreported { gated(rejection) } } }
+        if !unreported.isEmpty {
+            queue.async { [self] in
+                for rejection in unreported {
+                    gated(rejection)
+                    onReported?(rejection)
+                }
+            }
+        }
         return RejectionToken { [weak self] in
             self?.state.withLock { $0.handlers.removeAll { $0.number == number } }
             gate.close()
@@ -42,7 +56,10 @@ package final class RejectionCenter: Sendable {
             return state.handlers.map(\.handler)
         }
         guard !handlers.isEmpty else { return }
-        queue.async { for handler in handlers { handler(rejection) } }
+        queue.async { [self] in
+            for handler in handlers { handler(rejection) }
+            onReported?(rejection)
+        }
     }
 }
 

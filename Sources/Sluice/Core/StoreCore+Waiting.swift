@@ -147,6 +147,18 @@ extension StoreCore {
         try await answer(timeout: timeout) { $0.requestRemoval(ofClass: className, property: property, reply: $1) }
     }
 
+    /// Asks the server what the user may do.
+    func privileges(asking question: String, isLasting: Bool, timeout: Duration?) async throws -> String {
+        try await answer(timeout: timeout) { $0.requestPrivileges(question, isLasting: isLasting, reply: $1) }
+    }
+
+    /// Has the server store other rules, or say what they would change.
+    ///
+    /// - Returns: the report on what has changed.
+    package func deploy(rules file: [UInt8], isTrial: Bool, timeout: Duration?) async throws -> String {
+        try await answer(timeout: timeout) { $0.requestDeployment(of: file, isTrial: isTrial, reply: $1) }
+    }
+
     private typealias Reply = (Result<[UInt8], SyncError>) -> Void
 
     private func answer(

@@ -49,6 +49,8 @@ package final class StoreCore: Sendable {
         login = Mutex(LoginState(credentials: configuration.sync?.credentials ?? .anonymous))
         link = try configuration.sync.map { try ServerLink($0, environment: environment) }
         var options = ClientOptions()
+        options.purgesRevokedObjects = configuration.purgesRevokedObjects
+        options.keepsRefusedWrites = configuration.refusedWrites == .keepLocal
         if let sync = configuration.sync {
             options.databaseName = link?.databaseName
             options.credentials = sync.credentials.wire
@@ -66,7 +68,9 @@ package final class StoreCore: Sendable {
                 log: configuration.log))
         published = Mutex(storage.schema)
         confined.engine.onSchemaGrowth = { [weak self] schema in self?.published.withLock { $0 = schema } }
+        for rejection in confined.engine.unreportedRejections { rejections.report(rejection) }
         confined.engine.onRejection = { [rejections] in rejections.report($0) }
+        rejections.onReported = { [weak self] rejection in self?.performLater { $0.noteReported(rejection) } }
         queue.setSpecific(key: isOnQueue, value: true)
         addInverses(of: configuration.models)
     }

@@ -80,6 +80,7 @@ extension ClientEngine {
         if active.isEmpty, let version = storage.syncState?.version, version < opened.version {
             try transactions.run(.local) { _ in try storage.advance(to: opened.version) }
         }
+        try offers.beginSession(hasContext: openingContext != nil)
         outbox.pump()
         log?(.info, "session opened", [("outcome", "\(opened.outcome)"), ("version", "\(opened.version)")])
         onSession?(nil)
@@ -215,9 +216,12 @@ extension ClientEngine {
         outbox.endSession(wasOpen: session.isActive)
         requests.endSession()
         schemas.endSession()
+        offers.endSession()
+        images.forgetLost()
         inbox.removeAll()
         openingContext = nil
         serverRequests.failAll(error)
+        privileges.forget()
     }
 
     private func failWaiters(_ error: SyncError) {

@@ -1,4 +1,6 @@
+package import SluiceModel
 package import SluiceQuery
+internal import SluiceStorage
 
 /// What the shell asks for beside events and writes.
 extension ClientEngine {
@@ -67,6 +69,44 @@ extension ClientEngine {
     @discardableResult
     package func purgeUnsubscribed() throws -> Int { try subscriptions.purgeUnsubscribed() }
 
+    // MARK: Refused writes
+
+    /// The refused writes whose values stay visible.
+    var refusedWrites: [RefusedWrite] {
+        refused.records.filter { !$0.operations.isEmpty }.map { record in
+            let objects = Set(record.operations.map(\.object)).sorted()
+            return RefusedWrite(
+                id: record.number, rejections: record.reports,
+                objects: objects.map { Identity(className: storage.schema[$0.classIndex].name, key: $0.key) })
+        }
+    }
+
+    /// What was refused and nobody was told of, also in earlier processes.
+    package var unreportedRejections: [WriteRejection] { refused.records.filter { !$0.isReported }.flatMap(\.reports) }
+
+    /// Notes that a handler was told of a rejection.
+    package func noteReported(_ rejection: WriteRejection) {
+        guard let number = rejection.number, storage.obstacle == nil else { return }
+        faults.recording("it could not be noted that a rejection was reported") {
+            try transactions.run(.local) { _ in try refused.noteReported([number]) }
+        }
+    }
+
+    /// Shows the server's state again instead of refused values.
+    ///
+    /// - Parameter object: the object whose refused values go; nil for those of all objects.
+    package func discardRefusedWrites(of object: Identity?) throws {
+        let reference = try object.map { object in
+            guard let classIndex = storage.schema.index(of: object.className) else {
+                throw StoreError(.unknownClass, "the store has no class '\(object.className)'")
+            }
+            return ObjectRef(classIndex, object.key)
+        }
+        try transactions.run(.local) { transaction in
+            for object in try refused.discard(reference.map { [$0] }) { try images.reveal(object, transaction) }
+        }
+    }
+
     // MARK: Waiting
 
     /// Holds a subscription without an observer, and calls `waiter` with its status, at once and whenever it changes,
@@ -125,6 +165,26 @@ extension ClientEngine {
         ofClass className: String, property: String?, reply: @escaping (Result<[UInt8], SyncError>) -> Void
     ) {
         serverRequests.removal(ofClass: className, property: property, reply: reply)
+    }
+
+    /// Asks the server what the user may do.
+    ///
+    /// - Parameters:
+    ///   - question: JSON, as PROTOCOL.md says.
+    ///   - isLasting: whether only other rights make another answer, which is then kept.
+    package func requestPrivileges(
+        _ question: String, isLasting: Bool, reply: @escaping (Result<[UInt8], SyncError>) -> Void
+    ) {
+        privileges.ask(question, isLasting: isLasting, reply: reply)
+    }
+
+    /// Asks the server to store other rules.
+    ///
+    /// - Parameter isTrial: whether it only says what they would change.
+    package func requestDeployment(
+        of file: [UInt8], isTrial: Bool, reply: @escaping (Result<[UInt8], SyncError>) -> Void
+    ) {
+        serverRequests.deployment(file, isTrial: isTrial, reply: reply)
     }
 
     // MARK: The present state

@@ -17,8 +17,10 @@ extension ClientEngine: StoreTransactionsDelegate {
 
     func transactionDidCommit(_ transaction: StoreTransaction, origin: ChangeOrigin) {
         outbox.transactionDidCommit()
+        refused.commit()
         if schemas.takeChange() { onSchemaGrowth?(schema) }
         observations.publish(transaction, origin: origin)
+        offers.pump()
     }
 
     // MARK: The schema

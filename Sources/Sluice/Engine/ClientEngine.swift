@@ -18,8 +18,10 @@ package final class ClientEngine {
     let now: () -> Timestamp
     let session: SyncSession
     let schemas: SchemaAgreement
+    let refused: RefusedWrites
     let images: ObjectImages
     let active = ActiveSubscriptions()
+    let offers: CachedOffers
     let subscriptions: SubscriptionHolders
     let requests: SubscriptionRequests
     let checks: DigestChecks
@@ -32,6 +34,7 @@ package final class ClientEngine {
     let observations: Observations
     let waiters = SyncWaiters()
     let serverRequests: ServerRequests
+    let privileges: PrivilegeAnswers
     /// Whether syncing is already stopping for good, so that a failure on the way does not stop it again.
     var isFailing = false
     /// Called when the schema has grown, before anybody else learns of the same commit.
@@ -63,16 +66,19 @@ package final class ClientEngine {
         session = SyncSession(options, random: random, log: log)
         schemas = SchemaAgreement(storage, declared: declared ?? storage.schema)
         let acknowledgements = Acknowledgements()
-        images = try ObjectImages(storage, acknowledgements, options: options)
+        refused = try RefusedWrites(storage)
+        images = try ObjectImages(storage, acknowledgements, refused, options: options)
         let digests = SubscriptionDigests(storage, schemas, images)
         statusWaiters = StatusWaiters(session, active)
         requests = SubscriptionRequests(
             storage, transactions, session, schemas, active, digests, statusWaiters, faults: faults, options: options)
         checks = DigestChecks(storage, requests, digests, active, log: log)
+        offers = CachedOffers(storage, session, schemas, active, faults: faults, options: options)
         subscriptions = SubscriptionHolders(
-            storage, transactions, session, active, requests, images, options: options, now: now)
+            storage, transactions, session, active, requests, images, offers, options: options, now: now)
         outbox = Outbox(
-            storage, transactions, session, schemas, images, active, acknowledgements, waiters, faults: faults,
+            storage, transactions, session, schemas, images, active, acknowledgements, waiters, offers, refused,
+            faults: faults,
             options: options, now: now, log: log)
         applier = Applier(
             storage: storage, transactions: transactions, schema: schemas, images: images, active: active,
@@ -80,6 +86,7 @@ package final class ClientEngine {
         inbox = FrameInbox(options.dataLimits)
         observations = Observations(storage, active, options: options, now: now, log: log)
         serverRequests = ServerRequests(session)
+        privileges = PrivilegeAnswers(serverRequests)
         images.willEvict = { [active] in try active.noteLoss(of: $0, in: storage) }
         transactions.delegate = self
         faults.onLastingFault = { [unowned self] in fail($0) }
@@ -146,6 +153,16 @@ package final class ClientEngine {
         try checks.check(messages)
         let pageCount = messages.count { if case .page = $0 { true } else { false } }
         if pageCount > 0 { session.send([.credit(session: SyncSession.number, pages: UInt64(pageCount))]) }
+        for message in messages {
+            switch message {
+            case .context:
+                privileges.forget()
+                try offers.contextChanged()
+            case .withdrawn(let withdrawn): offers.answered(withdrawn.request)
+            default: break
+            }
+        }
+        offers.pump()
         outbox.pump()
     }
 
@@ -156,6 +173,8 @@ package final class ClientEngine {
         case .schema(_, let schema): try schemaGrew(schema)
         case .subscriptionError(let error):
             try requests.fail(error)
+            if let failed = requests.subscription(error.subscription) { try offers.add(membersOf: failed.record.id) }
+            offers.pump()
             try outbox.retire()
         case .listMembers(_, let subscription):
             try requests.listMembers(of: subscription)
@@ -167,7 +186,7 @@ package final class ClientEngine {
         case .reportError(let failure):
             let error = SyncError(SyncError.Code(failure.code), failure.message)
             serverRequests.answer(failure.request, .failure(error))
-        case .page, .complete, .commit, .rejected, .context: break
+        case .page, .complete, .commit, .rejected, .context, .withdrawn: break
         }
     }
 }

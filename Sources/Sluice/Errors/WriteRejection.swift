@@ -1,6 +1,7 @@
 public import SluiceModel
 
-/// A local write that the server rejected. By the time that it is reported, the objects show the server's state again.
+/// A local write that the server rejected. By the time that it is reported, the objects show the server's state again,
+/// unless the store keeps refused values (``StoreConfiguration/refusedWrites``).
 public struct WriteRejection: Sendable {
     /// The object concerned; nil if the transaction was rejected as a whole.
     public let object: Identity?
@@ -8,6 +9,15 @@ public struct WriteRejection: Sendable {
     public let reason: SyncError
     /// The values that were rejected, by property name.
     public let rejectedValues: [String: Value]
+
+    /// The number of the stored record of it; nil if there is none.
+    package private(set) var number: UInt64?
+
+    func numbered(_ number: UInt64) -> WriteRejection {
+        var numbered = self
+        numbered.number = number
+        return numbered
+    }
 
     package init(object: Identity?, reason: SyncError, rejectedValues: [String: Value]) {
         self.object = object

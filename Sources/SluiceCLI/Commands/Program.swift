@@ -9,7 +9,8 @@ struct Program: Sendable {
         ServeCommand.self, UsersCommand.self, RulesCommand.self, ImportCommand.self, ExportCommand.self,
         QueryCommand.self,
         WriteCommand.self,
-        SubscriptionsCommand.self, StatusCommand.self, SchemaCommand.self, ExplainCommand.self, CompletionCommand.self,
+        SubscriptionsCommand.self, StatusCommand.self, SchemaCommand.self, ExplainCommand.self, CanCommand.self,
+        CompletionCommand.self,
     ])
 
     private let commands: [any Command.Type]

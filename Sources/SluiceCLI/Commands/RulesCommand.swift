@@ -5,11 +5,13 @@ internal import SluiceRules
 /// `sluice rules`: reads, checks, tests and compares files of rules.
 struct RulesCommand: Command {
     static let description = CommandDescription(
-        "rules", "Work on a file of rules, which say what users may see and do: check, test, diff.",
+        "rules", "Work on rules, which say what users may see and do: check, test, diff, deploy, show.",
         arguments: [
             ArgumentDescription(
-                "ACTION", "check, test or diff", completion: .choices(Action.allCases.map(\.rawValue))),
-            ArgumentDescription("FILE", "the file of rules", completion: .files),
+                "ACTION", "check, test, diff, deploy or show", completion: .choices(Action.allCases.map(\.rawValue))),
+            ArgumentDescription(
+                "FILE|URL", "the file of rules (check, test, diff); the database (deploy, show)", completion: .files),
+            ArgumentDescription("FILE", "the file of rules (deploy)", completion: .files, isOptional: true),
         ],
         options: [
             .value(
@@ -17,10 +19,12 @@ struct RulesCommand: Command {
                 completion: .files),
             .value("table", "FILE", "what users may do with some objects (test)", completion: .files),
             .value("to", "FILE", "the other file of rules (diff)", completion: .files),
-        ],
+            .flag("dry-run", "store nothing, and print what would change (deploy)"),
+        ] + ServerAccess.options,
         notes: [
             "check prints how each rule is shared between users, which writes it depends on, and which index is missing. Without --schema it checks only what is independent of the classes.",
             "test compares what the rules say with a table, and fails if anything differs. diff prints what means something else in the other file: + is new, - is gone, ~ has changed.",
+            "deploy stores the file in a database, where it holds from then on for everybody who is connected, and prints what it changes. You need the right 'rules' of the rules that hold so far. show prints these.",
             "docs/permissions.md describes the files.",
         ],
         examples: [
@@ -28,10 +32,11 @@ struct RulesCommand: Command {
             "sluice rules check rules.json --schema=schema.json",
             "sluice rules test rules.json --schema=schema.json --table=table.json",
             "sluice rules diff rules.json --to=new-rules.json",
+            "sluice rules deploy wss://db.example.com:9443/app new-rules.json --dry-run --user=root",
         ])
 
     private enum Action: String, CaseIterable {
-        case check, test, diff
+        case check, test, diff, deploy, show
     }
 
     private let action: Action
@@ -39,6 +44,7 @@ struct RulesCommand: Command {
     private let schemaPath: String?
     private let tablePath: String?
     private let otherPath: String?
+    private let deployment: RulesDeployment?
 
     init(_ arguments: ParsedArguments) throws(CommandError) {
         guard let action = Action(rawValue: arguments.positionals[0]) else {
@@ -49,14 +55,24 @@ struct RulesCommand: Command {
         schemaPath = arguments.value("schema")
         tablePath = arguments.value("table")
         otherPath = arguments.value("to")
-        let options: [(String, Action, Bool)] = [
-            ("table", .test, true), ("to", .diff, true), ("schema", .diff, false),
-        ]
-        for (name, user, isOnlyForIt) in options where arguments.has(name) {
-            guard (user == action) == isOnlyForIt else { throw .usage("rules \(action.rawValue) takes no --\(name)") }
+        let file = arguments.positionals.count > 2 ? arguments.positionals[2] : nil
+        guard file == nil || action == .deploy else {
+            throw .usage(
+                "rules \(action.rawValue) takes one argument, and '\(DisplayText.shortened(file ?? ""))' is a second")
+        }
+        deployment =
+            action == .deploy || action == .show
+            ? RulesDeployment(
+                access: try ServerAccess(arguments, at: 1), path: file, isTrial: arguments.flag("dry-run")) : nil
+        let users: [(String, [Action])] =
+            [("table", [.test]), ("to", [.diff]), ("schema", [.check, .test]), ("dry-run", [.deploy])]
+            + ServerAccess.options.map { ($0.name, [.deploy, .show]) }
+        for (name, actions) in users where arguments.has(name) {
+            guard actions.contains(action) else { throw .usage("rules \(action.rawValue) takes no --\(name)") }
         }
         switch action {
-        case .check: break
+        case .check, .show: break
+        case .deploy: guard file != nil else { throw .usage("FILE is missing: the file of rules to store") }
         case .test:
             guard schemaPath != nil else { throw .usage("--schema=FILE is missing: the classes") }
             guard tablePath != nil else { throw .usage("--table=FILE is missing: what users may do") }
@@ -65,8 +81,10 @@ struct RulesCommand: Command {
     }
 
     func run() async throws {
+        if let deployment { return try await deployment.run() }
         let file = try Self.rules(path)
         switch action {
+        case .deploy, .show: break
         case .check: try check(file)
         case .test: try test(file)
         case .diff:

@@ -19,8 +19,9 @@ struct ServerAccess: Sendable {
     private let authorityFile: String?
     private let credentials: Credentials
 
-    init(_ arguments: ParsedArguments) throws(CommandError) {
-        url = try ServerURL(arguments.positionals[0])
+    /// - Parameter position: which of the arguments is the URL.
+    init(_ arguments: ParsedArguments, at position: Int = 0) throws(CommandError) {
+        url = try ServerURL(arguments.positionals[position])
         timeout = try arguments.duration("timeout") ?? .seconds(60)
         authorityFile = arguments.value("ca-file")
         credentials = try CredentialOptions.credentials(arguments)

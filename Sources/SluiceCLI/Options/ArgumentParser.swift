@@ -66,7 +66,7 @@ struct ArgumentParser {
 
     private func check(_ positionals: [String]) throws(CommandError) {
         let expected = description.arguments
-        if positionals.count < expected.count {
+        if positionals.count < expected.count, !expected[positionals.count].isOptional {
             throw .usage("\(expected[positionals.count].name) is missing; usage: \(description.usage)")
         }
         if positionals.count > expected.count {

@@ -24,7 +24,8 @@ struct CommandDescription: Sendable {
 
     /// `sluice query URL QUERY [options]`.
     var usage: String {
-        (["sluice", name] + arguments.map(\.name) + ["[options]"]).joined(separator: " ")
+        (["sluice", name] + arguments.map { $0.isOptional ? "[\($0.name)]" : $0.name } + ["[options]"]).joined(
+            separator: " ")
     }
 }
 

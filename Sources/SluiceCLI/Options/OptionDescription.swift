@@ -49,14 +49,19 @@ struct OptionDescription: Sendable {
     var usage: String { valueName.map { "--\(name)=\($0)" } ?? "--\(name)" }
 }
 
-/// Describes a positional argument of a command. All positional arguments are required.
+/// Describes a positional argument of a command.
 struct ArgumentDescription: Sendable {
     /// The name in capitals, as usage lines show it.
     let name: String
     let summary: String
     let completion: OptionDescription.Completion
+    /// Whether it may be left out; then those after it may be, too.
+    let isOptional: Bool
 
-    init(_ name: String, _ summary: String, completion: OptionDescription.Completion = .nothing) {
+    init(
+        _ name: String, _ summary: String, completion: OptionDescription.Completion = .nothing, isOptional: Bool = false
+    ) {
+        self.isOptional = isOptional
         self.name = name
         self.summary = summary
         self.completion = completion

@@ -32,6 +32,8 @@ package enum DatabaseRight: String, Hashable, Sendable, CaseIterable {
     case schema
     /// To read `status`, and the `subscriptions` and `explain` of others.
     case reports
+    /// To read the rules, and to store others.
+    case rules
 }
 
 /// What the rules of a class may allow.

@@ -31,18 +31,28 @@ package final class AccessRules: Sendable {
     package func bind(
         _ user: User, schema: Schema, results: (Query) throws -> [ObjectKey]
     ) rethrows -> AccessBinding {
-        let rules = rules(for: schema)
         let ruleUser = RuleUser(id: user.id, claims: user.identity.claims)
-        var known: RuleFactResults = [:]
-        while true {
-            let unknown = rules.facts(of: ruleUser, given: known).filter { known[$0.id] == nil }
-            if unknown.isEmpty { break }
-            for fact in unknown { known[fact.id] = try results(fact.query) }
-        }
-        return AccessBinding(rules.bind(ruleUser, facts: known))
+        let facts = try facts(of: ruleUser, schema: schema, results: results)
+        return AccessBinding(compiled(for: schema).bind(ruleUser, facts: facts))
     }
 
-    private func rules(for schema: Schema) -> Rules {
+    /// Looks up everything that decides what holds for a user.
+    ///
+    /// - Parameter results: the keys of the objects that a query finds at the present state.
+    package func facts(
+        of user: RuleUser, schema: Schema, results: (Query) throws -> [ObjectKey]
+    ) rethrows -> RuleFactResults {
+        let rules = compiled(for: schema)
+        var known: RuleFactResults = [:]
+        while true {
+            let unknown = rules.facts(of: user, given: known).filter { known[$0.id] == nil }
+            if unknown.isEmpty { return known }
+            for fact in unknown { known[fact.id] = try results(fact.query) }
+        }
+    }
+
+    /// The file, compiled for a schema.
+    package func compiled(for schema: Schema) -> Rules {
         compiled.withLock { known in
             if let known, known.schema == schema { return known }
             let made = Rules(file, schema: schema)

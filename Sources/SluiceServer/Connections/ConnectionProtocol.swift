@@ -121,9 +121,7 @@ package struct ConnectionProtocol: Sendable {
         }
         isGreeted = true
         let reply = ServerMessage.HelloReply(
-            version: version, features: hello.features.intersection([.resume, .reports, .removal, .creationRuns]),
-            time: now,
-            limits: limits,
+            version: version, features: hello.features.intersection(.all), time: now, limits: limits,
             agent: "sluice")
         return [.send(Frame.encode(ServerMessage.hello(reply)))]
     }

@@ -22,6 +22,7 @@ final class Database {
     var onTooManyFiles: () -> Void = {}
     /// What keeps the database from being written.
     private(set) var obstacle: WriteObstacle
+    private var probes = ProbeSchedule()
     private var hasLoggedDamage = false
     private let log: LogSink?
 
@@ -127,6 +128,7 @@ final class Database {
         guard let error = error as? StorageError, error.isObstacle else { return false }
         guard case .none = obstacle else { return true }
         obstacle = .whileOpen(error)
+        probes.noteFailure()
         note(.error, "a database cannot be written", [("error", "\(error)")])
         return true
     }
@@ -135,6 +137,11 @@ final class Database {
     ///
     /// - Returns: whether an obstacle is gone, so that the sessions that were held back may come.
     func noteCommit() -> Bool {
+        probes.noteSuccess()
+        return clearObstacle()
+    }
+
+    private func clearObstacle() -> Bool {
         guard case .whileOpen = obstacle else { return false }
         obstacle = .none
         note(.info, "a database can be written again")
@@ -146,9 +153,11 @@ final class Database {
     /// - Returns: whether it can, and could not before. ``WriteObstacle/overcome`` then says whether it must be opened
     ///   anew.
     func probe() -> Bool {
-        guard obstacle.error != nil, storage.probe() == nil else { return false }
+        guard obstacle.error != nil, probes.isDue(), storage.probe() == nil else { return false }
         switch obstacle {
-        case .whileOpen: return noteCommit()
+        case .whileOpen:
+            probes.noteRoom()
+            return clearObstacle()
         case .sinceOpened:
             obstacle = .overcome
             return true

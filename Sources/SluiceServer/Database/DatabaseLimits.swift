@@ -22,6 +22,14 @@ package struct DatabaseLimits: Sendable {
     /// The maximum number of members that a client lists in one session at a time; with more, the subscription
     /// starts anew.
     package var comparedMemberCountMax = 500_000
+    /// The maximum number of objects in one message of what a client keeps without a subscription.
+    package var offeredObjectCountMax = 2_000
+    /// The maximum number of such objects that are watched for one session, and for all. Of others a client learns when
+    /// it offers them again: in its next session, or in another context.
+    package var cachedObjectCountMax = 20_000
+    package var allCachedObjectCountMax = 1_000_000
+    /// The number of watched objects that one turn judges again.
+    package var judgedObjectCountMax = 500
     /// The maximum number of objects that commits change while one session's subscriptions are still bootstrapping.
     /// A client that takes its pages more slowly starts anew.
     package var touchedObjectCountMax = 500_000

@@ -84,6 +84,7 @@ extension DatabaseEngine {
         outbox.append(publication.frames { sessions[$0] != nil })
         encodedBlockCount += publication.encodedCount
         restart(restarts)
+        withdraw(after: group.delta)
         for id in bootstraps.overloaded {
             let message = "more has changed behind the pages of a bootstrap than the server keeps"
             end(id, .init(.overloaded, message, action: .retry))
@@ -101,13 +102,17 @@ extension DatabaseEngine {
         for session in view.subscriptions.map(\.session) { end(session, reason) }
     }
 
-    // MARK: Digests
+    // MARK: Checks
+
+    /// Whether what clients keep is being judged over several turns.
+    package var isJudgingCached: Bool { cached.isJudging }
 
     /// Sends the digest of the next view that is due to all sessions for which it is complete, or has it made beside the
-    /// queue (``takeReading()``).
+    /// queue (``takeReading()``); and tells clients what of the objects that they keep they may not read any more.
     ///
     /// - Returns: the messages to send; none for most calls.
     package func checkSessions(now: Timestamp) -> [DatabaseAction] {
+        judgeCached(now: now)
         if let (view, digest) = digests.next(now: now) { send(digest, of: view) }
         return outbox.take()
     }

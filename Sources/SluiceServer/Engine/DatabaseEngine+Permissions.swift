@@ -47,6 +47,33 @@ extension DatabaseEngine {
         if let rules = storedRules() { hold(rules) }
     }
 
+    /// Lets the rules hold that the server was started with, and stores them. Where others were stored after them, as
+    /// `sluice rules deploy` does, those hold: a server that is started again with its old file undoes nothing.
+    ///
+    /// - Parameter isWritable: whether the database can be written; if not, nothing is stored.
+    package func begin(with rules: RulesFile?, isWritable: Bool) throws {
+        configuredRules = rules
+        guard let rules else { return loadRules() }
+        if isSuperseded(rules) {
+            database.note(
+                .warning, "the database has other rules, which were stored after those of the server's file; they hold")
+            return loadRules()
+        }
+        if isWritable { try deploy(rules) }
+    }
+
+    /// Whether a file of rules was stored before the one that holds. What cannot be read counts as stored later.
+    private func isSuperseded(_ file: RulesFile) -> Bool {
+        do {
+            let last = try database.storage.rulesVersion
+            guard last > 1, try database.storage.rules(ofVersion: last) != file.canonicalBytes else { return false }
+            return try (1..<last).contains { try database.storage.rules(ofVersion: $0) == file.canonicalBytes }
+        } catch {
+            database.noteFailure("the versions of the rules could not be read", error)
+            return true
+        }
+    }
+
     /// Lets rules hold from now on.
     func hold(_ rules: AccessRules?) {
         let hadRules = permissions.hasRules
@@ -63,13 +90,24 @@ extension DatabaseEngine {
     /// - Returns: the version of the rules, and whether it is new.
     @discardableResult
     package func deploy(_ file: RulesFile) throws -> (version: Int, isNew: Bool) {
-        let storage = database.storage
-        let version = try storage.rulesVersion
-        if version > 0, try storage.rules(ofVersion: version) == file.canonicalBytes { return (version, false) }
+        let stored = try store(file)
+        if stored.isNew { hold(AccessRules(file)) }
+        return stored
+    }
+
+    /// Stores other rules, which do not hold yet.
+    func store(_ file: RulesFile) throws -> (version: Int, isNew: Bool) {
+        let version = try database.storage.rulesVersion
+        if version > 0, try database.storage.rules(ofVersion: version) == file.canonicalBytes {
+            return (version, false)
+        }
         try database.becomeDurable()
+        if version == 0, let configuredRules, configuredRules != file {
+            // So that it is known later which of them came first.
+            try database.transaction { try database.storage.setRules(configuredRules.canonicalBytes) }
+        }
         try database.transaction { try database.storage.setRules(file.canonicalBytes) }
-        hold(AccessRules(file))
-        return (version + 1, true)
+        return (try database.storage.rulesVersion, true)
     }
 
     func mayChangeSchema(_ session: ServerSession) -> Bool {
@@ -103,9 +141,9 @@ extension DatabaseEngine {
                 continue
             }
             subscriber.access = binding
-            if binding.reads.id != change.former.reads.id {
-                publication.add(binding.notice(to: change.session), for: change.session)
-            }
+            // Where only the right to write has changed the context is the same, and what the client was told of its
+            // privileges is void.
+            publication.add(binding.notice(to: change.session), for: change.session)
             for subscription in subscriber.subscriptions.all {
                 let query = subscription.view.query.read(in: binding.context(for: subscription.view.query))
                 guard query.key != subscription.view.query.key else { continue }

@@ -1,5 +1,6 @@
 package import SluiceModel
 internal import SluiceQuery
+internal import SluiceRules
 package import SluiceStorage
 internal import SluiceWire
 
@@ -31,7 +32,10 @@ package final class DatabaseEngine {
     let bootstraps: Bootstraps
     let housekeeping: Housekeeping
     let permissions: Permissions
+    let cached: CachedObjects
     private let random: () -> UInt64
+    /// The rules that the server was started with; nil if it was started without.
+    var configuredRules: RulesFile?
     var outbox = Outbox()
     var encodedBlockCount: UInt64 = 0
     var sentDigestCount: UInt64 = 0
@@ -48,9 +52,11 @@ package final class DatabaseEngine {
         readContext: ReadContexts? = nil, rules: AccessRules? = nil, random: @escaping () -> UInt64
     ) {
         self.random = random
+        configuredRules = rules?.file
         database = Database(
             name: name, storage: storage, journal: journal, limits: limits, log: log)
         permissions = Permissions(database, contexts: readContext, rules: rules)
+        cached = CachedObjects(database)
         turn = Turn(database)
         sessions = Sessions(database, random: random)
         committer = Committer(database, workerID: workerID)
@@ -156,12 +162,14 @@ package final class DatabaseEngine {
             subscriber.addCredit(pages, atMost: database.limits.server.pageCreditMax)
         case .members(let members): try compare(members, by: subscriber)
         case .reportRequest(let request):
-            outbox.send([try reports.answer(request, to: subscriber.access) { facts }], to: id)
+            outbox.send([try answer(request, session, subscriber)], to: id)
         case .close:
             sessions.noteDeparture(of: session)
             close(id)
         case .declare(_, let schema): try declare(schema, by: session)
         case .remove(let removal): try remove(removal, by: session)
+        case .cached(let offer): try judge(offer, by: subscriber)
+        case .deploy(let deployment): try deploy(deployment, by: session)
         case .hello, .open, .authenticate, .upload:
             throw SessionEnd(.protocolViolation, "this message does not belong in an open session", action: .stop)
         }
@@ -189,6 +197,7 @@ package final class DatabaseEngine {
     private func close(_ id: SessionID) {
         guard sessions.remove(id) else { return }
         permissions.close(id)
+        cached.close(id)
         starter.removeAll(of: id)
         for subscription in subscriptions.close(id) { remove(subscription) }
     }

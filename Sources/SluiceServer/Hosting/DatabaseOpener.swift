@@ -10,7 +10,7 @@ struct DatabaseOpener: Sendable {
     let limits: DatabaseLimits
     let random: @Sendable () -> UInt64
     let log: LogSink?
-    /// The rules that every database gets; nil leaves each what it has.
+    /// The rules that every database gets, unless others were stored in it after them; nil leaves each what it has.
     var rules: RulesFile?
 
     /// Opens a database; this blocks. The file of a new database is created only when there is something to keep.
@@ -39,9 +39,9 @@ struct DatabaseOpener: Sendable {
             log?(.warning, "a database is opened for reading only", [("database", name), ("reason", obstacle.message)])
         } else if isFile {
             try engine.beginEpoch()
-            if let rules, storage.damage == nil { try engine.deploy(rules) }
         }
-        if rules == nil { engine.loadRules() }
+        try engine.begin(
+            with: rules, isWritable: isFile && storage.obstacle == nil && storage.damage == nil)
         if let path, !isFile {
             engine.materialize = {
                 try checkFolder()

@@ -112,7 +112,7 @@ final class DatabaseWorker: Sendable {
         let goesOn = waiting.withLock { waiting in
             guard !waiting.isStopping else { return false }
             waiting.isScheduled =
-                !waiting.mailbox.isEmpty || confined.engine?.hasWork ?? false
+                !waiting.mailbox.isEmpty || confined.engine.map { $0.hasWork || $0.isJudgingCached } ?? false
             return waiting.isScheduled
         }
         if goesOn { queue.async { self.drain() } }

@@ -56,7 +56,8 @@ package struct LoginError: Error, Hashable, Sendable {
     static let revoked = "the login of the session was revoked"
 }
 
-/// The login of development servers: everybody is the anonymous user, and may add to the schema.
+/// The login of development servers: everybody is the anonymous user, and may add to the schema and give rules to a
+/// database that has none.
 package struct DevelopmentLogin: Login {
     package init() {}
 
@@ -65,7 +66,9 @@ package struct DevelopmentLogin: Login {
             return .failure(
                 LoginError(message: "this server runs in development mode and takes anonymous logins only"))
         }
-        return .success(LoginOutcome(User(id: nil, mayExtendSchema: true)))
+        var user = User(id: nil, mayExtendSchema: true)
+        user.mayBeginRules = true
+        return .success(LoginOutcome(user))
     }
 
     package func identify(

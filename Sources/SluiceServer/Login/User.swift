@@ -6,6 +6,9 @@ package struct User: Hashable, Sendable {
     package var identity: LoginIdentity
     /// Whether the user may add classes and properties.
     package var mayExtendSchema: Bool
+    /// Whether the user may give rules to a database that has none. Where there are rules, they say who may change
+    /// them.
+    package var mayBeginRules = false
 
     package init(_ identity: LoginIdentity, mayExtendSchema: Bool) {
         self.identity = identity

@@ -69,6 +69,9 @@ final class Permissions {
     /// Whether rules decide.
     var hasRules: Bool { if case .rules = source { true } else { false } }
 
+    /// The rules that hold; nil if none do.
+    var rules: AccessRules? { if case .rules(let rules) = source { rules } else { nil } }
+
     /// Whether writes have to be judged.
     var judgesWrites: Bool { hasRules }
 

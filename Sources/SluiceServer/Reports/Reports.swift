@@ -26,9 +26,7 @@ struct Reports {
     func answer(
         _ request: ClientMessage.ReportRequest, to access: AccessBinding, _ facts: () -> Facts
     ) throws -> ServerMessage {
-        guard access.has(.reports) else {
-            return request.failure(.permissionDenied, "the server's rules do not let this user ask for reports")
-        }
+        guard access.has(.reports) else { return request.refusal }
         do {
             let json: JSONText
             switch request.topic {
@@ -128,6 +126,11 @@ struct Reports {
 }
 
 extension ClientMessage.ReportRequest {
+    /// The answer to a user without the right to reports.
+    var refusal: ServerMessage {
+        failure(.permissionDenied, "the server's rules do not let this user ask for reports")
+    }
+
     func failure(_ code: ErrorCode, _ message: String, position: Int? = nil) -> ServerMessage {
         .reportError(
             .init(

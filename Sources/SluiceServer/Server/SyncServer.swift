@@ -50,6 +50,18 @@ public final class SyncServer: Sendable {
             isBehindProxy: configuration.isBehindTLSProxy, now: configuration.now, log: configuration.log)
     }
 
+    /// Prepares a server with rules; short for setting ``ServerConfiguration/rules``.
+    ///
+    /// - Parameters:
+    ///   - rules: a rules file (JSON, see docs/permissions.md): what users may read and do.
+    ///   - configuration: everything else.
+    /// - Throws: ``ServerError`` as ``init(_:)``, and when the rules are not well formed.
+    public convenience init(rules: String, _ configuration: ServerConfiguration) throws {
+        var configuration = configuration
+        configuration.rules = rules
+        try self.init(configuration)
+    }
+
     /// Begins to listen.
     ///
     /// - Returns: the port; 0 for a network in memory.

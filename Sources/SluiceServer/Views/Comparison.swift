@@ -23,19 +23,9 @@ final class Comparison {
     }
 
     private static func problem(with members: ObjectBlock, schema: Schema) -> String? {
-        for group in members.groups {
-            guard schema.classes.indices.contains(group.classIndex) else {
-                return "there is no class \(group.classIndex); the schema has \(schema.classes.count)"
-            }
-            guard group.role != .member, group.width == 0 else {
-                return "members are listed as roots or linked objects, without properties"
-            }
-            let declared = schema[group.classIndex]
-            guard group.keys.allSatisfy(declared.accepts) else {
-                return
-                    "\(declared.name) names its objects by \(declared.keyType.rawValue), not by the kind of key given"
-            }
+        guard members.groups.allSatisfy({ $0.role != .member && $0.width == 0 }) else {
+            return "members are listed as roots or linked objects, without properties"
         }
-        return nil
+        return members.problem(namingObjectsOf: schema)
     }
 }

@@ -11,6 +11,8 @@ struct ClientState: Sendable {
     var lastSequence: UInt64 = 0
     var outboxCount = 0
     var pendingRows = PendingRows()
+    /// Objects that show refused values, and count as pending.
+    var kept: Set<ObjectRef> = []
     var subscriptions = SubscriptionTable()
     /// The subscriptions with a bootstrap under way.
     var staging = ShardedTable<UInt64, Bool>()
@@ -77,6 +79,7 @@ extension ClientState {
     }
 
     func hasPending(_ object: ObjectRef, on connection: SQLiteConnection) throws -> Bool {
+        if kept.contains(object) { return true }
         guard outboxCount > 0 else { return false }
         let sql = "SELECT 1 FROM _pending WHERE class = ? AND key = ? AND sequence > ? LIMIT 1"
         return try connection.withStatement(sql) { statement in
@@ -87,12 +90,15 @@ extension ClientState {
     }
 
     func pendingObjects(on connection: SQLiteConnection) throws -> [ObjectRef] {
-        guard outboxCount > 0 else { return [] }
+        guard outboxCount > 0 else { return Array(kept) }
         let sql = "SELECT DISTINCT class, key FROM _pending WHERE sequence > ?"
         return try connection.withStatement(sql) { statement in
             statement.bind(1, Int64(clamping: retiredSequence))
-            var objects: [ObjectRef] = []
-            while try statement.step() { objects.append(try statement.object(0, file: connection.name)) }
+            var objects = Array(kept)
+            while try statement.step() {
+                let object = try statement.object(0, file: connection.name)
+                if !kept.contains(object) { objects.append(object) }
+            }
             return objects
         }
     }

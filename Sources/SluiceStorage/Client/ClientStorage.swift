@@ -7,7 +7,7 @@ package protocol ObjectStanding: ObjectSource {
     /// Whether an object belongs to a subscription in a role; nil asks for either.
     func isMember(_ object: ObjectRef, of subscription: UInt64, role: MemberRole?) throws -> Bool
 
-    /// Whether an operation on the object waits in the outbox.
+    /// Whether an operation on the object waits in the outbox, or refused values of it stay visible.
     func hasPending(_ object: ObjectRef) throws -> Bool
 }
 
@@ -29,7 +29,7 @@ package protocol ClientReading: ObjectReading, ObjectStanding, QueryPlanning {
     /// false.
     func forEachMember(of subscription: UInt64, role: MemberRole, _ body: (ObjectRef) throws -> Bool) throws
 
-    /// The objects with operations in the outbox, in no particular order.
+    /// The objects with operations in the outbox or with refused values, in no particular order.
     var pendingObjects: [ObjectRef] { get throws }
 
     /// Calls `body` with the rows of the present members of a subscription in a role, by class and order of storage,
@@ -128,6 +128,11 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     /// Whether no operation on an object in a range waits in the outbox, as far as that shows without looking at the
     /// objects: false says nothing.
     func hasNothingPending(in objects: ClosedRange<ObjectRef>) -> Bool
+
+    /// The objects that count as having pending operations although the outbox has none of them: they show values that
+    /// the server refused. They are not stored; an engine sets them when it begins.
+    var keptObjects: Set<ObjectRef> { get }
+    func setKeptObjects(_ objects: Set<ObjectRef>) throws
 
     /// The number of changesets in the outbox.
     var outboxCount: Int { get }

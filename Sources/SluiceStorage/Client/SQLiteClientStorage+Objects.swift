@@ -19,7 +19,7 @@ extension SQLiteClientStorage {
 
     package func evictAll() throws {
         try requireTransaction()
-        guard state.subscriptions.isEmpty, outboxCount == 0 else {
+        guard state.subscriptions.isEmpty, outboxCount == 0, state.kept.isEmpty else {
             throw StorageError(
                 .misuse, "\(connection.name): everything can only go while nothing is subscribed or pending")
         }

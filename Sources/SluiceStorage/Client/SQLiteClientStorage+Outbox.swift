@@ -137,7 +137,17 @@ extension SQLiteClientStorage {
         state.pendingRows.removeRetired()
     }
 
+    package var keptObjects: Set<ObjectRef> { state.kept }
+
+    package func setKeptObjects(_ objects: Set<ObjectRef>) throws {
+        try requireTransaction()
+        guard objects != state.kept else { return }
+        state.kept = objects
+        isStateChanged = true
+    }
+
     package func hasPending(_ object: ObjectRef) throws -> Bool {
+        if state.kept.contains(object) { return true }
         guard outboxCount > 0 else { return false }
         if resident.changes(object) { return true }
         if resident.range == state.retiredSequence + 1...lastSequence { return false }

@@ -14,6 +14,8 @@ extension ClientMessage: WireMessage {
         static let declare: UInt8 = 0x0A
         static let members: UInt8 = 0x0B
         static let remove: UInt8 = 0x0C
+        static let cached: UInt8 = 0x0D
+        static let deploy: UInt8 = 0x0E
     }
 
     package var type: UInt8 {
@@ -30,6 +32,8 @@ extension ClientMessage: WireMessage {
         case .declare: Code.declare
         case .members: Code.members
         case .remove: Code.remove
+        case .cached: Code.cached
+        case .deploy: Code.deploy
         }
     }
 
@@ -41,6 +45,8 @@ extension ClientMessage: WireMessage {
         case .reportRequest(let request): request.session
         case .members(let members): members.session
         case .remove(let removal): removal.session
+        case .cached(let cached): cached.session
+        case .deploy(let deployment): deployment.session
         case .authenticate(let session, _), .unsubscribe(let session, _), .upload(let session, _),
             .credit(let session, _), .close(let session), .declare(let session, _):
             session
@@ -70,6 +76,13 @@ extension ClientMessage: WireMessage {
             writer.varint(removal.request)
             writer.string(removal.className)
             writer.optional(removal.property) { $0.string($1) }
+        case .cached(let cached):
+            writer.varint(cached.request)
+            cached.content.encode(into: &writer)
+        case .deploy(let deployment):
+            writer.varint(deployment.request)
+            writer.bool(deployment.isTrial)
+            writer.data(deployment.file)
         }
     }
 
@@ -107,6 +120,13 @@ extension ClientMessage: WireMessage {
                 Removal(
                     session: session, request: try reader.varint(), className: try reader.string(),
                     property: try reader.optional { reader throws(WireError) in try reader.string() }))
+        case Code.cached:
+            .cached(Cached(session: session, request: try reader.varint(), content: try ObjectBlock(from: &reader)))
+        case Code.deploy:
+            .deploy(
+                Deployment(
+                    session: session, request: try reader.varint(), isTrial: try reader.bool(),
+                    file: try reader.data()))
         default: nil
         }
     }

@@ -26,6 +26,11 @@ package enum ClientMessage: Hashable, Sendable {
     case declare(session: UInt64, schema: Schema)
     /// Removes an empty class, or a property without values, from the schema; the server answers as a report request.
     case remove(Removal)
+    /// Names objects that the client keeps although no subscription holds them; the server answers
+    /// ``ServerMessage/withdrawn(_:)``.
+    case cached(Cached)
+    /// Stores other rules, or asks what they would change; the server answers as a report request.
+    case deploy(Deployment)
     /// Ends a session. Its id is not used again on this connection.
     case close(session: UInt64)
 
@@ -167,7 +172,8 @@ extension ClientMessage {
         /// Chosen by the client; the reply repeats it.
         package var request: UInt64
         package var topic: ReportTopic
-        /// What the topic needs: a query for ``ReportTopic/explain``, else empty.
+        /// What the topic needs: a query for ``ReportTopic/explain``, JSON for those about what users may do, else
+        /// empty.
         package var argument: String
 
         package init(session: UInt64, request: UInt64, topic: ReportTopic, argument: String = "") {
@@ -194,6 +200,37 @@ extension ClientMessage {
         }
     }
 
+    package struct Cached: Hashable, Sendable {
+        package var session: UInt64
+        /// Chosen by the client, above 0; the answer repeats it.
+        package var request: UInt64
+        /// Keys, without values and roles.
+        package var content: ObjectBlock
+
+        package init(session: UInt64, request: UInt64, content: ObjectBlock) {
+            self.session = session
+            self.request = request
+            self.content = content
+        }
+    }
+
+    package struct Deployment: Hashable, Sendable {
+        package var session: UInt64
+        /// Chosen by the client, among its report requests; the reply repeats it.
+        package var request: UInt64
+        /// Whether nothing is stored: the client only asks what would change.
+        package var isTrial: Bool
+        /// The file of rules.
+        package var file: [UInt8]
+
+        package init(session: UInt64, request: UInt64, isTrial: Bool, file: [UInt8]) {
+            self.session = session
+            self.request = request
+            self.isTrial = isTrial
+            self.file = file
+        }
+    }
+
     /// What a report is about. More may come; a server answers ``ServerMessage/reportError(_:)`` to those it does not
     /// know.
     package struct ReportTopic: RawRepresentable, Hashable, Sendable {
@@ -205,5 +242,13 @@ extension ClientMessage {
         package static let subscriptions = ReportTopic(rawValue: 1)
         package static let explain = ReportTopic(rawValue: 2)
         package static let schema = ReportTopic(rawValue: 3)
+        /// The rules as they are stored.
+        package static let rules = ReportTopic(rawValue: 4)
+        /// What the user of the session may do. Every user may ask.
+        package static let privileges = ReportTopic(rawValue: 5)
+        /// Whether another user may do something, and why.
+        package static let verdict = ReportTopic(rawValue: 6)
+        /// What a query means and costs for another user.
+        package static let explainAs = ReportTopic(rawValue: 7)
     }
 }

@@ -33,6 +33,10 @@ package struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConv
     /// What is to be removed from the schema holds something, or something leads to it.
     package static let inUse = ErrorCode(rawValue: "inUse")
 
+    // About rules.
+    /// The file of rules is not well formed, or asks for what the server does not enforce.
+    package static let invalidRules = ErrorCode(rawValue: "invalidRules")
+
     // About a report.
     /// The request's topic is none that the server knows.
     package static let unknownReport = ErrorCode(rawValue: "unknownReport")

@@ -12,6 +12,13 @@ package struct Features: OptionSet, Hashable, Sendable {
     package static let removal = Features(rawValue: 1 << 2)
     /// The server reads runs of creations in uploads.
     package static let creationRuns = Features(rawValue: 1 << 3)
+    /// The client may offer what it keeps, and the server says what of it may not be read:
+    /// ``ClientMessage/cached(_:)``.
+    package static let withdrawals = Features(rawValue: 1 << 4)
+    /// The server takes ``ClientMessage/deploy(_:)``.
+    package static let rules = Features(rawValue: 1 << 5)
+    /// All that this version knows.
+    package static let all: Features = [.resume, .reports, .removal, .creationRuns, .withdrawals, .rules]
 }
 
 /// Versions of the protocol.

@@ -14,6 +14,7 @@ extension ServerMessage: WireMessage {
         static let report: UInt8 = 0x8A
         static let listMembers: UInt8 = 0x8B
         static let reportError: UInt8 = 0x8C
+        static let withdrawn: UInt8 = 0x8D
         /// With the bit that lets a client skip it.
         static let digest: UInt8 = 0xCD
         static let login: UInt8 = 0xCE
@@ -37,6 +38,7 @@ extension ServerMessage: WireMessage {
         case .digest: Code.digest
         case .login: Code.login
         case .context: Code.context
+        case .withdrawn: Code.withdrawn
         }
     }
 
@@ -54,6 +56,7 @@ extension ServerMessage: WireMessage {
         case .digest(let check): check.session
         case .login(let login): login.session
         case .context(let context): context.session
+        case .withdrawn(let withdrawn): withdrawn.session
         case .schema(let session, _), .report(let session, _, _), .listMembers(let session, _): session
         }
     }
@@ -84,6 +87,9 @@ extension ServerMessage: WireMessage {
         case .context(let context):
             context.context.encode(into: &writer)
             context.fields.encode(into: &writer)
+        case .withdrawn(let withdrawn):
+            writer.varint(withdrawn.request)
+            withdrawn.content.encode(into: &writer)
         }
     }
 
@@ -119,6 +125,9 @@ extension ServerMessage: WireMessage {
         case Code.context:
             .context(
                 Context(session: session, context: try ObjectID(from: &reader), fields: try ObjectID(from: &reader)))
+        case Code.withdrawn:
+            .withdrawn(
+                Withdrawn(session: session, request: try reader.varint(), content: try ObjectBlock(from: &reader)))
         default: nil
         }
     }

@@ -22,6 +22,8 @@ package enum ServerMessage: Hashable, Sendable {
     case login(Login)
     /// Which context the user reads in.
     case context(Context)
+    /// Names objects that the client keeps and that are not there for its user.
+    case withdrawn(Withdrawn)
     /// A subscription was refused or ended by the server.
     case subscriptionError(SubscriptionError)
     /// An uploaded transaction was refused, whole or in parts.
@@ -117,6 +119,22 @@ extension ServerMessage {
             self.session = session
             self.context = context
             self.fields = fields
+        }
+    }
+
+    /// Objects that the client offered as cached, and that are not there for its user: they may not be read, or do not
+    /// exist. Which of both it is, is not said.
+    package struct Withdrawn: Hashable, Sendable {
+        package var session: UInt64
+        /// The number of the offer that this answers; 0 where a commit has made the difference.
+        package var request: UInt64
+        /// Keys, without values and roles.
+        package var content: ObjectBlock
+
+        package init(session: UInt64, request: UInt64, content: ObjectBlock) {
+            self.session = session
+            self.request = request
+            self.content = content
         }
     }
 

@@ -94,8 +94,10 @@ final class RawPeer {
         + "Sec-WebSocket-Protocol: sluice.1\r\n\r\n"
 
     /// Performs the WebSocket handshake.
-    func upgrade() throws {
-        send(Self.upgradeRequest)
+    ///
+    /// - Parameter header: one more line of the request.
+    func upgrade(header: String? = nil) throws {
+        send(header.map { Self.upgradeRequest.dropLast(1) + $0 + "\r\n\r\n" } ?? Self.upgradeRequest)
         var head: [UInt8] = []
         while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) { head += try receive(1) }
         let text = String(decoding: head, as: UTF8.self)

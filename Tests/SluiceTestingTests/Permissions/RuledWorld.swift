@@ -65,6 +65,7 @@ final class RuledWorld {
         var rejections: [WriteRejection] = []
         var removals: [ObjectKey: RemovalReason] = [:]
         var results: [String: [ObjectRef]] = [:]
+        var observations: [String: Observation] = [:]
         /// The observations that have handled their last event.
         var ready: [Observation] = []
         /// Every object of which something was ever sent.
@@ -88,12 +89,17 @@ final class RuledWorld {
     private var connectionCount: UInt64 = 0
     private var number: UInt64 = 0
     private(set) var problems: [String] = []
+    private var options = ClientOptions()
     /// Whether the server sends pages; if not, bootstraps stay where they are.
     var sendsPages = true
+    /// Whether the rules are others than those that the oracle reads.
+    var skipsOracle = false
 
     init(
-        rules: String = RuledWorld.rules, users: [String], limits: DatabaseLimits = DatabaseLimits()
+        rules: String = RuledWorld.rules, users: [String], limits: DatabaseLimits = DatabaseLimits(),
+        configure: (inout ClientOptions) -> Void = { _ in }
     ) throws {
+        configure(&options)
         let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))
         _ = try storage.transaction { try storage.merge(Self.schema(), sides: ("the server", "the test")) }
         server = storage
@@ -124,7 +130,6 @@ final class RuledWorld {
     }
 
     private func makeEngine(_ storage: SQLiteClientStorage) throws -> ClientEngine {
-        var options = ClientOptions()
         options.databaseName = "documents"
         return try ClientEngine(
             storage: storage, options: options, now: { [unowned self] in now },
@@ -177,7 +182,31 @@ final class RuledWorld {
             client.results[text] = event.list.visible.map(\.object)
             client.ready.append(observation)
         }
+        client.observations[text] = observation
         settle()
+    }
+
+    /// Stops observing a query, whose objects stay.
+    func stop(_ user: String, _ text: String) throws {
+        let observation = try #require(self[user].observations[text])
+        self[user].observations[text] = nil
+        self[user].ready.removeAll { $0 === observation }
+        try self[user].engine.endObservation(observation.id, keeping: false, purging: false)
+        settle()
+    }
+
+    /// Changes how clients work that are made from now on.
+    func configure(_ body: (inout ClientOptions) -> Void) { body(&options) }
+
+    /// Ends a user's process, with what it has not stored, and begins another with the same file.
+    func restart(_ user: String) throws {
+        disconnect(user)
+        let client = self[user]
+        client.ready = []
+        client.observations = [:]
+        client.engine = try makeEngine(client.storage)
+        client.engine.onRejection = { [unowned client] in client.rejections.append($0) }
+        connect(user)
     }
 
     /// Proves other claims of a user in the session that is open.
@@ -237,6 +266,13 @@ final class RuledWorld {
             }
         }
         check()
+    }
+
+    /// Lets the server do what is due by the clock.
+    func checkSessions(later delay: Int64) {
+        time += delay
+        repeat { deliver(engine.checkSessions(now: now)) } while engine.isJudgingCached
+        settle()
     }
 
     /// Lets the server send one round of pages.
@@ -309,12 +345,20 @@ final class RuledWorld {
     // MARK: The oracle
 
     private func judge(_ message: ServerMessage, to client: Client) throws {
+        if skipsOracle { return }
         let blocks: [ViewBlock] =
             switch message {
             case .page(let page): [page.content]
             case .commit(let commit): commit.blocks.map(\.content)
             default: []
             }
+        if case .withdrawn(let withdrawn) = message {
+            for group in withdrawn.content.groups {
+                for key in group.keys where try mayRead(client, ObjectRef(group.classIndex, key)) {
+                    problems.append("\(client.user) is told that \(key) is not there, and may read it")
+                }
+            }
+        }
         for block in blocks {
             for departure in block.departures where !client.sent.contains(departure.object) {
                 problems.append("\(client.user) is told that \(departure.object) is gone, and never had it")

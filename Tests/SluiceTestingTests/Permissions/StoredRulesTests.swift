@@ -49,4 +49,29 @@ import Testing
         world.deploy(try RulesFile(RuledWorld.rules))
         #expect(try world.held("ada") == [2])
     }
+
+    @Test func aServerThatStartsWithItsOldFileDoesNotUndoWhatWasStoredSince() throws {
+        let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))
+        func start(_ condition: String) throws -> [UInt8]? {
+            let engine = engine(storage)
+            try engine.begin(with: file(condition), isWritable: true)
+            return try storage.rules(ofVersion: storage.rulesVersion)
+        }
+        #expect(try start("id == 1") == file("id == 1").canonicalBytes)
+        _ = try engine(storage).deploy(file("id == 2"))
+        #expect(try start("id == 1") == file("id == 2").canonicalBytes)
+        #expect(try storage.rulesVersion == 2)
+        // A file that was never stored is news.
+        #expect(try start("id == 3") == file("id == 3").canonicalBytes)
+        #expect(try start("id == 2") == file("id == 3").canonicalBytes)
+    }
+
+    @Test func whatIsStoredOverTheRulesOfANewDatabaseComesAfterThem() throws {
+        let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))
+        let engine = engine(storage)
+        try engine.begin(with: file("id == 1"), isWritable: false)
+        #expect(try storage.rulesVersion == 0)
+        #expect(try engine.deploy(file("id == 2")) == (2, true))
+        #expect(try storage.rules(ofVersion: 1) == file("id == 1").canonicalBytes)
+    }
 }

@@ -527,6 +527,8 @@ def read_message(reader):
     elif code == 0x8C:
         message |= {"type": "reportError", "request": reader.varint(), "code": reader.string()}
         message |= {"message": reader.string(), "position": reader.optional(reader.varint)}
+    elif code == 0x8D:
+        message |= {"type": "withdrawn", "request": reader.varint(), "rows": read_block(reader)}
     elif code == 0xCD:
         message |= {"type": "digest", "subscription": reader.varint(), "version": reader.varint()}
         message |= {"digest": reader.raw(16)}
@@ -763,6 +765,9 @@ def render_message(message):
         return f"{text} {message['subscription']} {message['version']} {message['acceptedAt']} {message['kind']}"
     if kind == "digest":
         return f"{text} {message['subscription']} {message['version']} {message['digest'].hex()}"
+    if kind == "withdrawn":
+        keys = ";".join(f"{row['class']} {render(row['key'])}" for row in message["rows"])
+        return f"{text} {message['request']} {keys}"
     if kind == "listMembers":
         return f"{text} {message['subscription']}"
     if kind in ("opened", "schema"):

@@ -30,6 +30,7 @@ struct Applier {
                 case .page(let page): try frame.apply(page)
                 case .complete(let complete): try frame.apply(complete)
                 case .commit(let commit): try frame.apply(commit)
+                case .withdrawn(let withdrawn): try frame.apply(withdrawn)
                 case .context(let context): try ReadingContext(storage).turn(context, active)
                 default: break
                 }

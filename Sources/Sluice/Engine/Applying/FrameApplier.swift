@@ -5,17 +5,19 @@ internal import SluiceWire
 
 /// Applies one frame's pages, commits and completions to the store, inside one transaction.
 final class FrameApplier {
-    private let applier: Applier
-    private let storage: any ClientStorage
-    private let objectImages: ObjectImages
+    let applier: Applier
+    let storage: any ClientStorage
+    let objectImages: ObjectImages
     private let holdings: Holdings
-    private let map: SchemaMap
-    private let transaction: StoreTransaction
+    let map: SchemaMap
+    let transaction: StoreTransaction
     /// The subscriptions whose state or progress the frame changed, by the ids of their records.
     private(set) var concerned: [UInt64: Subscription] = [:]
     /// The subscriptions that the server completed relying on members that are here no longer.
     private(set) var misled: [Subscription] = []
-    private var departed: [(object: ObjectRef, reason: RemovalReason)] = []
+    var departed: [(object: ObjectRef, reason: RemovalReason)] = []
+    /// Whether the server has rules. Then it does not always say whether an object is hidden or deleted.
+    private(set) lazy var hasContext = ReadingContext(storage).isKnown
     private var bootstrapped: [Subscription] = []
     private var completed: [Subscription] = []
     /// The targets of links in commits, and in pages that are applied like commits. The server has sent each target
@@ -54,6 +56,7 @@ final class FrameApplier {
     /// Removes the objects that no subscription holds any more after these messages.
     func finish() throws {
         for (object, reason) in departed {
+            if keeps(reason) { continue }
             if reason == .deleted || reason == .permission, try !storage.hasPending(object) {
                 // A deletion applies at once, even if other subscriptions that hold the object learn of it later. So
                 // does the loss of the right to read it.
@@ -70,7 +73,8 @@ final class FrameApplier {
             try dropStale(subscription)
         }
         // The server does not have link targets that neither arrived nor belong to a complete subscription.
-        for target in linkTargets where try !storage.hasPending(target) && !holdings.isCompletelySynced(target) {
+        for target in linkTargets
+        where try !keeps(.unknown) && !storage.hasPending(target) && !holdings.isCompletelySynced(target) {
             try objectImages.evict(target, reason: .unknown, transaction)
         }
         guard !completed.isEmpty else { return }
@@ -147,6 +151,7 @@ final class FrameApplier {
 
     /// Removes stale rows: they match the query on disk, the server did not name them, and no subscription holds them.
     private func dropStale(_ subscription: Subscription) throws {
+        guard !keeps(.unknown) else { return }
         let id = subscription.record.id
         let query = subscription.query
         // Whether a row matches is not known without the objects that link to it.
@@ -248,7 +253,7 @@ final class FrameApplier {
         guard group.count >= applier.options.bulkRowCountMin, let batch = images.batch(of: group) else { return all }
         var others = all
         var pending: [Int] = []
-        if storage.outboxCount > 0 || !objectImages.unconfirmed.isEmpty {
+        if storage.outboxCount > 0 || !objectImages.unconfirmed.isEmpty || !storage.keptObjects.isEmpty {
             pending = try all.filter { row in
                 let object = ObjectRef(classIndex, group.keys[row])
                 return try objectImages.differs(object)
@@ -295,10 +300,7 @@ final class FrameApplier {
                 transaction.noteMembership(object, of: id, reason: departure.reason)
             }
         }
-        if departure.reason == .deleted || departure.reason == .permission, try objectImages.differs(object) {
-            try storage.setBaseImage(BaseImage.none, of: object)
-            transaction.noteServerImage(object)
-        }
+        try noteAbsence(of: object, because: departure.reason)
     }
 
     /// Removes an object that no subscription holds any more, unless it has pending writes.
@@ -312,6 +314,7 @@ final class FrameApplier {
         _ images: ServerImages, _ object: ObjectRef, version: UInt64, values: ArraySlice<Value>, isLikelyNew: Bool
     ) throws {
         if try objectImages.differs(object) {
+            objectImages.regain(object)
             transaction.noteServerImage(object)
             let base: Row? = if case .row(let row)? = try storage.baseImage(of: object) { row } else { nil }
             if let base, base.version > version { return }

@@ -31,7 +31,7 @@ struct FrameInbox {
     /// - Returns: false if the message is something else.
     mutating func add(_ message: ServerMessage) -> Bool {
         switch message {
-        case .page, .complete, .commit, .rejected, .context:
+        case .page, .complete, .commit, .rejected, .context, .withdrawn:
             content.append(message)
             return true
         default: return false

@@ -7,14 +7,16 @@ final class LocalWrites {
     private let transactions: StoreTransactions
     private let session: SyncSession
     private let images: ObjectImages
+    private let refused: RefusedWrites
     private let options: ClientOptions
     private let now: () -> Timestamp
     private var clock: HybridClock
 
     init(
         _ storage: any ClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
-        _ images: ObjectImages, options: ClientOptions, now: @escaping () -> Timestamp
+        _ images: ObjectImages, _ refused: RefusedWrites, options: ClientOptions, now: @escaping () -> Timestamp
     ) {
+        self.refused = refused
         self.storage = storage
         self.transactions = transactions
         self.session = session
@@ -57,7 +59,9 @@ final class LocalWrites {
             // Nothing of the object is pending, so its present row is the server's image.
             try images.keep(old, of: object)
         }
-        return try enqueue(writer.operations)
+        let entry = try enqueue(writer.operations)
+        try refused.overwrite(writer.operations)
+        return entry
     }
 
     @discardableResult

@@ -27,7 +27,8 @@ final class Outbox {
     init(
         _ storage: any ClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
         _ schema: SchemaAgreement, _ images: ObjectImages, _ active: ActiveSubscriptions,
-        _ acknowledgements: Acknowledgements, _ waiters: SyncWaiters, faults: FaultRecorder, options: ClientOptions,
+        _ acknowledgements: Acknowledgements, _ waiters: SyncWaiters, _ offers: CachedOffers, _ refused: RefusedWrites,
+        faults: FaultRecorder, options: ClientOptions,
         now: @escaping () -> Timestamp, log: LogSink?
     ) {
         self.storage = storage
@@ -38,9 +39,11 @@ final class Outbox {
         self.now = now
         self.acknowledgements = acknowledgements
         hasRecord = !options.isReadOnly && !options.isShortLived
-        writes = LocalWrites(storage, transactions, session, images, options: options, now: now)
+        writes = LocalWrites(storage, transactions, session, images, refused, options: options, now: now)
         uploads = Uploads(storage, session, schema, faults: faults, options: options, log: log)
-        retirement = Retirement(storage, schema, images, Holdings(storage, active), acknowledgements)
+        retirement = Retirement(
+            storage, schema, images, Holdings(storage, active), acknowledgements, offers, refused,
+            keepsRefused: options.keepsRefusedWrites)
         postponed = PostponedAcknowledgements(session, active, acknowledgements, uploads)
     }
 

@@ -10,18 +10,24 @@ final class Retirement {
     private let images: ObjectImages
     private let holdings: Holdings
     private let acknowledgements: Acknowledgements
+    private let offers: CachedOffers
+    private let refused: RefusedWrites
+    private let keepsRefused: Bool
     /// The rejected writes that the open transaction has reverted.
     private var unreported: [WriteRejection] = []
 
     init(
         _ storage: any ClientStorage, _ schema: SchemaAgreement, _ images: ObjectImages, _ holdings: Holdings,
-        _ acknowledgements: Acknowledgements
+        _ acknowledgements: Acknowledgements, _ offers: CachedOffers, _ refused: RefusedWrites, keepsRefused: Bool
     ) {
         self.storage = storage
         self.schema = schema
         self.images = images
         self.holdings = holdings
         self.acknowledgements = acknowledgements
+        self.offers = offers
+        self.refused = refused
+        self.keepsRefused = keepsRefused
     }
 
     /// The rejected writes that were reverted since the last call.
@@ -35,17 +41,24 @@ final class Retirement {
     /// Removes acknowledged changesets from the outbox, in the open transaction.
     func retire(_ transaction: StoreTransaction) throws {
         let rejections = acknowledgements.rejections
-        guard storage.subscriptionCount > 0 || !rejections.isEmpty else { return try retireUnasked() }
+        guard storage.subscriptionCount > 0 || !rejections.isEmpty || images.hasLost || offers.isOn else {
+            return try retireUnasked()
+        }
         var rejectedObjects: Set<ObjectRef> = []
         let changesets = try storage.removeFromOutbox(through: acknowledgements.sequence)
         for changeset in changesets {
-            guard let rejection = rejections[changeset.sequence] else { continue }
-            unreported += reports(of: rejection, changeset)
+            guard let rejection = rejections[changeset.sequence] else {
+                if images.hasLost { try note(reportsOfLost(changeset)) }
+                continue
+            }
+            try note(reports(of: rejection, changeset), keeping: keepsRefused ? changeset.operations : [])
             rejectedObjects.formUnion(changeset.operations.map(\.object))
         }
         let accepted = OperationsByObject(changesets.lazy.filter { rejections[$0.sequence] == nil })
         for object in changesets.objects {
             try reconcile(object, accepted: accepted, isRejected: rejectedObjects.contains(object), transaction)
+            // It may be one that its author may not read.
+            if offers.isOn, try !storage.isHeld(object, excluding: nil) { offers.add([object]) }
         }
     }
 
@@ -87,6 +100,11 @@ final class Retirement {
         }
         var image = try images.keptImage(of: object)
         let isPending = try storage.hasPending(object)
+        if !isPending, images.isLost(object, at: .max), images.image(image, after: accepted[object]) == nil {
+            images.regain(object)
+            try images.evict(object, reason: .permission, transaction)
+            return try storage.setBaseImage(nil, of: object)
+        }
         if try !isPending && holdings.isMissedByMembers(object) {
             images.noteUnconfirmed(object)
             return try images.evict(object, reason: .deleted, transaction)
@@ -105,6 +123,31 @@ final class Retirement {
 
     // MARK: Rejected
 
+    /// Stores reports, in the open transaction, until somebody is told of them.
+    private func note(_ reports: [WriteRejection], keeping operations: [ObjectOperation] = []) throws {
+        guard !reports.isEmpty || !operations.isEmpty else { return }
+        unreported += try refused.add(reports, keeping: operations)
+    }
+
+    /// The reports of the writes of a transaction that had no effect, since their objects were not there for the user.
+    private func reportsOfLost(_ changeset: Changeset) -> [WriteRejection] {
+        let operations = Dictionary(grouping: changeset.operations, by: \.object)
+        return operations.keys.sorted().compactMap { object in
+            let written = operations[object] ?? []
+            guard images.isLost(object, at: changeset.sequence),
+                !written.contains(where: { if case .create = $0.action { true } else { false } })
+            else { return nil }
+            return WriteRejection(
+                object: Identity(className: storage.schema[object.classIndex].name, key: object.key),
+                reason: Self.lost, rejectedValues: values(of: written))
+        }
+    }
+
+    private static let lost = SyncError(
+        .notPermitted,
+        "the object is not there for this user any more: it was deleted, or may not be read; so the write had no effect"
+    )
+
     /// The reports of a transaction that the server rejected.
     private func reports(of rejection: ServerMessage.Rejection, _ changeset: Changeset) -> [WriteRejection] {
         rejection.reasons.map { reason in
@@ -121,12 +164,14 @@ final class Retirement {
     /// each is reported as rejected.
     func rejectUncertain(through sequence: UInt64) throws {
         for changeset in try storage.removeFromOutbox(through: sequence) {
-            for operation in changeset.operations {
-                unreported.append(
+            try note(
+                changeset.operations.map { operation in
                     WriteRejection(
                         object: Identity(
                             className: storage.schema[operation.object.classIndex].name, key: operation.object.key),
-                        reason: Self.forgotten, rejectedValues: values(of: [operation])))
+                        reason: Self.forgotten, rejectedValues: values(of: [operation]))
+                })
+            for operation in changeset.operations {
                 if try !storage.hasPending(operation.object) { try storage.setBaseImage(nil, of: operation.object) }
             }
         }

@@ -10,15 +10,23 @@ final class ObjectImages {
     private let storage: any ClientStorage
     private let acknowledgements: Acknowledgements
     private let effects: PendingEffects
+    private let refused: RefusedWrites
     /// Objects that show acknowledged writes although no image that includes them has arrived, since no complete
     /// subscription has the objects. The store keeps the server's last image of each, for a subscription that resumes
     /// from it.
     private(set) var unconfirmed: Set<ObjectRef> = []
+    /// Objects with pending writes that are not there for the user any more, with the sequence up to which uploads were
+    /// acknowledged by then. Later ones have no effect.
+    private var lost: [ObjectRef: UInt64] = [:]
     /// Called before an object is removed from this store.
     var willEvict: ((ObjectRef) throws -> Void)?
 
-    init(_ storage: any ClientStorage, _ acknowledgements: Acknowledgements, options: ClientOptions) throws {
+    init(
+        _ storage: any ClientStorage, _ acknowledgements: Acknowledgements, _ refused: RefusedWrites,
+        options: ClientOptions
+    ) throws {
         self.storage = storage
+        self.refused = refused
         self.acknowledgements = acknowledgements
         effects = PendingEffects(storage, changesetCountMin: options.backlogChangesetCountMin)
         try findUnconfirmed()
@@ -34,6 +42,7 @@ final class ObjectImages {
     /// Returns to what is stored, after a transaction that failed.
     func rollBack() throws {
         effects.removeAll()
+        try refused.rollBack()
         try findUnconfirmed()
     }
 
@@ -61,7 +70,7 @@ final class ObjectImages {
     ///
     /// The image already includes the acknowledged operations.
     func replayed(_ image: Row?, of object: ObjectRef) throws -> Row? {
-        try effects.applied(to: image, of: object, after: acknowledgements.sequence)
+        try effects.applied(to: refused.shown(image, of: object), of: object, after: acknowledgements.sequence)
     }
 
     /// The server's image of an object after it has accepted operations; nil if the object then does not exist.
@@ -75,6 +84,28 @@ final class ObjectImages {
         if image?.version == 0 { image?.version = 1 }
         return image
     }
+
+    // MARK: Lost objects
+
+    var hasLost: Bool { !lost.isEmpty }
+
+    /// Whether an operation had no effect on the server, since its object was not there for the user.
+    func isLost(_ object: ObjectRef, at sequence: UInt64) -> Bool { lost[object].map { $0 < sequence } ?? false }
+
+    /// Forgets the server's image of an object that is not there for the user any more. What was written here and waits
+    /// stays.
+    func lose(_ object: ObjectRef, _ transaction: StoreTransaction) throws {
+        lost[object] = lost[object] ?? acknowledgements.sequence
+        try storage.setBaseImage(BaseImage.none, of: object)
+        transaction.noteServerImage(object)
+        try transaction.show(replayed(nil, of: object), of: object)
+    }
+
+    /// Notes that the server has sent an object.
+    func regain(_ object: ObjectRef) { if hasLost { lost[object] = nil } }
+
+    /// Forgets which objects were lost, at the end of the session.
+    func forgetLost() { lost = [:] }
 
     // MARK: Changing
 
@@ -107,6 +138,16 @@ final class ObjectImages {
         try willEvict?(object)
         if try storage.isPresent(object) { try transaction.evict(object, reason: reason) }
         try confirm(object)
+    }
+
+    /// Shows the server's image of an object again whose refused values are gone.
+    func reveal(_ object: ObjectRef, _ transaction: StoreTransaction) throws {
+        transaction.touch(object)
+        if try keptImage(of: object) == nil, try !storage.hasPending(object) {
+            try evict(object, reason: .unknown, transaction)
+            return try storage.setBaseImage(nil, of: object)
+        }
+        try showServerImage(of: object, transaction)
     }
 
     /// Removes everything that came from the server, because its history is another one. Objects with pending writes

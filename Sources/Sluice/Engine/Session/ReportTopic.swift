@@ -6,6 +6,11 @@ package enum ReportTopic: Sendable {
     case subscriptions
     case explain(query: String)
     case schema
+    case rules
+    /// What the user may do; the question is JSON, as in the next two.
+    case privileges(String)
+    case verdict(String)
+    case explainAs(String)
 
     var wire: ClientMessage.ReportTopic {
         switch self {
@@ -13,13 +18,18 @@ package enum ReportTopic: Sendable {
         case .subscriptions: .subscriptions
         case .explain: .explain
         case .schema: .schema
+        case .rules: .rules
+        case .privileges: .privileges
+        case .verdict: .verdict
+        case .explainAs: .explainAs
         }
     }
 
     var argument: String {
         switch self {
-        case .status, .subscriptions, .schema: ""
+        case .status, .subscriptions, .schema, .rules: ""
         case .explain(let query): query
+        case .privileges(let question), .verdict(let question), .explainAs(let question): question
         }
     }
 }

@@ -26,6 +26,15 @@ final class ServerRequests {
         }
     }
 
+    /// Asks the server to store other rules.
+    ///
+    /// - Parameter isTrial: whether it only says what they would change.
+    func deployment(_ file: [UInt8], isTrial: Bool, reply: @escaping Reply) {
+        request(.rules, orElse: "the server takes no rules from clients", reply) { number in
+            .deploy(.init(session: SyncSession.number, request: number, isTrial: isTrial, file: file))
+        }
+    }
+
     private func request(
         _ feature: Features, orElse refusal: String, _ reply: @escaping Reply, _ message: (UInt64) -> ClientMessage
     ) {

@@ -32,7 +32,7 @@ final class SyncSession {
 
     /// The number of the only session of the connection.
     static let number: UInt64 = 1
-    private static let features: Features = [.resume, .reports, .removal, .creationRuns]
+    private static let features = Features.all
 
     /// What is presented to the server.
     var login: ClientLogin

@@ -14,6 +14,11 @@ struct ReadingContext {
 
     init(_ storage: any ClientStorage) { self.storage = storage }
 
+    /// Whether the server has named a context. What cannot be read counts as one.
+    var isKnown: Bool {
+        do { return try storage.metadata(Self.name) != nil } catch { return true }
+    }
+
     /// Takes in the context of a session that opens. Within a transaction.
     ///
     /// - Parameter context: nil if the server has no rules.

@@ -11,6 +11,7 @@ final class SubscriptionHolders {
     private let active: ActiveSubscriptions
     private let requests: SubscriptionRequests
     private let images: ObjectImages
+    private let offers: CachedOffers
     private let options: ClientOptions
     private let now: () -> Timestamp
     /// Whether properties had other names before, by which queries may still be known.
@@ -18,7 +19,7 @@ final class SubscriptionHolders {
 
     init(
         _ storage: any ClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
-        _ active: ActiveSubscriptions, _ requests: SubscriptionRequests, _ images: ObjectImages,
+        _ active: ActiveSubscriptions, _ requests: SubscriptionRequests, _ images: ObjectImages, _ offers: CachedOffers,
         options: ClientOptions, now: @escaping () -> Timestamp
     ) {
         self.storage = storage
@@ -27,6 +28,7 @@ final class SubscriptionHolders {
         self.active = active
         self.requests = requests
         self.images = images
+        self.offers = offers
         self.options = options
         self.now = now
     }
@@ -118,6 +120,7 @@ final class SubscriptionHolders {
                 try storage.removeSubscription(id)
                 return
             }
+            if offers.isOn { offers.add(try storage.exclusiveMembers(of: id)) }
             guard subscription.isRemembered else { return try storage.removeSubscription(id) }
             try putToSleep(&subscription.record)
             try forgetOldestDormant()
@@ -174,7 +177,7 @@ final class SubscriptionHolders {
         try transactions.run(.local) { transaction in
             var count = 0
             let classes = storage.schema.classes.indices
-            if storage.subscriptionCount == 0, storage.outboxCount == 0 {
+            if storage.subscriptionCount == 0, storage.outboxCount == 0, storage.keptObjects.isEmpty {
                 for classIndex in classes { count += try storage.count(ofClass: classIndex) }
                 try storage.evictAll()
                 return count

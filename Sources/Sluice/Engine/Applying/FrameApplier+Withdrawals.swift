@@ -1,0 +1,40 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceWire
+
+/// What becomes of objects that the user may not read any more.
+extension FrameApplier {
+    /// Whether an object that leaves for a reason, or may do so, stays in this store although nothing holds it.
+    func keeps(_ reason: RemovalReason) -> Bool {
+        !applier.options.purgesRevokedObjects && (reason == .permission || reason == .unknown && hasContext)
+    }
+
+    /// Removes objects that this store keeps without a subscription. Unsent writes stay, and the server judges them.
+    func apply(_ withdrawn: ServerMessage.Withdrawn) throws {
+        for object in withdrawn.content.groups.flatMap({ group in group.keys.map { ObjectRef(group.classIndex, $0) } })
+        {
+            guard let object = map.fromServer(object) else {
+                throw SyncError(.protocolViolation, "an unknown class")
+            }
+            if try storage.hasPending(object) {
+                try objectImages.lose(object, transaction)
+            } else {
+                departed.append((object, .permission))
+            }
+        }
+    }
+
+    /// Notes that the server does not have an object any more, as far as the user may know, which shows something else
+    /// here.
+    func noteAbsence(of object: ObjectRef, because reason: RemovalReason) throws {
+        guard reason == .deleted || reason == .permission, !keeps(reason) else { return }
+        if reason == .permission, try storage.hasPending(object) {
+            try objectImages.lose(object, transaction)
+        } else if try objectImages.differs(object) {
+            try storage.setBaseImage(BaseImage.none, of: object)
+            transaction.noteServerImage(object)
+            guard storage.keptObjects.contains(object) else { return }
+            try transaction.show(objectImages.replayed(nil, of: object), of: object)
+        }
+    }
+}

@@ -1,0 +1,114 @@
+internal import Sluice
+internal import SluiceJSON
+
+/// `sluice can`: says whether a user may do something, and why.
+struct CanCommand: Command {
+    static let description = CommandDescription(
+        "can", "Say whether a user may do something with an object, and which part of the rules decides it.",
+        arguments: [
+            ServerAccess.argument,
+            ArgumentDescription("USER", "the user's id, or - for somebody without one"),
+            ArgumentDescription(
+                "ACTION", "read, create, update or delete",
+                completion: .choices(["read", "create", "update", "delete"])),
+            ArgumentDescription("OBJECT", "CLASS/KEY; to create, CLASS"),
+        ],
+        options: [AskedUser.claimsOption, OutputFormat.option] + ServerAccess.options,
+        notes: [
+            "You need the right 'reports'. The answer shows rules as they are written, with the names of variables and not their values. Claims are those of --claims, since only a login knows a user's own.",
+            "The exit code is 1 if the user may not do it.",
+        ],
+        examples: [
+            "sluice can wss://db.example.com:9443/app ada update Document/d1 --user=root",
+            "sluice can wss://db.example.com:9443/app ada create Document --claims='{\"role\": \"editor\"}' --user=root",
+        ])
+
+    private let access: ServerAccess
+    private let user: AskedUser
+    private let action: String
+    private let className: String
+    private let key: String?
+    private let format: OutputFormat
+
+    init(_ arguments: ParsedArguments) throws(CommandError) {
+        access = try ServerAccess(arguments)
+        user = try AskedUser(arguments.positionals[1], arguments)
+        action = arguments.positionals[2]
+        let parts = arguments.positionals[3].split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        className = String(parts[0])
+        key = parts.count == 2 ? String(parts[1]) : nil
+        format = try OutputFormat.chosen(arguments)
+        guard (key == nil) == (action == "create") else {
+            throw .usage(
+                action == "create"
+                    ? "what is created has no key yet: name the class alone" : "\(action) needs an object: CLASS/KEY")
+        }
+    }
+
+    func run() async throws {
+        Signals.exitQuietly()
+        let question = JSONValue.object(
+            user.members + [
+                .init(name: "action", value: .string(action)), .init(name: "class", value: .string(className)),
+            ] + (key.map { [.init(name: "key", value: .string($0))] } ?? []))
+        let store = try await access.open()
+        let text = try await store.core.report(.verdict(question.text), timeout: access.timeout)
+        await store.close()
+        let answer: JSONValue
+        do throws(JSONError) { answer = try JSONParser.parse(text) } catch {
+            throw CommandError.failure("the server's report is not JSON at byte \(error.position): \(error.message)")
+        }
+        let lines = format == .jsonl ? [answer.text] : Self.lines(answer)
+        for line in lines { StandardOutput.shared.write(line: DisplayText.harmless(line)) }
+        let verdict = answer["verdict"]?.string ?? ""
+        guard verdict == "allowed" || verdict == "depends" else {
+            throw CommandError.failure(DisplayText.harmless("\(verdict): \(answer["reason"]?.string ?? "")"))
+        }
+    }
+
+    private static func lines(_ answer: JSONValue) -> [String] {
+        var lines = ["\(answer["verdict"]?.string ?? ""): \(answer["reason"]?.string ?? "")"]
+        if let roles = answer["roles"]?.array {
+            lines.append("roles: " + (roles.isEmpty ? "none" : roles.compactMap(\.string).joined(separator: ", ")))
+        }
+        for set in answer["sets"]?.array ?? [] {
+            lines.append("$user.\(set["name"]?.string ?? ""): \(set["count"]?.text ?? "") objects")
+        }
+        for rule in answer["rules"]?.array ?? [] {
+            let condition = rule["condition"]?.string ?? "there is none, which denies it"
+            lines.append("\(rule["rule"]?.string ?? "") \(rule["outcome"]?.string ?? ""): \(condition)")
+            lines += parts(rule, indentation: "  ")
+        }
+        let closed = (answer["properties"]?.array ?? []).compactMap(\.string)
+        if !closed.isEmpty { lines.append("not these properties: \(closed.joined(separator: ", "))") }
+        return lines
+    }
+
+    private static func parts(_ rule: JSONValue, indentation: String) -> [String] {
+        (rule["parts"]?.array ?? []).flatMap { part in
+            ["\(indentation)\(part["outcome"]?.string ?? ""): \(part["condition"]?.string ?? "")"]
+                + parts(part, indentation: indentation + "  ")
+        }
+    }
+}
+
+/// A user about whom somebody asks.
+struct AskedUser: Sendable {
+    static let claimsOption = OptionDescription.value(
+        "claims", "JSON", "what rules may know about that user: a JSON object")
+
+    /// The members of a question that name the user.
+    let members: [JSONValue.Member]
+
+    /// - Parameter name: the user's id, or `-` for nobody.
+    init(_ name: String, _ arguments: ParsedArguments) throws(CommandError) {
+        var members = [JSONValue.Member(name: "user", value: name == "-" ? .null : .string(name))]
+        if let text = arguments.value("claims") {
+            guard case .object(let claims)? = try? JSONParser.parse(text) else {
+                throw .usage("--claims is a JSON object, such as '{\"role\": \"editor\"}'")
+            }
+            members.append(.init(name: "claims", value: .object(claims)))
+        }
+        self.members = members
+    }
+}

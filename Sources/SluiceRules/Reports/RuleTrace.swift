@@ -1,0 +1,98 @@
+package import SluiceModel
+package import SluiceQuery
+
+/// A rule, or a part of one, as its author wrote it, and what it says of an object.
+///
+/// It names variables and shows no values of theirs, so that whoever may ask why something is denied learns nothing of
+/// claims.
+package struct RuleTrace: Hashable, Sendable {
+    /// What a condition says.
+    package enum Outcome: String, Hashable, Sendable {
+        case holds, fails
+        /// Without an object: it depends on which one.
+        case depends
+    }
+
+    /// The action that the rule is about.
+    package let action: RuleAction
+    /// The condition in one spelling; nil if the class has no rule for the action, which denies it.
+    package let text: String?
+    package let outcome: Outcome
+    /// What the condition joins by OR or AND.
+    package let parts: [RuleTrace]
+}
+
+extension Rules {
+    /// What each of the rules that an action needs says of an object, and why.
+    ///
+    /// - Parameters:
+    ///   - row: the object; nil to ask of the class as a whole.
+    ///   - source: the objects as they are, whoever asks.
+    package func traces(
+        of action: RuleAction, onClass classIndex: Int, _ row: Row?, for user: RuleUser, facts: RuleFactResults,
+        in source: any ObjectSource
+    ) throws -> [RuleTrace] {
+        let tracer = RuleTracer(self, user: user, facts: facts, row: row, source: source)
+        let needed: [RuleAction] =
+            switch action {
+            case .read: [.read]
+            case .create: [.create]
+            case .update, .updateAfter: [.read, .update, .updateAfter]
+            case .delete: [.read, .delete]
+            }
+        return try needed.map { try tracer.trace($0, onClass: classIndex) }
+    }
+}
+
+/// Judges the parts of rules for one user, and of one object.
+private struct RuleTracer {
+    private let document: RulesDocument
+    private let schema: Schema
+    private let binder: ConditionBinder
+    private let row: Row?
+    private let source: any ObjectSource
+
+    init(_ rules: Rules, user: RuleUser, facts: RuleFactResults, row: Row?, source: any ObjectSource) {
+        document = rules.file.document
+        schema = rules.schema
+        let resolution = Resolution(document, schema: schema, user: user, client: [:], results: facts)
+        binder = ConditionBinder(schema: schema) { resolution.value($0) }
+        self.row = row
+        self.source = source
+    }
+
+    func trace(_ action: RuleAction, onClass classIndex: Int) throws -> RuleTrace {
+        let name = schema[classIndex].name
+        guard let predicate = predicate(of: action, onClass: name) else {
+            return RuleTrace(action: action, text: nil, outcome: .fails, parts: [])
+        }
+        return try trace(predicate, action, name)
+    }
+
+    private func predicate(of action: RuleAction, onClass name: String) -> PredicateSyntax? {
+        if action == .read { return document.readPredicate(ofClass: name, schema: schema) }
+        guard let written = document.classes.first(where: { UTF8Order.equal($0.name, name) })?.rules else { return nil }
+        let rule = written.rules[action] ?? (action == .updateAfter ? written.rules[.update] : nil)
+        return rule?.predicate(onClass: name, schema: schema)
+    }
+
+    private func trace(_ predicate: PredicateSyntax, _ action: RuleAction, _ name: String) throws -> RuleTrace {
+        let operands: [PredicateSyntax] =
+            switch predicate {
+            case .or(let operands), .and(let operands): operands
+            default: []
+            }
+        return RuleTrace(
+            action: action, text: NormalText.predicate(predicate), outcome: try outcome(of: predicate, name),
+            parts: try operands.map { try trace($0, action, name) })
+    }
+
+    private func outcome(of predicate: PredicateSyntax, _ name: String) throws -> RuleTrace.Outcome {
+        // What does not fit the schema allows nothing.
+        guard let query = binder.query(QuerySyntax(.objects(className: name), where: predicate)), !query.isOfNothing
+        else { return .fails }
+        if query.isOfWholeClass { return .holds }
+        guard let row else { return .depends }
+        return try BoundCondition(query, schema: schema).allows(row, in: source) ? .holds : .fails
+    }
+}

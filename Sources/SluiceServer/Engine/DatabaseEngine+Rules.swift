@@ -1,0 +1,124 @@
+internal import SluiceModel
+internal import SluiceRules
+internal import SluiceStorage
+internal import SluiceWire
+
+/// Rules that are stored by a client of the database, such as the command line.
+///
+/// The right `rules` of the rules that hold says who may store others. A database without rules takes them from a
+/// development server's clients alone: elsewhere whoever may log in could lock everybody else out.
+extension DatabaseEngine {
+    func deploy(_ deployment: ClientMessage.Deployment, by session: ServerSession) throws {
+        func fail(_ code: ErrorCode, _ message: String) {
+            let failure = ServerMessage.ReportError(
+                session: deployment.session, request: deployment.request, code: code, message: message)
+            outbox.send([.reportError(failure)], to: session.id)
+        }
+        guard mayDeploy(session), deployment.isTrial || !session.isReadOnly else {
+            return fail(.permissionDenied, Self.refusal(ofRulesIn: permissions.hasRules))
+        }
+        let file: RulesFile
+        do throws(RulesError) {
+            file = try RulesFile(deployment.file)
+            guard file.unenforced.isEmpty else { throw RulesError(file.unenforced) }
+        } catch {
+            return fail(.invalidRules, error.summary)
+        }
+        do {
+            // Without rules, what is new is told of all parts.
+            let former = try permissions.rules?.file ?? RulesFile("{}")
+            let mayDeployAgain = try mayDeploy(session, under: file)
+            let stored: (version: Int, isNew: Bool) =
+                deployment.isTrial ? (try database.storage.rulesVersion, false) : try store(file)
+            let report = JSONText.object([
+                ("version", .number(UInt64(stored.version))), ("isNew", .bool(stored.isNew)),
+                ("changes", .array(former.differences(to: file).map(\.json))),
+                ("warnings", .array(file.problems(with: database.storage.schema).map { .string($0.description) })),
+                ("mayDeploy", .bool(mayDeployAgain)),
+            ])
+            outbox.send(
+                [
+                    .report(
+                        session: deployment.session, request: deployment.request, json: Array(report.text.utf8))
+                ], to: session.id)
+            // Sessions that are moved, or end, are told after the answer.
+            if stored.isNew { hold(AccessRules(file)) }
+        } catch let error as StorageError {
+            database.noteFailure("rules could not be stored", error)
+            fail(
+                .internalError,
+                Consequence.sentence("the server could not store the rules", of: database.name, because: error))
+        }
+    }
+
+    /// Answers a question. Every user may ask about oneself.
+    func answer(
+        _ request: ClientMessage.ReportRequest, _ session: ServerSession, _ subscriber: Subscriber
+    ) throws -> ServerMessage {
+        switch request.topic {
+        case .rules:
+            guard mayDeploy(session) else {
+                return request.failure(.permissionDenied, Self.refusal(ofRulesIn: permissions.hasRules))
+            }
+        case .privileges: break
+        case .verdict, .explainAs:
+            guard subscriber.access.has(.reports) else { return request.refusal }
+        default: return try reports.answer(request, to: subscriber.access) { facts }
+        }
+        let asked = AccessReports(database: database, rules: permissions.rules, reports: reports)
+        do {
+            return try database.limitingWork(for: session.id) { _ in
+                try asked.answer(request, as: subscriber.access, rights: rights(of: session, subscriber))
+            }
+        } catch let error as StorageError where error.endsQueryAlone {
+            let (code, message) = database.subscriberError(of: error)
+            return request.failure(code, message)
+        }
+    }
+
+    private func rights(of session: ServerSession, _ subscriber: Subscriber) -> [DatabaseRight] {
+        DatabaseRight.allCases.filter { right in
+            switch right {
+            case .schema: mayChangeSchema(session)
+            case .reports: subscriber.access.has(.reports)
+            case .rules: mayDeploy(session) && !session.isReadOnly
+            }
+        }
+    }
+
+    func mayDeploy(_ session: ServerSession) -> Bool {
+        permissions.hasRules ? permissions.binding(of: session.id).has(.rules) : session.user.mayBeginRules
+    }
+
+    static func refusal(ofRulesIn hasRules: Bool) -> String {
+        hasRules
+            ? "the database's rules do not give this user the right 'rules'"
+            : "the database has no rules, and takes the first ones from the server's operator alone: serve --rules=FILE"
+    }
+
+    /// Whether the user of a session would have the right to store rules again.
+    private func mayDeploy(_ session: ServerSession, under file: RulesFile) throws -> Bool {
+        try database.limitingWork(for: session.id) { _ in
+            try AccessRules(file).bind(session.user, schema: database.storage.schema) { query in
+                try database.storage.refs(matching: query).map(\.key)
+            }.has(.rules)
+        }
+    }
+}
+
+extension RulesError {
+    /// The problems as one message of bounded length.
+    fileprivate var summary: String {
+        let shown = problems.prefix(20).map(\.description).joined(separator: "\n")
+        return problems.count > 20 ? shown + "\nand \(problems.count - 20) more" : shown
+    }
+}
+
+extension RulesDifference {
+    fileprivate var json: JSONText {
+        .object([
+            ("place", .string(place)), ("before", before.map { .string($0) } ?? .null),
+            ("after", after.map { .string($0) } ?? .null),
+        ])
+    }
+}

@@ -1,0 +1,216 @@
+internal import SluiceJSON
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceRules
+internal import SluiceStorage
+internal import SluiceWire
+
+/// Answers questions about what users may do. It only reads.
+struct AccessReports {
+    /// Why a question has no answer.
+    private struct Refusal: Error {
+        let code: ErrorCode
+        let message: String
+    }
+
+    let database: Database
+    /// The rules that hold; nil if there are none.
+    let rules: AccessRules?
+    let reports: Reports
+
+    private var schema: Schema { database.storage.schema }
+
+    /// The answer to a request.
+    ///
+    /// - Parameter mayReport: whether the user may ask about others.
+    func answer(
+        _ request: ClientMessage.ReportRequest, as access: AccessBinding, rights: [DatabaseRight]
+    ) throws -> ServerMessage {
+        do {
+            let argument = try argument(of: request)
+            let json: JSONText
+            switch request.topic {
+            case .privileges: json = try privileges(argument, access, rights)
+            case .verdict: json = try verdict(argument)
+            case .rules: json = try storedRules()
+            case .explainAs: return try explain(request, argument)
+            default: return request.failure(.unknownReport, "this server has no report \(request.topic.rawValue)")
+            }
+            return .report(session: request.session, request: request.request, json: Array(json.text.utf8))
+        } catch let refusal as Refusal {
+            return request.failure(refusal.code, refusal.message)
+        }
+    }
+
+    private func argument(of request: ClientMessage.ReportRequest) throws -> JSONValue {
+        guard !request.argument.isEmpty else { return .object([]) }
+        do throws(JSONError) { return try JSONParser.parse(request.argument) } catch {
+            throw Refusal(code: .invalidQuery, message: "the question is not JSON at byte \(error.position)")
+        }
+    }
+
+    // MARK: Rules
+
+    private func storedRules() throws -> JSONText {
+        let version = try database.storage.rulesVersion
+        let bytes = rules?.file.canonicalBytes ?? []
+        return .object([
+            ("version", .number(UInt64(version))), ("file", .string(String(decoding: bytes, as: UTF8.self))),
+        ])
+    }
+
+    // MARK: One's own privileges
+
+    private func privileges(
+        _ argument: JSONValue, _ access: AccessBinding, _ rights: [DatabaseRight]
+    ) throws -> JSONText {
+        guard argument["class"] != nil else {
+            return .object(DatabaseRight.allCases.map { ($0.rawValue, .bool(rights.contains($0))) })
+        }
+        let (classIndex, key) = try object(argument)
+        guard let key else {
+            return privileges { action in
+                guard let rules = access.rules else { return true }
+                return rules.condition(of: action, onClass: classIndex).map { !$0.isNever } ?? false
+            }
+        }
+        // What may not be read answers as what is not there.
+        guard let row = try database.storage.row(ObjectRef(classIndex, key)),
+            try access.reads.allows(row, ofClass: classIndex, in: database.storage)
+        else { return privileges { _ in false } }
+        return try privileges { action in
+            try action != .create
+                && (action == .read || access.allows(action, row, ofClass: classIndex, in: database.storage))
+        }
+    }
+
+    private func privileges(_ has: (RuleAction) throws -> Bool) rethrows -> JSONText {
+        .object(
+            try [RuleAction.read, .create, .update, .delete].map { ($0.rawValue, .bool(try has($0))) })
+    }
+
+    // MARK: Another user's
+
+    private func verdict(_ argument: JSONValue) throws -> JSONText {
+        let (user, name) = try user(argument)
+        let (classIndex, key) = try object(argument)
+        guard let action = argument["action"]?.string.flatMap({ RuleAction(rawValue: $0) }), action != .updateAfter
+        else {
+            throw Refusal(code: .invalidQuery, message: "an action is read, create, update or delete")
+        }
+        guard (key == nil) == (action == .create) else {
+            throw Refusal(
+                code: .invalidQuery, message: "create is asked of CLASS, and other actions of an object, CLASS/KEY")
+        }
+        let storage = database.storage
+        let row = try key.flatMap { try storage.row(ObjectRef(classIndex, $0)) }
+        guard let rules else {
+            return .object([
+                ("user", name), ("action", .string(action.rawValue)), ("class", .string(schema[classIndex].name)),
+                ("verdict", .string(key != nil && row == nil ? "missing" : "allowed")),
+                ("reason", .string("the database has no rules, and its users may do everything")),
+            ])
+        }
+        let facts = try rules.facts(of: user, schema: schema, results: results)
+        let compiled = rules.compiled(for: schema)
+        let binding = compiled.bind(user, facts: facts)
+        let traces = try compiled.traces(
+            of: action, onClass: classIndex, row, for: user, facts: facts, in: storage)
+        let verdict = Self.verdict(key != nil && row == nil, traces)
+        return .object([
+            ("user", name), ("action", .string(action.rawValue)), ("class", .string(schema[classIndex].name)),
+            ("key", key.map { .string($0.description) } ?? .null), ("verdict", .string(verdict.word)),
+            ("reason", .string(verdict.reason)), ("roles", .array(binding.roles.map { .string($0) })),
+            (
+                "sets",
+                .array(
+                    binding.setSizes.map {
+                        .object([("name", .string($0.name)), ("count", .number(UInt64($0.count)))])
+                    })
+            ), ("rules", .array(traces.map(\.json))),
+            ("properties", .array(try closedProperties(binding, action, classIndex, row).map { .string($0) })),
+        ])
+    }
+
+    private static func verdict(_ isMissing: Bool, _ traces: [RuleTrace]) -> (word: String, reason: String) {
+        if isMissing { return ("missing", "there is no such object") }
+        // What an update leads to is not known.
+        for trace in traces where trace.outcome == .fails && trace.action != .updateAfter {
+            if trace.action == .read { return ("missing", "the user may not read it, and so it is not there") }
+            return ("denied", trace.text == nil ? "no rule allows it" : "the rule '\(trace.action.rawValue)' fails")
+        }
+        guard traces.allSatisfy({ $0.outcome == .holds }) else {
+            return ("depends", "it depends on the values that are written")
+        }
+        return ("allowed", "every rule that the action needs holds")
+    }
+
+    /// The properties that have a rule of their own, which denies writing them.
+    private func closedProperties(
+        _ binding: Binding, _ action: RuleAction, _ classIndex: Int, _ row: Row?
+    ) throws -> [String] {
+        guard action == .update, let row else { return [] }
+        return try schema[classIndex].properties.enumerated().compactMap { position, property in
+            guard let condition = binding.writeCondition(ofProperty: position, ofClass: classIndex),
+                try !condition.allows(row, in: database.storage)
+            else { return nil }
+            return property.name
+        }
+    }
+
+    private func explain(_ request: ClientMessage.ReportRequest, _ argument: JSONValue) throws -> ServerMessage {
+        let (user, _) = try user(argument)
+        var asked = request
+        asked.argument = argument["query"]?.string ?? ""
+        guard let rules else { return try reports.explain(asked, as: .everything) }
+        let facts = try rules.facts(of: user, schema: schema, results: results)
+        return try reports.explain(asked, as: AccessBinding(rules.compiled(for: schema).bind(user, facts: facts)))
+    }
+
+    // MARK: Arguments
+
+    private func results(of query: Query) throws -> [ObjectKey] {
+        try database.storage.refs(matching: query).map(\.key)
+    }
+
+    private func user(_ argument: JSONValue) throws -> (RuleUser, JSONText) {
+        let claims = argument["claims"] ?? .object([])
+        guard case .object = claims else { throw Refusal(code: .invalidQuery, message: "claims are a JSON object") }
+        switch argument["user"] {
+        case .string(let id): return (RuleUser(id: id, claims: claims), .string(id))
+        case nil, .null: return (RuleUser(id: nil, claims: claims), .null)
+        default: throw Refusal(code: .invalidQuery, message: "a user is an id, or null for nobody")
+        }
+    }
+
+    private func object(_ argument: JSONValue) throws -> (Int, ObjectKey?) {
+        guard let name = argument["class"]?.string, let classIndex = schema.index(of: name),
+            !schema[classIndex].isRetired
+        else {
+            throw Refusal(
+                code: .unknownName, message: "there is no class '\(argument["class"]?.string?.prefix(63) ?? "")'")
+        }
+        guard let text = argument["key"]?.string else { return (classIndex, nil) }
+        guard let key = schema[classIndex].key(text) else {
+            throw Refusal(
+                code: .invalidQuery, message: "\(name) names its objects by \(schema[classIndex].keyType.rawValue)")
+        }
+        return (classIndex, key)
+    }
+}
+
+extension RuleTrace {
+    fileprivate var json: JSONText {
+        .object([
+            ("rule", .string(action.rawValue)), ("condition", text.map { .string($0) } ?? .null),
+            ("outcome", .string(outcome.rawValue)), ("parts", .array(parts.map(\.part))),
+        ])
+    }
+
+    private var part: JSONText {
+        .object([
+            ("condition", text.map { .string($0) } ?? .null), ("outcome", .string(outcome.rawValue)),
+            ("parts", .array(parts.map(\.part))),
+        ])
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// The five lines of the README that start a server for the world, run as they are written.
+struct ProductionStartTests {
+    private func lines() throws -> [String] {
+        let readme = try String(
+            contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../README.md")
+                .standardizedFileURL, encoding: .utf8)
+        let block = readme.components(separatedBy: "```").first { $0.contains("export SLUICE_PASSWORD") }
+        return try #require(block).split(separator: "\n").map(String.init)
+    }
+
+    @Test func theFiveLinesOfTheReadmeStartAServerThatKnowsItsUsers() async throws {
+        try await withFolder { folder in
+            let made = try await run(
+                "openssl",
+                ("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=test -keyout key.pem "
+                    + "-out chain.pem -addext subjectAltName=IP:127.0.0.1")
+                    .split(separator: " ").map(String.init), in: folder)
+            guard made?.code == 0 else { return print("skipped: there is no openssl command") }
+            try "carrier,name\nAA,American\n".write(
+                toFile: folder + "/airlines.csv", atomically: true, encoding: .utf8)
+            _ = try await run("gzip", ["airlines.csv"], in: folder)
+            let tools = URL(filePath: Tool.path).deletingLastPathComponent().path
+            let start = "cd '\(folder)'; PATH='\(tools)':$PATH; "
+            let lines = try lines()
+            #expect(lines.count == 5)
+            let serve = try #require(lines.firstIndex { $0.hasPrefix("sluice serve") })
+            let before = lines[..<serve].joined(separator: "; ").replacing("…", with: "'correct horse'")
+            let prepared = try await ChildProcess("/bin/sh", ["-c", start + before]).finish()
+            #expect(prepared.code == 0, "\(prepared.diagnostics)")
+            let command = lines[serve].replacing("0.0.0.0:9443", with: "127.0.0.1:0")
+            let server = try await ServerProcess.listening(ChildProcess("/bin/sh", ["-c", start + "exec " + command]))
+            defer { server.process.signal(SIGKILL) }
+            #expect(server.address.hasPrefix("wss://"))
+            func client(_ command: String, password: String = "correct horse") async throws -> ChildProcess.Exit {
+                let command = command.replacing("wss://db.example.com:9443", with: server.address)
+                return try await ChildProcess(
+                    "/bin/sh",
+                    ["-c", start + "export SLUICE_PASSWORD='\(password)'; \(command) --ca-file=chain.pem"]
+                ).finish()
+            }
+            let imported = try await client(lines[4])
+            #expect(imported.code == 0, "\(imported.diagnostics)")
+            let found = try await client("sluice query wss://db.example.com:9443/nyc Airline --user=ada")
+            #expect(found.lines.joined().contains("American"))
+            #expect(try await client(lines[4], password: "wrong horse").code == 1)
+            // What no rule allows is denied, also to ada.
+            let deleted = try await client(
+                #"echo '{"op":"delete","class":"Airline","key":"AA"}' | sluice write wss://db.example.com:9443/nyc --user=ada"#
+            )
+            #expect(deleted.code == 1, "\(deleted.diagnostics)")
+        }
+    }
+}

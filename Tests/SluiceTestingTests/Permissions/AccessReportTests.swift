@@ -1,0 +1,176 @@
+import Sluice
+import SluiceJSON
+import SluiceModel
+import SluiceRules
+import SluiceServer
+import SluiceStorage
+import SluiceWire
+import Testing
+
+/// What users are told of the rules, and who may store others.
+@Suite struct AccessReportTests {
+    private typealias World = RuledWorld
+
+    private static let rules = RuledWorld.rules.replacing(
+        "\"reports\": \"$role.admin\"", with: "\"reports\": \"$role.admin\", \"rules\": \"$role.admin\"")
+
+    private func world(_ rules: String = Self.rules) throws -> RuledWorld {
+        let world = try World(rules: rules, users: ["ada", "bob"])
+        try world.setTeam(7, ["ada"])
+        try world.create(
+            World.document(1, owner: "ada"), World.document(2, owner: "bob"), World.document(3, team: 7),
+            World.document(4, isPublic: true))
+        return world
+    }
+
+    private func answers(_ user: String, _ message: ClientMessage, _ world: RuledWorld) -> [ServerMessage] {
+        let count = world[user].frames.count
+        world.inject(message, from: SessionID(connection: world[user].number, session: 1))
+        return world[user].frames[count...].flatMap { $0 }
+    }
+
+    /// The report that answers a question, or the code of the error.
+    private func ask(
+        _ user: String, _ topic: ClientMessage.ReportTopic, _ argument: String, _ world: RuledWorld
+    ) throws -> JSONValue {
+        let request = ClientMessage.reportRequest(.init(session: 1, request: 5, topic: topic, argument: argument))
+        return try report(answers(user, request, world))
+    }
+
+    private func report(_ messages: [ServerMessage]) throws -> JSONValue {
+        for message in messages {
+            switch message {
+            case .report(_, _, let json): return try JSONParser.parse(String(decoding: json, as: UTF8.self))
+            case .reportError(let error): return .string(error.code.rawValue)
+            default: continue
+            }
+        }
+        return .null
+    }
+
+    private func deploy(_ user: String, _ file: String, isTrial: Bool = false, _ world: RuledWorld) throws -> JSONValue
+    {
+        let message = ClientMessage.deploy(
+            .init(session: 1, request: 6, isTrial: isTrial, file: Array(file.utf8)))
+        return try report(answers(user, message, world))
+    }
+
+    // MARK: Privileges
+
+    @Test func aUserIsToldWhatTheRulesAllow() throws {
+        let world = try world()
+        func privileges(_ user: String, _ argument: String) throws -> [String] {
+            guard case .object(let members) = try ask(user, .privileges, argument, world) else { return ["?"] }
+            return members.filter { $0.value == .bool(true) }.map(\.name)
+        }
+        #expect(try privileges("ada", #"{"class":"Document","key":"1"}"#) == ["read", "update", "delete"])
+        #expect(try privileges("ada", #"{"class":"Document","key":"3"}"#) == ["read", "update"])
+        #expect(try privileges("ada", #"{"class":"Document","key":"4"}"#) == ["read"])
+        #expect(try privileges("ada", #"{"class":"Document","key":"2"}"#) == [])
+        #expect(try privileges("ada", #"{"class":"Document","key":"77"}"#) == [])
+        #expect(try privileges("ada", #"{"class":"Document"}"#) == ["read", "create", "update", "delete"])
+        #expect(try privileges("ada", #"{"class":"User"}"#) == ["read"])
+        #expect(try privileges("ada", "") == [])
+        #expect(try privileges("root", "{}") == ["schema", "reports", "rules"])
+        #expect(try ask("ada", .privileges, #"{"class":"Nobody"}"#, world) == .string("unknownName"))
+        #expect(try ask("ada", .privileges, #"{"class":"Document","key":"x"}"#, world) == .string("invalidQuery"))
+        #expect(try ask("ada", .privileges, "[", world) == .string("invalidQuery"))
+    }
+
+    @Test func otherRightsToWriteAreToldAlsoWhereTheSameIsReadable() throws {
+        let world = try world()
+        let count = world["ada"].frames.count
+        world.deploy(
+            try RulesFile(Self.rules.replacing("\"create\": \"owner.id == $user.id OR", with: "\"create\": \"")))
+        let contexts = world["ada"].frames[count...].flatMap { $0 }.filter {
+            if case .context = $0 { true } else { false }
+        }
+        #expect(contexts.count == 1)
+    }
+
+    // MARK: Others
+
+    @Test func whyAUserMayOrMayNotIsToldWithoutClaims() throws {
+        let world = try world()
+        func verdict(_ action: String, _ key: String?, user: String = "ada") throws -> JSONValue {
+            let object = key.map { ",\"key\":\"\($0)\"" } ?? ""
+            let claims = #""claims":{"role":"guest","secret":"4711"}"#
+            return try ask(
+                "root", .verdict,
+                "{\"user\":\"\(user)\",\(claims),\"action\":\"\(action)\",\"class\":\"Document\"\(object)}",
+                world)
+        }
+        for (action, key, expected) in [
+            ("read", "4", "allowed"), ("read", "2", "missing"), ("read", "77", "missing"), ("update", "3", "allowed"),
+            ("update", "4", "denied"), ("delete", "3", "denied"), ("delete", "1", "allowed"),
+            ("create", nil, "depends"),
+        ] {
+            let answer = try verdict(action, key)
+            #expect(answer["verdict"] == .string(expected), "\(action) \(key ?? ""): \(answer)")
+            #expect(!"\(answer)".contains("4711") && !"\(answer)".contains("guest"))
+        }
+        let denied = try verdict("update", "4")
+        let parts = denied["rules"]?.array?.first { $0["rule"] == .string("update") }?["parts"]?.array ?? []
+        #expect(
+            parts.contains { $0["condition"] == .string("owner.id == $user.id") && $0["outcome"] == .string("fails") })
+        #expect(denied["sets"]?.array?.first?["count"] == .integer(1))
+        #expect(try verdict("update", "1")["properties"] == .array([.string("grade")]))
+    }
+
+    @Test func whoLacksTheRightAsksOnlyAboutHimself() throws {
+        let world = try world()
+        let question = #"{"user":"bob","action":"read","class":"Document","key":"2","query":"Document"}"#
+        for topic in [ClientMessage.ReportTopic.verdict, .explainAs, .rules, .status] {
+            #expect(try ask("ada", topic, question, world) == .string("permissionDenied"))
+        }
+        #expect(try ask("root", .explainAs, question, world)["query"] != nil)
+    }
+
+    // MARK: Deploying
+
+    @Test func whoHasTheRightStoresOtherRulesWhichHoldAtOnce() throws {
+        let world = try world()
+        try world.observe("ada", "Document")
+        #expect(try world.held("ada") == [1, 3, 4])
+        let other = Self.rules.replacing("isPublic == TRUE OR ", with: "")
+        world.skipsOracle = true
+        let trial = try deploy("root", other, isTrial: true, world)
+        #expect(trial["isNew"] == .bool(false) && trial["changes"]?.array?.count == 1)
+        #expect(try world.held("ada") == [1, 3, 4])
+        let first = try deploy("root", other, world)
+        #expect(
+            first["isNew"] == .bool(true) && first["changes"]?.array?[0]["place"] == .string("classes.Document.read"))
+        #expect(first["mayDeploy"] == .bool(true))
+        #expect(try world.held("ada") == [1, 3])
+        let again = try deploy("root", other, world)
+        #expect(again["isNew"] == .bool(false) && again["changes"] == .array([]))
+        #expect(again["version"] == first["version"])
+    }
+
+    @Test func whoLacksTheRightStoresNothing() throws {
+        let world = try world()
+        let version = try world.server.rulesVersion
+        let open = #"{"classes":{"Document":{"read":true}}}"#
+        for isTrial in [false, true] {
+            #expect(try deploy("ada", open, isTrial: isTrial, world) == .string("permissionDenied"))
+        }
+        #expect(try world.server.rulesVersion == version)
+        // Without the right in the rules, not even who may do everything else.
+        let closed = try self.world(RuledWorld.rules)
+        #expect(try deploy("root", open, closed) == .string("permissionDenied"))
+    }
+
+    @Test func badRulesAreRefusedWholeWithTheirPlaces() throws {
+        let world = try world()
+        let message = ClientMessage.deploy(
+            .init(session: 1, request: 6, isTrial: false, file: Array("{\"classes\": {,}}".utf8)))
+        let errors = answers("root", message, world).compactMap { message -> ServerMessage.ReportError? in
+            if case .reportError(let error) = message { error } else { nil }
+        }
+        #expect(errors.map(\.code) == [.invalidRules] && errors[0].message.contains("line 1"))
+        #expect(
+            try deploy("root", #"{"classes":{"Nobody":{"read":true}}}"#, isTrial: true, world)["warnings"]?.array?.count
+                == 1)
+        #expect(try deploy("root", #"{"classes":{}}"#, isTrial: true, world)["mayDeploy"] == .bool(false))
+    }
+}
