@@ -20,6 +20,14 @@ import Testing
         (#"{"user": {}, "user": {}}"#, "line 1, column 14: the member 'user' is here twice"),
         (#"{"classes": {"A": {"read": true}, "A": {}}}"#, "line 1, column 35: the member 'A' is here twice"),
         ("[1]", "line 1, column 1: expected an object with user, roles, database and classes, found an array"),
+        (
+            #"{"classes": {"A": {"permissionLists": 1}}}"#,
+            "line 1, column 39, in classes.A.permissionLists: expected the property with the list of each object, or"
+        ),
+        (
+            #"{"classes": {"A": {"permissionLists": "list", "delete": true}}}"#,
+            "line 1, column 20, in classes.A.permissionLists: the permission lists say what is allowed; leave 'delete'"
+        ),
         (#"{"clases": {}}"#, "line 1, column 2: there is no member 'clases' here; did you mean 'classes'?"),
         (
             #"{"classes": {"A": {"rea": true}}}"#,

@@ -24,6 +24,8 @@ package struct Binding: Sendable {
     let classes: [Int: BoundClass]
     /// Allows nothing.
     let never: [BoundCondition?]
+    /// Where permission lists are; nil if there are none.
+    let lists: PermissionListLayout?
 
     /// What an action needs of an object.
     ///
@@ -49,6 +51,11 @@ package struct Binding: Sendable {
     package func writeCondition(ofProperty property: Int, ofClass classIndex: Int) -> BoundCondition? {
         classes[classIndex]?.writes[property]
     }
+
+    /// What having a flag of an object with a permission list needs; nil if the class has no such lists.
+    func grants(_ flag: PermissionFlag, ofClass classIndex: Int) -> BoundCondition? {
+        classes[classIndex]?.grants[flag]
+    }
 }
 
 /// What is bound of a class's rules.
@@ -56,5 +63,7 @@ struct BoundClass: Sendable {
     var conditions: [RuleAction: BoundCondition] = [:]
     /// The conditions on writing single properties.
     var writes: [Int: BoundCondition] = [:]
+    /// The conditions on giving flags of an object to others, where objects have permission lists.
+    var grants: [PermissionFlag: BoundCondition] = [:]
     var veil = ReadVeil()
 }

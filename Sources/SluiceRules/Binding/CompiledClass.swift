@@ -8,14 +8,20 @@ struct CompiledClass: Sendable {
     private let schema: Schema
     private let rules: [RuleAction: CompiledRule]
     private let writes: [Int: CompiledRule]
+    /// What a user needs to have a flag of an object that has a permission list.
+    private let grants: [PermissionFlag: CompiledRule]
     /// Who may read single properties.
     let fieldReads: [Int: UserCondition]
     private let hidesIdentity: Bool
     /// The variables that the conditions name.
     let variables: [VariableSyntax]
 
-    /// - Parameter read: what is readable; nil if nothing is.
-    init(_ written: WrittenClass, classIndex: Int, read: PredicateSyntax?, schema: Schema) {
+    /// - Parameters:
+    ///   - read: what is readable; nil if nothing is.
+    ///   - hasDatabaseList: whether the database has a permission list.
+    init(
+        _ written: WrittenClass, classIndex: Int, read: PredicateSyntax?, schema: Schema, hasDatabaseList: Bool
+    ) {
         let declared = schema[classIndex]
         className = declared.name
         self.schema = schema
@@ -38,9 +44,19 @@ struct CompiledClass: Sendable {
         self.writes = writes
         fieldReads = reads
         hidesIdentity = written.hidesIdentity
+        var grants: [PermissionFlag: CompiledRule] = [:]
+        if let lists = written.lists, lists.property != nil {
+            let levels = PermissionLists.levels(ofClass: declared.name, hasDatabaseList: hasDatabaseList)
+            for flag in PermissionLevel.object.flags {
+                grants[flag] = CompiledRule(
+                    lists.predicate(flag, levels: levels), className: declared.name, schema: schema)
+            }
+        }
+        self.grants = grants
         variables =
             RuleAction.allCases.flatMap { rules[$0]?.variables ?? [] }
             + writes.sorted { $0.key < $1.key }.flatMap(\.value.variables)
+            + PermissionFlag.allCases.flatMap { grants[$0]?.variables ?? [] }
     }
 
     func bound(
@@ -50,6 +66,7 @@ struct CompiledClass: Sendable {
         for (action, rule) in rules { bound.conditions[action] = rule.bound(values) }
         bound.conditions[.updateAfter] = bound.conditions[.updateAfter] ?? bound.conditions[.update]
         for (property, rule) in writes { bound.writes[property] = rule.bound(values) }
+        for (flag, rule) in grants { bound.grants[flag] = rule.bound(values) }
         for (property, condition) in fieldReads where resolution.isTrue(condition, named: right) != true {
             bound.veil.properties.insert(property)
         }
@@ -121,7 +138,8 @@ extension WrittenRule {
                 ComparisonSyntax(
                     .path(PathSyntax(property, quantifier: isToMany ? .any : nil)), .isIn,
                     .literal(LiteralSyntax(.variable(VariableSyntax(.user, ["channels"]))))))
-        case .objectList(let property): return ObjectList.predicate(property, action)
+        case .objectList(let property):
+            return .or(PermissionList.grants(property, action.flag ?? .canUpdate))
         }
     }
 }

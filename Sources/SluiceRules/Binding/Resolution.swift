@@ -88,6 +88,10 @@ final class Resolution {
         case .query(var syntax):
             syntax.clauses = [.limit(1)]
             return exists(syntax, for: variable)
+        case .permissionList(let level, let flag):
+            guard let restriction = PermissionList.restriction(level), let grant = PermissionList.grant(level, flag)
+            else { return nil }
+            return exists(restriction, for: variable).flatMap { $0 ? exists(grant, for: variable) : true }
         case .condition(let predicate):
             var isKnown = true
             let holds = holds(predicate, isNegated: false) { comparison, isNegated in

@@ -13,13 +13,15 @@ package enum RuleVerdict: Hashable, Sendable {
 /// What exactly was denied.
 package struct RuleDenial: Hashable, Sendable, CustomStringConvertible {
     package let className: String
-    package let action: RuleAction
+    /// Nil for a change of who may do what, which a permission list does not let the user make.
+    package let action: RuleAction?
     /// The property whose own rule denied it.
     package let property: String?
 
     package var description: String {
         switch (action, property) {
         case (_, let property?): "\(className).\(property) may not be written"
+        case (nil, nil): "\(className) gives permissions that its author has not"
         case (.create, nil): "\(className) may not be created so"
         case (.read, nil): "\(className) may not be read"
         case (.update, nil): "\(className) may not be updated"
@@ -58,10 +60,20 @@ extension Binding {
         case (nil, let after?):
             if try !allows(.create, after, new) { return denied(.create) }
         case (let before?, nil):
-            return try allows(.delete, before, old) ? .allowed : denied(.delete)
+            if try !allows(.delete, before, old) { return denied(.delete) }
         case (let before?, let after?):
             if try !allows(.update, before, old) { return denied(.update) }
             if try !allows(.updateAfter, after, new) { return denied(.updateAfter) }
+        }
+        if let key = (after ?? before)?.key {
+            let change = ChangedObject(ObjectRef(classIndex, key), old: before, new: after)
+            let refused = try refusedGrant([change], before: old) { object in
+                try object == change.object ? after : new.row(object)
+            }
+            if refused != nil {
+                return .denied(
+                    RuleDenial(className: reads.schema[classIndex].name, action: nil, property: nil))
+            }
         }
         guard let bound = classes[classIndex], !bound.writes.isEmpty, let judged = before ?? after else {
             return .allowed

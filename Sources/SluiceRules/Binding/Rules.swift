@@ -15,6 +15,7 @@ package final class Rules: Sendable {
     private let classes: [Int: CompiledClass]
     /// The variables that any rule names.
     private let variables: [VariableSyntax]
+    private let lists: PermissionListLayout?
 
     package init(_ file: RulesFile, schema: Schema) {
         self.file = file
@@ -29,7 +30,9 @@ package final class Rules: Sendable {
         for (name, written) in document.classes {
             guard let index = schema.index(of: name) else { continue }
             let read = document.readPredicate(ofClass: name, schema: schema)
-            classes[index] = CompiledClass(written, classIndex: index, read: read, schema: schema)
+            classes[index] = CompiledClass(
+                written, classIndex: index, read: read, schema: schema,
+                hasDatabaseList: document.databaseLists != nil)
         }
         self.classes = classes
         var variables: [VariableSyntax] = []
@@ -38,6 +41,7 @@ package final class Rules: Sendable {
             variables.append(variable)
         }
         self.variables = variables
+        lists = PermissionListLayout(document, schema: schema)
     }
 
     /// The queries whose results decide what a user may do, as far as they are known: a query that depends on the
@@ -101,6 +105,7 @@ package final class Rules: Sendable {
                 guard case .members(_, let keys)? = values[VariableSyntax(.user, [set.name])] else { return nil }
                 return (set.name, keys.count)
             }.sorted { $0.name < $1.name },
-            facts: resolution.facts, isComplete: resolution.isComplete, classes: bound, never: never)
+            facts: resolution.facts, isComplete: resolution.isComplete, classes: bound, never: never,
+            lists: lists)
     }
 }

@@ -29,6 +29,11 @@ struct SchemaCheck {
         for (_, set) in document.sets { check.check(set.syntax, at: set.place) }
         for (_, condition) in document.roles { check.check(condition) }
         for condition in document.database.values { check.check(condition) }
+        if let place = document.databaseLists,
+            let message = PermissionList.problem(with: .database, schema: schema)
+        {
+            check.report(place, message)
+        }
         for (name, rules) in document.classes { check.check(rules, of: name) }
         return check.problems
     }
@@ -51,7 +56,11 @@ struct SchemaCheck {
                 rules.place,
                 "there is no class '\(name.prefix(64))'" + (nearest.map { "; did you mean '\($0)'?" } ?? ""))
         }
-        for rule in rules.rules.values { check(rule, of: declared) }
+        if let lists = rules.lists {
+            check(lists, of: declared)
+        } else {
+            for rule in rules.rules.values { check(rule, of: declared) }
+        }
         for (property, field) in rules.fields {
             if declared.index(of: property) == nil {
                 let nearest = NearestName.find(property, among: declared.propertyNames)
@@ -88,8 +97,23 @@ struct SchemaCheck {
                     where: rule.predicate(onClass: declared.name, schema: schema)), at: rule.place)
         case .objectList(let property):
             guard check(property, of: declared, for: "objectList", at: rule.place) else { return }
-            if let message = ObjectList.problem(with: property, of: declared, rule.action, schema: schema) {
+            let flag = rule.action.flag ?? .canUpdate
+            if let message = PermissionList.problem(with: property, of: declared, flag, schema: schema) {
                 report(rule.place, message)
+            }
+        }
+    }
+
+    private mutating func check(_ lists: PermissionLists, of declared: ClassSchema) {
+        if let message = PermissionList.problem(with: .ofClass(declared.name), schema: schema) {
+            return report(lists.place, message)
+        }
+        guard let property = lists.property,
+            check(property, of: declared, for: "permissionLists", at: lists.place)
+        else { return }
+        for flag in PermissionFlag.allCases where PermissionLevel.object.flags.contains(flag) {
+            if let message = PermissionList.problem(with: property, of: declared, flag, schema: schema) {
+                return report(lists.place, message)
             }
         }
     }
@@ -111,6 +135,7 @@ struct SchemaCheck {
 
     private mutating func check(_ condition: UserCondition) {
         switch condition.form {
+        case .permissionList: break
         case .query(let syntax): check(syntax, at: condition.place)
         case .condition(let predicate):
             predicate.forEachComparison { comparison in

@@ -16,6 +16,8 @@ struct RulesDocument: Sendable {
     /// `roles`, in the order of the file.
     var roles: [(name: String, condition: UserCondition)] = []
     var database: [DatabaseRight: UserCondition] = [:]
+    /// Where `database` says that the database has a permission list; nil if it does not.
+    var databaseLists: FilePlace?
     /// `classes`, in the order of the file.
     var classes: [(name: String, rules: WrittenClass)] = []
     /// Where everything is in the text.
@@ -53,6 +55,8 @@ struct WrittenClass: Sendable {
     var hidesIdentity = false
     /// Whether what a readable object links to is readable.
     var isTransitive = false
+    /// `permissionLists`, of which ``rules`` are made.
+    var lists: PermissionLists?
 }
 
 /// The rules of one property.
@@ -100,6 +104,8 @@ struct UserCondition: Sendable {
         case condition(PredicateSyntax)
         /// `Class WHERE condition`: whether there is an object.
         case query(QuerySyntax)
+        /// Whether the list of a level is empty or gives a flag.
+        case permissionList(PermissionLevel, PermissionFlag)
     }
 
     var form: Form

@@ -81,6 +81,8 @@ extension UserCondition {
         switch form {
         case .condition(let predicate): predicate
         case .query(let query): query.predicate
+        case .permissionList(let level, let flag):
+            PermissionList.grant(level, flag)?.predicate ?? .constant(false)
         }
     }
 

@@ -35,13 +35,19 @@ extension RulesDocument {
     fileprivate var parts: [String: (text: String, meaning: String)] {
         var parts: [String: (text: String, meaning: String)] = [:]
         func add(_ condition: UserCondition) {
+            if case .permissionList = condition.form { return }
             parts[condition.place.path] = (condition.text, condition.meaning)
         }
         for (_, query) in sets { parts[query.place.path] = (query.text, NormalText.query(query.syntax)) }
         for (_, condition) in roles { add(condition) }
         for condition in database.values { add(condition) }
+        if let databaseLists { parts[databaseLists.path] = ("true", "true") }
         for (name, rules) in classes {
-            for (action, rule) in rules.rules {
+            if let lists = rules.lists {
+                let text = lists.property ?? "true"
+                parts[lists.place.path] = (text, "lists \(text)")
+            }
+            for (action, rule) in rules.rules where rules.lists == nil {
                 let isDefault = action == .updateAfter && rules.rules[.update]?.meaning == rule.meaning
                 if !isDefault { parts[rule.place.path] = (rule.text, rule.meaning) }
             }
@@ -72,6 +78,7 @@ extension UserCondition {
         switch form {
         case .condition(let predicate): NormalText.predicate(predicate)
         case .query(let query): NormalText.query(query)
+        case .permissionList(let level, let flag): "permission list \(level) \(flag)"
         }
     }
 }

@@ -53,10 +53,11 @@ final class WriteGuard {
     /// - Throws: ``WriteRefusal``; nothing of the transaction counts then.
     func judge(_ changes: [Change], by session: SessionID) throws {
         let binding = binding(session)
-        guard binding.rules != nil else {
+        guard let rules = binding.rules else {
             return try state.attempt(changes.map { ($0.object, $0.new) }) {}
         }
         for change in changes { try judgeBefore(change, binding) }
+        try judgeGrants(changes, rules)
         try state.attempt(changes.map { ($0.object, $0.new) }) {
             for change in changes { try judgeAfter(change, binding) }
         }
@@ -83,6 +84,18 @@ final class WriteGuard {
         let defaults = schema[object.classIndex].defaultValues
         let named = PropertySet(change.named.filter { !new.values[$0].isIdentical(to: defaults[$0]) })
         try judgeFields(named, on: new, of: object, binding)
+    }
+
+    /// Nobody gives in a permission list what he has not.
+    private func judgeGrants(_ changes: [Change], _ rules: Binding) throws {
+        guard rules.hasPermissionLists else { return }
+        let changed = changes.map { ChangedObject($0.object, old: $0.old, new: $0.new) }
+        let rows = Dictionary(changes.map { ($0.object, $0.new) }) { _, last in last }
+        let refused = try rules.refusedGrant(changed, before: state) { object in
+            if let known = rows[object] { return known }
+            return try state.row(object)
+        }
+        if let refused { throw refusal("give these permissions by", refused) }
     }
 
     private func judgeFields(

@@ -25,6 +25,14 @@ internal import Synchronization
 /// #expect(change.remote != nil)
 /// ```
 ///
+/// With rules, each store is some user's:
+///
+/// ```swift
+/// let server = try TestServer(rules: #"{"classes": {"Car": {"read": "owner == $user.id", "create": true}}}"#)
+/// let ada = try await server.open([Car.self], user: "ada")
+/// let boss = try await server.open([Car.self], user: "eve", claims: #"{"role": "boss"}"#)
+/// ```
+///
 /// The server's data is in a temporary folder. It survives ``stop()`` and is deleted with this object.
 public final class TestServer: Sendable {
     private struct Client: Sendable {
@@ -35,6 +43,8 @@ public final class TestServer: Sendable {
     private struct State {
         var server: SyncServer?
         var clients: [ObjectIdentifier: Client] = [:]
+        /// What users may read and do, as a rules file; nil if everybody may do everything.
+        var rules: String?
     }
 
     /// The clock of the server and of every store that it opens.
@@ -42,15 +52,17 @@ public final class TestServer: Sendable {
     private let folder: String
     private let network: LoopbackNetwork
     private let workerID: String?
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// Starts a server without data.
     ///
     /// - Parameters:
     ///   - clock: the clock of the server and its stores; several servers may share one.
     ///   - workerID: the name of the server in change events; nil for none.
-    /// - Throws: `ServerError` when the temporary folder cannot be made.
-    public init(clock: ManualClock = ManualClock(), workerID: String? = nil) throws {
+    ///   - rules: what users may read and do, as a rules file; nil if everybody may do everything.
+    /// - Throws: `ServerError` when the temporary folder cannot be made or the rules are refused.
+    public init(clock: ManualClock = ManualClock(), workerID: String? = nil, rules: String? = nil) throws {
+        state = Mutex(State(rules: rules))
         self.clock = clock
         self.workerID = workerID
         folder = FileManager.default.temporaryDirectory.path + "/sluice-test-\(UUID().uuidString)"
@@ -66,7 +78,12 @@ public final class TestServer: Sendable {
     public func start() throws {
         try state.withLock { state in
             guard state.server == nil else { return }
-            var configuration = ServerConfiguration(dataFolder: folder, host: "server", isDevelopment: true)
+            var configuration = ServerConfiguration(
+                dataFolder: folder, host: "server", isDevelopment: state.rules == nil)
+            if let rules = state.rules {
+                configuration.rules = rules
+                configuration.logins.custom = { TestUser($0).map { LoginUser(id: $0.id, claims: $0.claims) } }
+            }
             configuration.workerID = workerID
             configuration.loopback = network
             configuration.now = { [clock] in clock.timestamp }
@@ -92,6 +109,16 @@ public final class TestServer: Sendable {
         try start()
     }
 
+    /// Stops the server and starts it with other rules; it must have had some.
+    ///
+    /// - Throws: `ServerError` when the rules are refused; then the server stays stopped.
+    public func restart(rules: String) async throws {
+        precondition(state.withLock { $0.rules } != nil, "a server without rules knows no users")
+        await stop()
+        state.withLock { $0.rules = rules }
+        try start()
+    }
+
     /// The number of connected stores.
     public var connectionCount: Int { state.withLock { $0.server }?.connectionCount ?? 0 }
 
@@ -104,15 +131,20 @@ public final class TestServer: Sendable {
     ///   - schema: classes without a Swift type.
     ///   - database: the name of the server's database; stores of one database share its objects.
     ///   - path: the store's file; nil for a private store in memory.
+    ///   - user: the user's id, for a server with rules; nil for a user without one. The server believes it.
+    ///   - claims: what rules find at `$user.claims`, as a JSON object.
     ///   - configure: changes the configuration before the store is opened.
     /// - Throws: what `Store.open(_:)` throws.
     public func open(
         _ models: [any Model.Type] = [], schema: Schema = Schema(), database: String = "test", path: String? = nil,
-        configure: (inout StoreConfiguration) -> Void = { _ in }
+        user: String? = nil, claims: String = "{}", configure: (inout StoreConfiguration) -> Void = { _ in }
     ) async throws -> Store {
         let link = ClientLink(network)
         var configuration = StoreConfiguration(
             path: path, models: models, schema: schema, sync: SyncConfiguration(url: "ws://server/\(database)"))
+        if state.withLock({ $0.rules }) != nil {
+            configuration.sync?.credentials = .jwt(TestUser(id: user, claims: claims).token)
+        }
         configuration.environment.now = { [clock] in clock.timestamp }
         configuration.environment.schedule = { [clock] delay, body in clock.schedule(after: delay, body) }
         configuration.environment.scheduleUpkeep = { [clock] delay, body in
