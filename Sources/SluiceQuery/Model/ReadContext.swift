@@ -153,6 +153,11 @@ package final class ReadContext: Sendable {
     /// What is hidden of a class's readable objects.
     package func veil(ofClass classIndex: Int) -> ReadVeil { veils[classIndex] ?? ReadVeil() }
 
+    /// The properties that are hidden, by class.
+    package var hiddenProperties: [Int: PropertySet] {
+        veils.isEmpty ? [:] : veils.mapValues(\.properties).filter { !$0.value.isEmpty }
+    }
+
     /// What a context of rules says of some classes alone; the others are denied. Readers whose rules differ only
     /// elsewhere get equal contexts, and so share the views that read nothing else.
     ///

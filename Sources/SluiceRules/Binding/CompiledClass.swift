@@ -43,8 +43,10 @@ struct CompiledClass: Sendable {
             + writes.sorted { $0.key < $1.key }.flatMap(\.value.variables)
     }
 
+    /// - Parameter never: allows nothing.
     func bound(
-        _ values: [VariableSyntax: RuleValue], _ resolution: Resolution, _ right: VariableSyntax
+        _ values: [VariableSyntax: RuleValue], _ resolution: Resolution, _ right: VariableSyntax,
+        never: BoundCondition?
     ) -> BoundClass {
         var bound = BoundClass()
         for (action, rule) in rules { bound.conditions[action] = rule.bound(values) }
@@ -52,6 +54,8 @@ struct CompiledClass: Sendable {
         for (property, rule) in writes { bound.writes[property] = rule.bound(values) }
         for (property, condition) in fieldReads where resolution.isTrue(condition, named: right) != true {
             bound.veil.properties.insert(property)
+            // Who may not read a property writes it only where a rule of its own says so.
+            bound.writes[property] = bound.writes[property] ?? never
         }
         bound.veil.hidesIdentity = hidesIdentity
         return bound

@@ -135,7 +135,8 @@ struct GroupPreparation {
         for object in touched {
             guard let row = object.merger.row else { continue }
             let name = schema[object.object.classIndex].name
-            if let excess = limits.excess(of: row, replacing: object.old, in: name) { throw excess }
+            guard let excess = limits.excess(of: row, replacing: object.old, in: name) else { continue }
+            throw writeGuard?.refusal(of: object.object, for: excess, by: upload.session) ?? excess
         }
         version += 1
         var transaction = JournalTransaction(

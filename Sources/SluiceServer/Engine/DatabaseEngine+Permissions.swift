@@ -106,10 +106,14 @@ extension DatabaseEngine {
             if binding.reads.id != change.former.reads.id {
                 publication.add(binding.notice(to: change.session), for: change.session)
             }
-            for subscription in subscriber.subscriptions.all {
-                let query = subscription.view.query.read(in: binding.context(for: subscription.view.query))
-                guard query.key != subscription.view.query.key else { continue }
-                moves.append(leave(subscription, for: query, &turns, &publication))
+            for subscription in Array(subscriber.subscriptions.all) {
+                do throws(HiddenPropertyError) {
+                    let query = try binding.query(subscription.view.query)
+                    guard query.key != subscription.view.query.key else { continue }
+                    moves.append(leave(subscription, for: query, &turns, &publication))
+                } catch {
+                    end(subscription, because: error)
+                }
             }
         }
         return moves
@@ -254,7 +258,8 @@ private struct ContextTurns {
             guard turn.changeCount <= limits.touchedObjectCountMax else {
                 throw StorageError(.interrupted, "the change of context concerns \(turn.changeCount) objects")
             }
-            return try view.live.turned(by: turn, to: query, shape: shape)
+            return try view.live.turned(
+                by: turn, to: query, shape: shape, memberCountMax: limits.touchedObjectCountMax)
         }
         views.append(view)
         turned[key] = made

@@ -10,7 +10,7 @@ extension ReadContext {
         guard query.object == nil else { return nil }
         let form = query.form
         let dependencies = form.isPartial ? form.dependencies : form.predicateDependencies
-        let followed = ClosurePlan(form, schema: schema).linkedClasses
+        let followed = ClosurePlan(form, schema: schema, hidden: hiddenProperties).linkedClasses
         return Set(followed).union(dependencies.linkPaths.map(\.targetClass)).union([form.classIndex])
     }
 }

@@ -44,7 +44,7 @@ package final class ViewShape: Sendable {
         } else {
             sortsByProperty = false
         }
-        plan = ClosurePlan(form, schema: schema)
+        plan = ClosurePlan(form, schema: schema, hidden: context.hiddenProperties)
         rootIncluded = plan.rootProperties(ofClass: form.classIndex)
         let dependencies = form.isPartial ? form.dependencies : form.predicateDependencies
         dependents = PathDependents(dependencies)

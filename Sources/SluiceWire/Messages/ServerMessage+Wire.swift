@@ -84,6 +84,7 @@ extension ServerMessage: WireMessage {
         case .context(let context):
             context.context.encode(into: &writer)
             context.fields.encode(into: &writer)
+            writer.array(context.hidden) { $1.encode(into: &$0) }
         }
     }
 
@@ -118,9 +119,24 @@ extension ServerMessage: WireMessage {
                     credential: try reader.optional { reader throws(WireError) in try Credentials(from: &reader) }))
         case Code.context:
             .context(
-                Context(session: session, context: try ObjectID(from: &reader), fields: try ObjectID(from: &reader)))
+                Context(
+                    session: session, context: try ObjectID(from: &reader), fields: try ObjectID(from: &reader),
+                    hidden: try reader.array(minimumSize: 2) { reader throws(WireError) in
+                        try HiddenProperties(from: &reader)
+                    }))
         default: nil
         }
+    }
+}
+
+extension ServerMessage.HiddenProperties: WireCodable {
+    package func encode(into writer: inout ByteWriter) {
+        writer.varint(classIndex)
+        properties.encode(into: &writer)
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        self.init(classIndex: try reader.position(), properties: try PropertySet(from: &reader))
     }
 }
 

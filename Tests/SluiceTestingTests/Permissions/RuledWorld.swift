@@ -65,6 +65,9 @@ final class RuledWorld {
         var rejections: [WriteRejection] = []
         var removals: [ObjectKey: RemovalReason] = [:]
         var results: [String: [ObjectRef]] = [:]
+        var errors: [String: SyncError.Code] = [:]
+        /// The observations that go on, by query.
+        var observations: [String: UInt64] = [:]
         /// The observations that have handled their last event.
         var ready: [Observation] = []
         /// Every object of which something was ever sent.
@@ -88,6 +91,8 @@ final class RuledWorld {
     private var connectionCount: UInt64 = 0
     private var number: UInt64 = 0
     private(set) var problems: [String] = []
+    /// The properties that a user may not read, by class, read naively.
+    var hidden: (Client) throws -> [Int: PropertySet] = { _ in [:] }
     /// Whether the server sends pages; if not, bootstraps stay where they are.
     var sendsPages = true
 
@@ -175,7 +180,30 @@ final class RuledWorld {
                 client.removals[object.key] = deletion.reason
             }
             client.results[text] = event.list.visible.map(\.object)
+            client.errors[text] = event.status.error?.code
             client.ready.append(observation)
+        }
+        client.observations[text] = observation.id
+        settle()
+    }
+
+    /// Ends the observation of a query, whose membership stays dormant.
+    func stopObserving(_ user: String, _ text: String) throws {
+        guard let id = self[user].observations.removeValue(forKey: text) else { return }
+        try self[user].engine.endObservation(id, keeping: false, purging: false)
+        settle()
+    }
+
+    /// The session that a user's client has open.
+    func session(of user: String) -> SessionID? {
+        self[user].connection?.sessions.keys.first.map { SessionID(connection: self[user].number, session: $0) }
+    }
+
+    /// Has the server send the digests that are due.
+    func sendDigests() {
+        for _ in 0..<50 {
+            time += 120_000_000
+            deliver(engine.checkSessions(now: now))
         }
         settle()
     }
@@ -316,10 +344,15 @@ final class RuledWorld {
             default: []
             }
         for block in blocks {
-            for departure in block.departures where !client.sent.contains(departure.object) {
+            // A linked object that was touched is in the block that says that it is no root.
+            let brought = block.objects.groups.flatMap { group in group.keys.map { ObjectRef(group.classIndex, $0) } }
+            for departure in block.departures where !client.sent.union(brought).contains(departure.object) {
                 problems.append("\(client.user) is told that \(departure.object) is gone, and never had it")
             }
             for group in block.objects.groups {
+                if try group.properties.meets(hidden(client)[group.classIndex] ?? []) {
+                    problems.append("\(client.user) is sent hidden properties of the class \(group.classIndex)")
+                }
                 for row in group.keys.indices {
                     for case .string(let text) in group.values(at: row) { client.texts.insert(text) }
                 }
@@ -336,22 +369,22 @@ final class RuledWorld {
     func mayRead(_ client: Client, _ object: ObjectRef) throws -> Bool {
         guard let row = try server.row(object) else { return false }
         if object.classIndex == ClassIndex.user || client.claims["role"] == .string("admin") { return true }
-        func isMember(of key: ObjectKey) throws -> Bool {
-            guard let team = try server.row(ObjectRef(ClassIndex.team, key)),
-                case .list(let members) = team.values[1]
-            else { return false }
-            return try members.contains(.link(.string(client.user)))
-                && server.row(ObjectRef(ClassIndex.user, .string(client.user))) != nil
-        }
-        if object.classIndex == ClassIndex.team { return try isMember(of: object.key) }
+        if object.classIndex == ClassIndex.team { return try isMember(client, of: object.key) }
         if row.values[Field.isPublic] == .bool(true) { return true }
         if row.values[Field.owner] == .link(.string(client.user)),
             try server.row(ObjectRef(ClassIndex.user, .string(client.user))) != nil
         {
             return true
         }
-        if case .link(let team) = row.values[Field.team] { return try isMember(of: team) }
+        if case .link(let team) = row.values[Field.team] { return try isMember(client, of: team) }
         return false
+    }
+
+    func isMember(_ client: Client, of key: ObjectKey) throws -> Bool {
+        guard let team = try server.row(ObjectRef(ClassIndex.team, key)), case .list(let members) = team.values[1]
+        else { return false }
+        return try members.contains(.link(.string(client.user)))
+            && server.row(ObjectRef(ClassIndex.user, .string(client.user))) != nil
     }
 
     /// The documents that a user may read, ascending.

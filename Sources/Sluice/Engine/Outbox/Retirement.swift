@@ -10,6 +10,8 @@ final class Retirement {
     private let images: ObjectImages
     private let holdings: Holdings
     private let acknowledgements: Acknowledgements
+    /// The properties that are hidden from the user, as far as the open transaction has asked for them.
+    private var hidden: [Int: PropertySet] = [:]
     /// The rejected writes that the open transaction has reverted.
     private var unreported: [WriteRejection] = []
 
@@ -35,7 +37,10 @@ final class Retirement {
     /// Removes acknowledged changesets from the outbox, in the open transaction.
     func retire(_ transaction: StoreTransaction) throws {
         let rejections = acknowledgements.rejections
-        guard storage.subscriptionCount > 0 || !rejections.isEmpty else { return try retireUnasked() }
+        hidden = try schema.map.map { try ReadingContext(storage).hidden(by: $0) } ?? [:]
+        guard storage.subscriptionCount > 0 || !rejections.isEmpty || !hidden.isEmpty else {
+            return try retireUnasked()
+        }
         var rejectedObjects: Set<ObjectRef> = []
         let changesets = try storage.removeFromOutbox(through: acknowledgements.sequence)
         for changeset in changesets {
@@ -92,6 +97,10 @@ final class Retirement {
         let isMember = try holdings.isMemberOfAny(object)
         if !isMember || isRejected {
             image = images.image(image, after: accepted[object])
+            // The server does not say what became of them.
+            if let properties = hidden[object.classIndex] {
+                image = image?.without(properties, of: storage.schema[object.classIndex])
+            }
             try transaction.show(images.replayed(image, of: object), of: object)
         }
         if !isMember {
