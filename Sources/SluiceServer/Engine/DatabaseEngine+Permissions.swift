@@ -32,10 +32,7 @@ extension DatabaseEngine {
         do {
             let version = try database.storage.rulesVersion
             guard version > 0, let bytes = try database.storage.rules(ofVersion: version) else { return nil }
-            let file = try RulesFile(bytes)
-            // What is hidden must not show because this version cannot hide it.
-            guard file.unenforced.isEmpty else { throw RulesError(file.unenforced) }
-            return AccessRules(file)
+            return AccessRules(try RulesFile(bytes))
         } catch {
             database.noteFailure("the rules could not be read; nobody may do anything", error)
             return .denial
@@ -128,7 +125,7 @@ extension DatabaseEngine {
         if subscription.isComplete {
             do {
                 let turned = try turns.turned(view, to: query, shape: hub.shape(of: query))
-                if let delta = turned.delta { try publication.add(delta, for: subscription) }
+                if let delta = turned.delta { try publication.add(delta, for: subscription, in: query.context) }
                 live = turned.view
             } catch {
                 database.noteFailure("a subscription begins anew, since its reader's rights changed", error, at: .debug)

@@ -40,7 +40,7 @@ final class ViewDigests {
             roots.count + live.linkedCount <= limits.digestObjectCountMax
         else { return nil }
         for object in roots {
-            if let row = try storage.row(object) { digest.add(row, of: object.classIndex, isRoot: true) }
+            if let row = try storage.row(object) { try add(row, of: object.classIndex, isRoot: true, live, &digest) }
         }
         try addLinked(of: live, to: &digest)
         return digest.digest
@@ -48,8 +48,14 @@ final class ViewDigests {
 
     private func addLinked(of live: LiveView, to digest: inout ViewDigest) throws {
         try live.forEachLinked(in: storage) { object, _ in
-            if let row = try storage.row(object) { digest.add(row, of: object.classIndex, isRoot: false) }
+            if let row = try storage.row(object) { try add(row, of: object.classIndex, isRoot: false, live, &digest) }
         }
+    }
+
+    private func add(
+        _ row: Row, of classIndex: Int, isRoot: Bool, _ live: LiveView, _ digest: inout ViewDigest
+    ) throws {
+        digest.add(try live.shown(row, ofClass: classIndex, in: storage), of: classIndex, isRoot: isRoot)
     }
 
     // MARK: Running sessions
@@ -106,7 +112,7 @@ final class ViewDigests {
         let page = try storage.rows(
             matching: live.query, after: scan.cursor, limit: DigestRounds.pageRowCount,
             byteCountMax: limits.pageByteCount)
-        for row in page.rows { scan.digest.add(row, of: live.query.classIndex, isRoot: true) }
+        for row in page.rows { try add(row, of: live.query.classIndex, isRoot: true, live, &scan.digest) }
         guard scan.digest.count + live.linkedCount <= limits.checkedObjectCountMax else {
             scan.view.isTooLargeToCheck = true
             return nil

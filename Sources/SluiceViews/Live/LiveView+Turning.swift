@@ -14,7 +14,9 @@ extension LiveView {
     package func turned(
         by turn: ContextTurn, to query: Query, shape: ViewShape, memberCountMax: Int = .max
     ) throws -> (view: LiveView, delta: ViewDelta?) {
-        guard shape.plan.followsSameLinks(as: plan) else { throw UnturnableView.followsOtherLinks }
+        guard shape.plan.followsSameLinks(as: plan), query.context.veilsSameLinks(as: self.query.context) else {
+            throw UnturnableView.followsOtherLinks
+        }
         let copy = LiveView(copying: self)
         let delta = try copy.follow(turn.commit, in: turn.source, before: turn.before).map(turn.explained)
         let turned = LiveView(turning: copy, to: query, shape: shape)
@@ -48,7 +50,7 @@ extension LiveView {
 
 /// Why a view cannot be turned from one context to another, so that its clients must be sent everything anew.
 package enum UnturnableView: Error {
-    /// A link property is hidden in one of the contexts.
+    /// A link property, or the identity of what links lead to, is hidden in one of the contexts.
     case followsOtherLinks
     /// Too many members have to be sent again.
     case hasTooManyMembers

@@ -15,9 +15,12 @@ import Testing
     private static let shared = "Document WHERE isPublic == TRUE"
     private static let graded = "Document WHERE grade > 4"
 
-    /// The rules, where the members of team 1 alone read grades.
+    /// The rules, where the members of team 1 alone read grades, and teams and documents hide who they are.
     private static let rules = HiddenFieldTests.rules(
-        fields: "\"grade\": {\"read\": \"$role.grader OR $role.admin\", \"write\": \"TRUEPREDICATE\"}")
+        fields: "\"grade\": {\"read\": \"$role.grader OR $role.admin\", \"write\": \"TRUEPREDICATE\"}"
+    )
+    .replacing("\"Team\": {", with: "\"Team\": {\"hideIdentity\": true, ")
+    .replacing("\"Document\": {", with: "\"Document\": {\"hideIdentity\": true, ")
 
     @Test(arguments: 1...12 as ClosedRange<UInt64>)
     func everyClientHoldsWhatItsUserMayReadAndWasNeverSentMore(seed: UInt64) throws {
@@ -29,6 +32,7 @@ import Testing
             let mayRead = try client.user == "root" || world.isMember(client, of: .int(1))
             return mayRead ? [:] : [World.ClassIndex.document: [World.Field.grade]]
         }
+        world.veiled = [World.ClassIndex.team, World.ClassIndex.document]
         for user in Self.users {
             for query in ["Document", Self.window, Self.shared, Self.graded] { try world.observe(user, query) }
         }
@@ -130,6 +134,9 @@ import Testing
                     var stored = try world.server.row(World.document(key))
                 else { continue }
                 if !hidden.isEmpty { stored.values[World.Field.grade] = .int(0) }
+                for (field, target) in [
+                    (World.Field.team, World.ClassIndex.team), (World.Field.parent, World.ClassIndex.document),
+                ] { stored.values[field] = try world.shown(stored.values[field], target, to: user) }
                 #expect(held.values == stored.values, "\(place): \(user)'s copy of \(key)")
                 #expect(held.absent == hidden, "\(place): \(user)'s copy of \(key)")
             }
