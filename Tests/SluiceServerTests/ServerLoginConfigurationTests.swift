@@ -41,19 +41,6 @@ struct ServerLoginConfigurationTests {
             }.contains("contradict"))
     }
 
-    @Test(arguments: [
-        (#"{"classes": {"Car": {"read": true, "fields": {"price": {"read": "$user.id == 'ada'"}}}}}"#, "'price'"),
-        (#"{"classes": {"Car": {"read": true, "hideIdentity": true}}}"#, "identity"),
-    ])
-    func rulesThatHideWhatTheServerCannotHideAreRefused(rules: String, mention: String) {
-        let message = refusal {
-            $0.logins.hasUsers = true
-            $0.allowsEverything = false
-            $0.rules = rules
-        }
-        #expect(message.contains(mention) && message.contains("line 1"), "\(message)")
-    }
-
     @Test func rulesThatAreWrongAreRefusedWithThePlace() {
         let message = refusal {
             $0.logins.hasUsers = true

@@ -97,7 +97,7 @@ import Testing
         let now = try ViewSnapshot(of: query, schema: source.schema, in: state)
         var roots = Set(then.roots)
         var contents = then.included.reduce(into: [ObjectRef: [Int: Value]]()) { contents, entry in
-            contents[entry.key] = Self.values(entry.value, of: past.source.row(entry.key))
+            contents[entry.key] = Self.values(entry.value, of: pastState.row(entry.key))
         }
         for difference in try view.differences(since: past.commit(to: source), in: source) {
             let object = difference.object
@@ -114,12 +114,12 @@ import Testing
                 continue
             }
             if member.role == .root { roots.insert(object) } else { roots.remove(object) }
-            contents[object, default: [:]].merge(Self.values(difference.changed, of: source.row(object))) { $1 }
+            contents[object, default: [:]].merge(Self.values(difference.changed, of: state.row(object))) { $1 }
             contents[object] = contents[object]?.filter { member.included.contains($0.key) }
         }
         #expect(roots == Set(now.roots), "\(context)")
         for (object, included) in now.included {
-            #expect(contents[object] == Self.values(included, of: source.row(object)), "\(context): \(object)")
+            #expect(contents[object] == Self.values(included, of: state.row(object)), "\(context): \(object)")
         }
         #expect(contents.count == now.included.count, "\(context)")
     }

@@ -198,7 +198,11 @@ extension SampleGenerator {
                 .init(
                     session: session, expiresAt: maybe { Timestamp(microseconds: $0.integer()) },
                     credential: maybe { SluiceWire.Credentials(.session, $0.data()) }))
-        case 13: return .context(.init(session: session, context: id(), fields: id()))
+        case 13:
+            let hidden = many(upTo: 2) {
+                ServerMessage.HiddenProperties(classIndex: $0.below(5), properties: [$0.below(3), 70])
+            }
+            return .context(.init(session: session, context: id(), fields: id(), hidden: hidden))
         case 14: return .withdrawn(.init(session: session, request: number(), content: block()))
         default: return .report(session: session, request: number(), json: data())
         }

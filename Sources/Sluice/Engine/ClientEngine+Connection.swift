@@ -105,7 +105,8 @@ extension ClientEngine {
         try transactions.run(.local) { transaction in
             try adopt(opened.schema, transaction)
             try outbox.markOpen()
-            try ReadingContext(storage).begin(openingContext, active)
+            let values = schemas.map.map { HiddenValues(storage, images, $0, transaction) }
+            try ReadingContext(storage).begin(openingContext, active, values)
             try storage.setSyncState(
                 SyncState(
                     databaseID: identity.databaseID, epoch: identity.epoch, clientID: identity.clientID,

@@ -71,7 +71,8 @@ package final class ClientEngine {
         let digests = SubscriptionDigests(storage, schemas, images)
         statusWaiters = StatusWaiters(session, active)
         requests = SubscriptionRequests(
-            storage, transactions, session, schemas, active, digests, statusWaiters, faults: faults, options: options)
+            storage, transactions, session, schemas, active, digests, images, statusWaiters, faults: faults,
+            options: options)
         checks = DigestChecks(storage, requests, digests, active, log: log)
         offers = CachedOffers(storage, session, schemas, active, faults: faults, options: options)
         subscriptions = SubscriptionHolders(

@@ -63,10 +63,12 @@ package struct QueryCover: Sendable {
         // Values are computed from what the index reads, which is not what the query's reader sees.
         var computed = computed
         if case .all = computed, !query.context.isEverything { computed = .ofTheObject }
+        let veiled = PropertySet(query.context.veiledLinks(ofClass: query.classIndex).map(\.property))
         let mayBeComputed = { (condition: DerivedCondition) in
             switch computed {
             case .all: true
-            case .ofTheObject: condition.dependencies.linkPaths.isEmpty
+            case .ofTheObject:
+                condition.dependencies.linkPaths.isEmpty && !condition.dependencies.rootProperties.meets(veiled)
             case .none: false
             }
         }

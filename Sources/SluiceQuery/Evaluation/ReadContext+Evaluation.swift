@@ -8,4 +8,39 @@ extension ReadContext {
         let evaluator = prepared(ofClass: classIndex) { Evaluator($0, schema: schema) }
         return try evaluator?.matches(row, in: source) ?? true
     }
+
+    /// An object that is readable, as the reader sees it: links to objects of classes that hide who they are lead
+    /// nowhere unless the target is there and readable, and collections lack such links.
+    ///
+    /// - Parameter source: the objects as they are, whoever reads.
+    /// - Complexity: a look at each target of such a link.
+    package func shown(_ row: Row, ofClass classIndex: Int, in source: any ObjectSource) throws -> Row {
+        let links = veiledLinks(ofClass: classIndex)
+        guard !links.isEmpty else { return row }
+        var shown = row
+        for link in links where row.values.indices.contains(link.property) {
+            shown.values[link.property] = try row.values[link.property].keepingLinks { key in
+                let target = ObjectRef(link.targetClass, key)
+                return try source.row(target).map { try allows($0, ofClass: link.targetClass, in: source) } ?? false
+            }
+        }
+        return shown
+    }
+}
+
+extension Value {
+    /// The value without the links that do not meet a condition.
+    fileprivate func keepingLinks(where isKept: (ObjectKey) throws -> Bool) rethrows -> Value {
+        func keeps(_ value: Value) throws -> Bool { if case .link(let key) = value { try isKept(key) } else { true } }
+        switch self {
+        case .link: return try keeps(self) ? self : .null
+        case .list(let elements): return .list(try elements.filter(keeps))
+        case .set(let elements): return .set(try elements.filter(keeps))
+        case .map(let map):
+            var kept = map
+            for entry in map.entries where try !keeps(entry.value) { kept[entry.key] = nil }
+            return .map(kept)
+        default: return self
+        }
+    }
 }

@@ -12,15 +12,26 @@ package final class ReadableObjects: ObjectSource {
     }
 
     package func row(_ object: ObjectRef) throws -> Row? {
+        guard let row = try readable(object) else { return nil }
+        return try shown(row, ofClass: object.classIndex)
+    }
+
+    /// The object as it is, if the reader may read it.
+    private func readable(_ object: ObjectRef) throws -> Row? {
         guard let row = try source.row(object), try context.allows(row, ofClass: object.classIndex, in: source) else {
             return nil
         }
         return row
     }
 
+    /// A readable row as the reader sees it; see ``ReadContext/shown(_:ofClass:in:)``.
+    package func shown(_ row: Row, ofClass classIndex: Int) throws -> Row {
+        try context.shown(row, ofClass: classIndex, in: source)
+    }
+
     package func isPresent(_ object: ObjectRef) throws -> Bool {
         context.condition(ofClass: object.classIndex) == nil
-            ? try source.isPresent(object) : try row(object) != nil
+            ? try source.isPresent(object) : try readable(object) != nil
     }
 
     package func backlinks(

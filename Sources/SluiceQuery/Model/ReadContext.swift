@@ -23,6 +23,8 @@ package final class ReadContext: Sendable {
     private let texts: [String]
     /// What is hidden of the objects that are readable, by class.
     private let veils: [Int: ReadVeil]
+    /// The links that show only where their targets may be read, by the class that has them.
+    private let veiledLinks: [Int: [VeiledLink]]
     /// Equal for equal contexts, whatever the schema has of their classes, and zero for ``everything``.
     package let id: ObjectID
     /// Equal for contexts whose conditions differ only in constants.
@@ -34,6 +36,7 @@ package final class ReadContext: Sendable {
         schema = Schema()
         texts = []
         veils = [:]
+        veiledLinks = [:]
         id = ObjectID(high: 0, low: 0)
         formKey = ""
     }
@@ -67,6 +70,7 @@ package final class ReadContext: Sendable {
         self.schema = schema
         texts = conditions.sorted()
         veils = [:]
+        veiledLinks = [:]
         id =
             texts.isEmpty
             ? ObjectID(high: 0, low: 0) : SHA256.truncatedID(of: Array(texts.joined(separator: "\u{1}").utf8))
@@ -81,13 +85,18 @@ package final class ReadContext: Sendable {
     ///   - denial: what stands for the other classes. Contexts of one schema share it.
     package init(rules conditions: [Query], veils: [Int: ReadVeil] = [:], denying denial: ReadDenial) {
         precondition(conditions.allSatisfy(\.isCondition), "a rule is a condition without clauses")
-        rules = Dictionary(conditions.map { ($0.classIndex, $0) }) { $1 }
+        let rules = Dictionary(conditions.map { ($0.classIndex, $0) }) { $1 }
+        self.rules = rules
         self.denial = denial
         schema = denial.schema
         // What is denied is so with and without a condition that says it.
         let texts = Self.texts(of: rules)
         self.texts = []
         self.veils = veils.filter { !$0.value.isEmpty }
+        veiledLinks = VeiledLink.all(in: denial.schema) { classIndex in
+            guard veils[classIndex]?.hidesIdentity ?? false else { return false }
+            return !(rules[classIndex]?.form.isOfWholeClass ?? false)
+        }
         let veilTexts = self.veils.sorted { $0.key < $1.key }.map { $0.value.text(of: denial.schema[$0.key]) }
         id = SHA256.truncatedID(of: Array((["rules"] + texts + veilTexts).joined(separator: "\u{1}").utf8))
         let forms = rules.values.filter { !$0.isOfNothing }.map(\.form.key).sorted()
@@ -125,6 +134,7 @@ package final class ReadContext: Sendable {
         schema = other.schema
         texts = other.texts
         veils = other.veils
+        veiledLinks = other.veiledLinks
         id = other.id
         formKey = sharer.formKey
     }
@@ -152,6 +162,20 @@ package final class ReadContext: Sendable {
 
     /// What is hidden of a class's readable objects.
     package func veil(ofClass classIndex: Int) -> ReadVeil { veils[classIndex] ?? ReadVeil() }
+
+    /// The properties that are hidden, by class.
+    package var hiddenProperties: [Int: PropertySet] {
+        veils.isEmpty ? [:] : veils.mapValues(\.properties).filter { !$0.value.isEmpty }
+    }
+
+    /// Whether links to some objects that may not be read are hidden.
+    package var veilsLinks: Bool { !veiledLinks.isEmpty }
+
+    /// Whether the same links are hidden where their targets may not be read.
+    package func veilsSameLinks(as other: ReadContext) -> Bool { veiledLinks == other.veiledLinks }
+
+    /// The links of a class that show only where their targets may be read.
+    package func veiledLinks(ofClass classIndex: Int) -> [VeiledLink] { veiledLinks[classIndex] ?? [] }
 
     /// What a context of rules says of some classes alone; the others are denied. Readers whose rules differ only
     /// elsewhere get equal contexts, and so share the views that read nothing else.

@@ -40,3 +40,25 @@ package struct ReadVeil: Hashable, Sendable {
         return "\(declared.name) \(hidesIdentity) \(hidden.sorted().joined(separator: ","))"
     }
 }
+
+/// A link property whose links show only where their targets may be read.
+package struct VeiledLink: Hashable, Sendable {
+    package let property: Int
+    package let targetClass: Int
+
+    /// The link properties that lead to classes which hide who their objects are, by the class that has them.
+    static func all(in schema: Schema, to isVeiled: (Int) -> Bool) -> [Int: [VeiledLink]] {
+        let targets = Set(schema.classes.indices.filter { !schema[$0].isRetired && isVeiled($0) })
+        guard !targets.isEmpty else { return [:] }
+        var links: [Int: [VeiledLink]] = [:]
+        for (classIndex, declared) in schema.classes.enumerated() {
+            for (property, type) in declared.properties.map(\.type).enumerated() {
+                guard let target = type.targetClass.flatMap(schema.index(of:)), targets.contains(target) else {
+                    continue
+                }
+                links[classIndex, default: []].append(VeiledLink(property: property, targetClass: target))
+            }
+        }
+        return links
+    }
+}

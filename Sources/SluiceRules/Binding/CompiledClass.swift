@@ -59,8 +59,10 @@ struct CompiledClass: Sendable {
             + PermissionFlag.allCases.flatMap { grants[$0]?.variables ?? [] }
     }
 
+    /// - Parameter never: allows nothing.
     func bound(
-        _ values: [VariableSyntax: RuleValue], _ resolution: Resolution, _ right: VariableSyntax
+        _ values: [VariableSyntax: RuleValue], _ resolution: Resolution, _ right: VariableSyntax,
+        never: BoundCondition?
     ) -> BoundClass {
         var bound = BoundClass()
         for (action, rule) in rules { bound.conditions[action] = rule.bound(values) }
@@ -69,6 +71,8 @@ struct CompiledClass: Sendable {
         for (flag, rule) in grants { bound.grants[flag] = rule.bound(values) }
         for (property, condition) in fieldReads where resolution.isTrue(condition, named: right) != true {
             bound.veil.properties.insert(property)
+            // Who may not read a property writes it only where a rule of its own says so.
+            bound.writes[property] = bound.writes[property] ?? never
         }
         bound.veil.hidesIdentity = hidesIdentity
         return bound

@@ -86,7 +86,10 @@ package final class Rules: Sendable {
         let resolution = Resolution(document, schema: schema, user: user, client: client, results: results)
         resolve(resolution)
         let values = resolution.values
-        let bound = classes.mapValues { $0.bound(values, resolution, Self.right) }
+        let bound = Dictionary(
+            uniqueKeysWithValues: classes.map { index, compiled in
+                (index, compiled.bound(values, resolution, Self.right, never: never[index]))
+            })
         let reads = ReadContext(
             rules: bound.values.compactMap { $0.conditions[.read]?.query }, veils: bound.mapValues(\.veil),
             denying: denial)

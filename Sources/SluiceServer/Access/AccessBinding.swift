@@ -40,9 +40,18 @@ package final class AccessBinding: Sendable {
         id = SHA256.truncatedID(of: bytes)
     }
 
+    /// A query as the user may read it. This is the one way in which a user's query comes to a view or to SQL.
+    ///
+    /// - Throws: ``HiddenPropertyError`` if the query names what the user may not read.
+    package func query(_ query: Query) throws(HiddenPropertyError) -> Query {
+        try query.checkIsReadable(in: reads)
+        let context = context(for: query)
+        return query.context === context ? query : query.read(in: context)
+    }
+
     /// What may be read by a query: the context narrowed to what the query can reach, so that readers whose rights
     /// differ only elsewhere share its view.
-    package func context(for query: Query) -> ReadContext {
+    private func context(for query: Query) -> ReadContext {
         guard rules != nil, let classes = reads.classes(reachedBy: query) else { return reads }
         return narrowed.withLock { known in
             if let context = known[classes] { return context }
@@ -68,7 +77,11 @@ package final class AccessBinding: Sendable {
 
     /// What the client of a session is told of what its user may read: nothing of it, but whether it is the same.
     func notice(to session: SessionID) -> ServerMessage {
-        .context(.init(session: session.session, context: reads.id, fields: fieldsID))
+        let hidden = reads.hiddenProperties.sorted { $0.key < $1.key }
+        return .context(
+            .init(
+                session: session.session, context: reads.id, fields: fieldsID,
+                hidden: hidden.map { .init(classIndex: $0.key, properties: $0.value) }))
     }
 
     /// Equal where the same properties are hidden.

@@ -6,9 +6,10 @@ internal import SluiceWire
 /// Why a transaction is refused: its author may not do what it does to an object.
 struct WriteRefusal: Error {
     let object: ObjectRef
+    var code = ErrorCode.permissionDenied
     let message: String
 
-    var reason: ServerMessage.Rejection.Reason { .init(object: object, code: .permissionDenied, message: message) }
+    var reason: ServerMessage.Rejection.Reason { .init(object: object, code: code, message: message) }
 }
 
 /// Judges the uploads of a group by what their authors may do.
@@ -47,6 +48,18 @@ final class WriteGuard {
 
     /// The refusal of a creation whose key an object has that the author may not read.
     func refusal(ofCreating object: ObjectRef) -> WriteRefusal { refusal("create", object) }
+
+    /// The refusal of what would make an object too large, where the author does not see all of it: the size would tell
+    /// that of the hidden values.
+    ///
+    /// - Returns: nil if the author sees all of the object.
+    func refusal(of object: ObjectRef, for excess: LimitExcess, by session: SessionID) -> WriteRefusal? {
+        let reads = binding(session).reads
+        guard !reads.veil(ofClass: object.classIndex).properties.isEmpty else { return nil }
+        return WriteRefusal(
+            object: object, code: .limitExceeded,
+            message: "\(schema[object.classIndex].name): more \(excess.limitName) than the \(excess.limit) allowed")
+    }
 
     /// Judges a transaction, which then counts for those that follow it in the group.
     ///

@@ -285,7 +285,10 @@ final class Bootstraps {
 
     /// Notes how a commit has changed a view, so that those who are sent its pages get the change behind them.
     func note(_ delta: ViewDelta, of view: SharedView) {
-        if !shared.cache.isEmpty { shared.cache.touch(delta, of: view.live.query.key) }
+        if !shared.cache.isEmpty {
+            let query = view.live.query
+            shared.cache.touch(delta, of: query.key, isRuled: !query.context.isEverything)
+        }
         guard view.subscriptions.contains(where: { !$0.isComplete }) else { return }
         let objects = delta.objects
         for subscription in view.subscriptions where !subscription.isComplete { subscription.touch(objects) }

@@ -145,8 +145,10 @@ struct GroupPreparation {
         // By position: a copy of each would cost as much as everything else here.
         for place in touched.indices {
             guard let row = touched[place].merger.row else { continue }
-            let name = template(ofClass: touched[place].object.classIndex).name
-            if let excess = limits.excess(of: row, replacing: touched[place].old, in: name) { throw excess }
+            let object = touched[place].object
+            let name = template(ofClass: object.classIndex).name
+            guard let excess = limits.excess(of: row, replacing: touched[place].old, in: name) else { continue }
+            throw writeGuard?.refusal(of: object, for: excess, by: upload.session) ?? excess
         }
         version += 1
         var transaction = JournalTransaction(

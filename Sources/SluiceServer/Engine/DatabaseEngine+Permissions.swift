@@ -32,10 +32,7 @@ extension DatabaseEngine {
         do {
             let version = try database.storage.rulesVersion
             guard version > 0, let bytes = try database.storage.rules(ofVersion: version) else { return nil }
-            let file = try RulesFile(bytes)
-            // What is hidden must not show because this version cannot hide it.
-            guard file.unenforced.isEmpty else { throw RulesError(file.unenforced) }
-            return AccessRules(file)
+            return AccessRules(try RulesFile(bytes))
         } catch {
             database.noteFailure("the rules could not be read; nobody may do anything", error)
             return .denial
@@ -144,10 +141,14 @@ extension DatabaseEngine {
             // Where only the right to write has changed the context is the same, and what the client was told of its
             // privileges is void.
             publication.add(binding.notice(to: change.session), for: change.session)
-            for subscription in subscriber.subscriptions.all {
-                let query = subscription.view.query.read(in: binding.context(for: subscription.view.query))
-                guard query.key != subscription.view.query.key else { continue }
-                moves.append(leave(subscription, for: query, &turns, &publication))
+            for subscription in Array(subscriber.subscriptions.all) {
+                do throws(HiddenPropertyError) {
+                    let query = try binding.query(subscription.view.query)
+                    guard query.key != subscription.view.query.key else { continue }
+                    moves.append(leave(subscription, for: query, &turns, &publication))
+                } catch {
+                    end(subscription, because: error)
+                }
             }
         }
         return moves
@@ -162,7 +163,7 @@ extension DatabaseEngine {
         if subscription.isComplete {
             do {
                 let turned = try turns.turned(view, to: query, shape: hub.shape(of: query))
-                if let delta = turned.delta { try publication.add(delta, for: subscription) }
+                if let delta = turned.delta { try publication.add(delta, for: subscription, in: query.context) }
                 live = turned.view
             } catch {
                 database.noteFailure("a subscription begins anew, since its reader's rights changed", error, at: .debug)
@@ -292,7 +293,8 @@ private struct ContextTurns {
             guard turn.changeCount <= limits.touchedObjectCountMax else {
                 throw StorageError(.interrupted, "the change of context concerns \(turn.changeCount) objects")
             }
-            return try view.live.turned(by: turn, to: query, shape: shape)
+            return try view.live.turned(
+                by: turn, to: query, shape: shape, memberCountMax: limits.touchedObjectCountMax)
         }
         views.append(view)
         turned[key] = made

@@ -50,8 +50,8 @@ extension DatabaseEngine {
         let allowance = turn.allowance(of: start.session)
         guard allowance > 0 else { return false }
         var start = start
-        start.bindToReader()
         do {
+            try start.bindToReader()
             guard let view = try turn.attempting(for: start.session, { try sharedView(of: start.query) }) else {
                 // With less than its full share in this turn, the session may succeed in its next turn.
                 guard allowance >= database.limits.shareStepCountMax else { return false }
@@ -61,6 +61,8 @@ extension DatabaseEngine {
             try begin(start, with: view, &resumed, now: now)
         } catch let error as StorageError where error.endsQueryAlone {
             refuse(start, because: error)
+        } catch let refusal as Subscriptions.Refusal {
+            outbox.send([refusal.answer(to: start.request)], to: start.session)
         }
         return true
     }
@@ -86,14 +88,22 @@ extension DatabaseEngine {
                 if try !starter.handOut(work, view: hub.unmade) { try workInPlace(work, now: now) }
             } catch let error as StorageError where error.endsQueryAlone {
                 end(work, because: error)
+            } catch let refusal as Subscriptions.Refusal {
+                refuse(work, refusal)
             }
         }
+    }
+
+    /// Rejects a subscription that its reader may not ask for any more.
+    private func refuse(_ work: CostlyWork, _ refusal: Subscriptions.Refusal) {
+        guard case .view(let start) = work else { return }
+        outbox.send([refusal.answer(to: start.request)], to: start.session)
     }
 
     private func workInPlace(_ work: CostlyWork, now: Timestamp) throws {
         switch work {
         case .view(var start):
-            start.bindToReader()
+            try start.bindToReader()
             let view = try turn.charging(work.session) { _ in try sharedView(of: start.query) }
             try begin(start, with: view, now: now)
         case .roots(let subscription):
@@ -120,6 +130,8 @@ extension DatabaseEngine {
             } catch let error as StorageError where error.endsQueryAlone || error.code == .cancelled {
                 // Nobody waits for cancelled work any more.
                 if error.code != .cancelled { end(work, because: error) }
+            } catch let refusal as Subscriptions.Refusal {
+                refuse(work, refusal)
             }
         }
     }
@@ -127,7 +139,7 @@ extension DatabaseEngine {
     /// Brings a view of an earlier version up to date, and starts the subscription for which it was made.
     private func finish(_ live: LiveView, asOf version: UInt64, for start: SubscriptionStart, now: Timestamp) throws {
         var start = start
-        guard !start.bindToReader() else { return starter.append(.view(start)) }
+        guard try !start.bindToReader() else { return starter.append(.view(start)) }
         if let view = hub[start.query.key] { return try begin(start, with: view, now: now) }
         guard live.shape.isSame(under: database.storage.schema) else {
             start.query = try start.query.rebound(to: database.storage.schema)
@@ -250,6 +262,13 @@ extension DatabaseEngine {
         database.noteRefusal("a query was given up", subscription.view.query, error)
         let (code, message) = database.subscriberError(of: error)
         outbox.send([subscription.failure(code, message)], to: subscription.session)
+    }
+
+    /// Ends a subscription that names what its reader may not read any more.
+    func end(_ subscription: ViewSubscription, because error: HiddenPropertyError) {
+        guard subscription.subscriber.subscriptions.remove(subscription.id) != nil else { return }
+        remove(subscription)
+        outbox.send([subscription.failure(.permissionDenied, error.message)], to: subscription.session)
     }
 
     /// Rejects a subscription whose query takes too much work, meets damage, or cannot be run.

@@ -106,7 +106,13 @@ struct PageCache {
     }
 
     /// Records objects whose place or content in a view a commit has changed.
-    func touch(_ delta: ViewDelta, of query: Query.Key) {
-        for run in runs[query] ?? [] { delta.forEachObject(run.touch) }
+    ///
+    /// - Parameter isRuled: whether an object that the commit has not changed may show something else since, or not show
+    ///   at all: a page that brings it must not be sent as it is.
+    func touch(_ delta: ViewDelta, of query: Query.Key, isRuled: Bool) {
+        for run in runs[query] ?? [] {
+            delta.forEachObject(run.touch)
+            if isRuled { delta.forEachObject(run.makeStale) }
+        }
     }
 }

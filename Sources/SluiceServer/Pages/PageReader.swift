@@ -60,9 +60,15 @@ struct PageReader {
             let isLinked = position < page.linkedCount
             let included = isLinked ? try live.member(object, in: storage)?.included : live.includedOfRoot(object)
             guard let included else { continue }
-            try builder.add(row, of: object.classIndex, properties: included, role: isLinked ? .linked : .root)
+            try builder.add(
+                shown(row, of: object.classIndex), of: object.classIndex, properties: included,
+                role: isLinked ? .linked : .root)
         }
         return builder.blocks[0]
+    }
+
+    private func shown(_ row: Row, of classIndex: Int) throws -> Row {
+        try live.shown(row, ofClass: classIndex, in: storage)
     }
 
     private func makeBuilder() -> ViewBlockBuilder { ViewBlockBuilder(schema: storage.schema, limits: limits.data) }
@@ -90,13 +96,17 @@ struct PageReader {
         to builder: inout ViewBlockBuilder
     ) throws {
         let isRoot = member.role == .root
+        let row = try shown(row, of: object.classIndex)
         if let count = bootstrap.digest?.count, count < limits.digestObjectCountMax {
             bootstrap.digest?.add(row, of: object.classIndex, isRoot: isRoot)
         } else {
             bootstrap.digest = nil
         }
         let isKnown = bootstrap.known?.remove(object, isRoot: isRoot, version: row.version) ?? false
-        if isKnown, live.includesAlike(object.classIndex) { return }
+        // A link that shows with its target does so at the same version of the row.
+        let isAlike =
+            live.includesAlike(object.classIndex) && live.query.context.veiledLinks(ofClass: object.classIndex).isEmpty
+        if isKnown, isAlike { return }
         try builder.add(row, of: object.classIndex, properties: member.included, role: isRoot ? .root : .linked)
     }
 
@@ -121,7 +131,9 @@ struct PageReader {
             if bootstrap.known == nil, bootstrap.digest == nil, let included = live.includedOfRoots(ofClass: classIndex)
             {
                 // Nothing is asked of the single row.
-                try builder.add(page.rows, of: classIndex, properties: included, role: .root)
+                let veilsLinks = live.query.context.veilsLinks
+                let rows = veilsLinks ? try page.rows.map { try shown($0, of: classIndex) } : page.rows
+                try builder.add(rows, of: classIndex, properties: included, role: .root)
             } else {
                 for row in page.rows {
                     let object = ObjectRef(classIndex, row.key)
@@ -192,6 +204,7 @@ struct PageReader {
         }
         let role: RowRole = member.role == .root ? .root : .linked
         if role == .linked { builder.add(object, role: .root, reason: reason) }
-        try builder.add(row, of: object.classIndex, properties: member.included, role: role)
+        try builder.add(
+            shown(row, of: object.classIndex), of: object.classIndex, properties: member.included, role: role)
     }
 }

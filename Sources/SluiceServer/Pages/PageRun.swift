@@ -162,16 +162,19 @@ final class PageRun {
 
     /// Makes the pages stale that bring an object which a commit has changed in any way.
     func noteChanges(_ commit: CommitDelta) {
+        for change in commit.changes where classes.contains(change.object.classIndex) { makeStale(change.object) }
+    }
+
+    /// Makes the pages stale that bring an object.
+    func makeStale(_ object: ObjectRef) {
         guard !pages.isEmpty || isReading else { return }
-        for change in commit.changes where classes.contains(change.object.classIndex) {
-            changedMeanwhile?.insert(change.object)
-            if places == nil {
-                var all = PagePlaces()
-                for (position, page) in pages.enumerated() { all.add(page.objects, to: position) }
-                places = all
-            }
-            places?.forEachPage(of: change.object) { pages[$0].becomeStale() }
+        changedMeanwhile?.insert(object)
+        if places == nil {
+            var all = PagePlaces()
+            for (position, page) in pages.enumerated() { all.add(page.objects, to: position) }
+            places = all
         }
+        places?.forEachPage(of: object) { pages[$0].becomeStale() }
     }
 
     /// Makes all pages stale, since the view includes other properties now.

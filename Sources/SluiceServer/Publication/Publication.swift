@@ -12,7 +12,7 @@ struct Publication {
     private var concerned: [SessionID: [SessionBlock]] = [:]
     // Most views that change alike have equal deltas, and then the rows need not be read again; the others may still
     // have equal blocks.
-    private var knownDeltas = KnownParts<ViewDelta>()
+    private var knownDeltas = KnownParts<ShownDelta>()
     private var knownBlocks = KnownParts<ViewBlock>()
     /// The sessions whose context has changed with the commit, with what they are told of it.
     private var contexts: [SessionID: ServerMessage] = [:]
@@ -28,15 +28,17 @@ struct Publication {
     mutating func add(_ delta: ViewDelta, of view: SharedView) throws {
         var parts: EncodedParts?
         for subscription in view.subscriptions where subscription.isComplete {
-            let encoded = try parts ?? encode(delta)
+            let encoded = try parts ?? encode(delta, in: view.query.context)
             parts = encoded
             add(encoded, for: subscription)
         }
     }
 
     /// Adds a change for one subscription.
-    mutating func add(_ delta: ViewDelta, for subscription: ViewSubscription) throws {
-        add(try encode(delta), for: subscription)
+    ///
+    /// - Parameter context: what the subscription's reader may read after the commit.
+    mutating func add(_ delta: ViewDelta, for subscription: ViewSubscription, in context: ReadContext) throws {
+        add(try encode(delta, in: context), for: subscription)
     }
 
     /// Adds what a session is told of its context, in the message that brings what the new context changes.
@@ -46,16 +48,19 @@ struct Publication {
         concerned[subscription.session, default: []].add(encoded, to: subscription.id)
     }
 
-    private mutating func encode(_ delta: ViewDelta) throws -> EncodedParts {
+    private mutating func encode(_ delta: ViewDelta, in context: ReadContext) throws -> EncodedParts {
         // A large change is less likely to equal another, and costs more to look up.
         let isShareable = delta.memberCount <= 64
-        if isShareable, let same = knownDeltas.find(delta) { return same }
-        let parts = try encode(delta, isShareable: isShareable)
-        if isShareable { knownDeltas.add(parts, for: delta) }
+        let shown = ShownDelta(delta: delta, context: context.veilsLinks ? context.id : nil)
+        if isShareable, let same = knownDeltas.find(shown) { return same }
+        let parts = try encode(delta, in: context, isShareable: isShareable)
+        if isShareable { knownDeltas.add(parts, for: shown) }
         return parts
     }
 
-    private mutating func encode(_ delta: ViewDelta, isShareable: Bool) throws -> EncodedParts {
+    private mutating func encode(
+        _ delta: ViewDelta, in context: ReadContext, isShareable: Bool
+    ) throws -> EncodedParts {
         let (storage, limits) = (database.storage, database.limits)
         var builder = ViewBlockBuilder(
             rowCountMax: limits.pageRowCount, byteCountMax: limits.pageByteCount,
@@ -67,7 +72,8 @@ struct Publication {
                     try storage.row(object.object)
                 }
             guard let row else { return }
-            try builder.add(row, of: object.object.classIndex, properties: object.changed, role: role)
+            let shown = try context.shown(row, ofClass: object.object.classIndex, in: storage)
+            try builder.add(shown, of: object.object.classIndex, properties: object.changed, role: role)
         }
         for object in delta.entered { try add(object, role: .root) }
         for object in delta.linkedEntered { try add(object, role: .linked) }
@@ -119,6 +125,13 @@ struct Publication {
         var subscriptions: [UInt64]
         var parts: ObjectIdentifier
     }
+}
+
+/// A change of a view, as its reader is shown it.
+private struct ShownDelta: Hashable {
+    let delta: ViewDelta
+    /// What the reader may read, where links show only with their targets; nil where equal changes are shown alike.
+    let context: ObjectID?
 }
 
 /// The messages about one view for one session.

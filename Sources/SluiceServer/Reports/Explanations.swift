@@ -22,13 +22,15 @@ extension Reports {
     func explain(_ request: ClientMessage.ReportRequest, as access: AccessBinding) throws -> ServerMessage {
         do {
             let parsed = try Query.parse(request.argument, schema: storage.schema)
-            let query = parsed.read(in: access.context(for: parsed))
+            let query = try access.query(parsed)
             let json = Array(try explanation(of: query).json.utf8)
             return .report(session: request.session, request: request.request, json: json)
         } catch let error as QueryError {
             let isUnknown = error.code == .unknownClass || error.code == .unknownProperty
             return request.failure(
                 isUnknown ? .unknownName : .invalidQuery, error.message, position: error.position)
+        } catch let error as HiddenPropertyError {
+            return request.failure(.permissionDenied, error.message)
         } catch let error as StorageError where error.endsQueryAlone {
             if error.isOfDamage { database.noteFailure("a query could not be explained", error) }
             let (code, message) = database.subscriberError(of: error)

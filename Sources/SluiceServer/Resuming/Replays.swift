@@ -41,9 +41,9 @@ final class Replays {
         guard version < storage.version else { return ViewBlock() }
         let commit = try cache.commit(since: version, to: storage.version) { try changes(since: version) }
         guard let commit else { return nil }
-        guard live.shape.concerns(commit) else { return ViewBlock() }
+        guard live.shape.watches(commit) else { return ViewBlock() }
         let block = try cache.block(of: live.query.key, since: version, to: storage.version) {
-            try content(of: live.differences(since: commit, in: storage))
+            try content(of: live.differences(since: commit, in: storage), in: live)
         }
         return block.estimatedSize <= byteCountMax ? block : nil
     }
@@ -74,16 +74,17 @@ final class Replays {
         return true
     }
 
-    private func content(of differences: [ViewDifference]) throws -> ViewBlock {
+    private func content(of differences: [ViewDifference], in live: LiveView) throws -> ViewBlock {
         var builder = ViewBlockBuilder(schema: storage.schema, limits: database.limits.data)
         for difference in differences {
             let object = difference.object
-            guard let now = difference.now, let row = try storage.row(object) else {
+            guard let now = difference.now, let stored = try storage.row(object) else {
                 if difference.before != nil {
                     builder.add(object, role: .member, reason: difference.reason)
                 }
                 continue
             }
+            let row = try live.shown(stored, ofClass: object.classIndex, in: storage)
             let role: RowRole = now.role == .root ? .root : .linked
             if difference.before?.role == now.role {
                 guard !difference.changed.isEmpty else { continue }

@@ -61,9 +61,7 @@ enum LoginSetup {
     static func rules(_ configuration: ServerConfiguration) throws -> RulesFile? {
         guard let text = configuration.rules else { return nil }
         do throws(RulesError) {
-            let file = try RulesFile(text)
-            guard file.unenforced.isEmpty else { throw RulesError(file.unenforced) }
-            return file
+            return try RulesFile(text)
         } catch {
             throw ServerError(.invalidConfiguration, "the rules are refused: \(error)")
         }

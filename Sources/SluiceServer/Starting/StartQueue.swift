@@ -13,11 +13,13 @@ struct SubscriptionStart {
     /// Lets the query read what its reader may read now.
     ///
     /// - Returns: whether that is something else than before.
+    /// - Throws: ``Subscriptions/Refusal`` if the reader may not ask that now.
     @discardableResult
-    mutating func bindToReader() -> Bool {
-        let context = subscriber.access.context(for: query)
-        guard query.context !== context, query.context.id != context.id else { return false }
-        query = query.read(in: context)
+    mutating func bindToReader() throws(Subscriptions.Refusal) -> Bool {
+        let bound: Query
+        do { bound = try subscriber.access.query(query) } catch { throw Subscriptions.Refusal(error) }
+        guard bound.context !== query.context, bound.context.id != query.context.id else { return false }
+        query = bound
         return true
     }
 }

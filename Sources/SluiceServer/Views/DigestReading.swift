@@ -49,7 +49,9 @@ final class DigestReading: SnapshotReading {
             roots.count + live.linkedCount <= limits.digestObjectCountMax
         else { return nil }
         for object in roots {
-            if let row = try source.row(object) { digest.add(row, of: object.classIndex, isRoot: true) }
+            if let row = try source.row(object) {
+                try add(row, of: object.classIndex, isRoot: true, live, in: source, to: &digest)
+            }
         }
         try addLinked(of: live, in: source, to: &digest)
         return digest.digest
@@ -61,7 +63,9 @@ final class DigestReading: SnapshotReading {
         repeat {
             let page = try source.rows(
                 matching: live.query, after: cursor, limit: Self.pageRowCount, byteCountMax: limits.pageByteCount)
-            for row in page.rows { digest.add(row, of: live.query.classIndex, isRoot: true) }
+            for row in page.rows {
+                try Self.add(row, of: live.query.classIndex, isRoot: true, live, in: source, to: &digest)
+            }
             guard digest.count + live.linkedCount <= limits.checkedObjectCountMax else { return nil }
             cursor = page.next
         } while cursor != nil
@@ -73,7 +77,17 @@ final class DigestReading: SnapshotReading {
         of live: LiveView, in source: any ObjectReading, to digest: inout ViewDigest
     ) throws {
         try live.forEachLinked(in: source) { object, _ in
-            if let row = try source.row(object) { digest.add(row, of: object.classIndex, isRoot: false) }
+            if let row = try source.row(object) {
+                try add(row, of: object.classIndex, isRoot: false, live, in: source, to: &digest)
+            }
         }
+    }
+
+    /// Adds a member as the view's reader sees it.
+    private static func add(
+        _ row: Row, of classIndex: Int, isRoot: Bool, _ live: LiveView, in source: any ObjectReading,
+        to digest: inout ViewDigest
+    ) throws {
+        digest.add(try live.shown(row, ofClass: classIndex, in: source), of: classIndex, isRoot: isRoot)
     }
 }

@@ -11,6 +11,15 @@ final class Subscriptions {
         let message: String
         var position: Int?
 
+        init(code: ErrorCode, message: String, position: Int? = nil) {
+            self.code = code
+            self.message = message
+            self.position = position
+        }
+
+        /// The query names what its reader may not read.
+        init(_ hidden: HiddenPropertyError) { self.init(code: .permissionDenied, message: hidden.message) }
+
         /// The message that refuses a request.
         func answer(to request: ClientMessage.Subscribe) -> ServerMessage {
             .subscriptionError(
@@ -98,6 +107,6 @@ final class Subscriptions {
             throw Refusal(
                 code: isUnknown ? .unknownName : .invalidQuery, message: error.message, position: error.position)
         }
-        return query.read(in: subscriber.access.context(for: query))
+        do { return try subscriber.access.query(query) } catch { throw Refusal(error) }
     }
 }

@@ -52,7 +52,8 @@ extension ObjectTables {
                 let row = try readRow(statement, table)
                 if let position {
                     let id = Identity(className: query.className, key: row.key).objectID
-                    let values = try evaluator.sortValues(of: row, in: readable)
+                    let shown = try readable.shown(row, ofClass: query.classIndex)
+                    let values = try evaluator.sortValues(of: shown, in: readable)
                     guard order.precedes(position.values, position.id, values, id) else { continue }
                 }
                 left -= 1

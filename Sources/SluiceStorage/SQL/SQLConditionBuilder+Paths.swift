@@ -88,6 +88,9 @@ extension SQLConditionBuilder {
                 inner = "\(inner) AND (\(identity))"
             } else {
                 inner = test.condition(column, path.type)
+                if isKey, let isShown = isShown(element, property, path.leafClass) {
+                    inner = "(\(inner)) AND \(isShown)"
+                }
             }
             return owner(path.leafClass, property, element, of: alias, where: inner)
         case .link(let property):

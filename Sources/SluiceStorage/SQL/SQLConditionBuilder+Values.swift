@@ -91,8 +91,9 @@ extension SQLConditionBuilder {
 
     private mutating func count(_ property: Int, _ classIndex: Int, owner: SQLStatement) -> SQLStatement {
         let element = nextAlias()
-        return subquery(
-            collection(property, classIndex), element, "count(*)", where: "\(sql: element).owner = \(owner)")
+        var isCounted: SQLStatement = "\(sql: element).owner = \(owner)"
+        if let isShown = isShown(element, property, classIndex) { isCounted = "\(isCounted) AND \(isShown)" }
+        return subquery(collection(property, classIndex), element, "count(*)", where: isCounted)
     }
 
     private mutating func count(_ subquery: Query.Subquery) -> SQLStatement {
@@ -106,7 +107,11 @@ extension SQLConditionBuilder {
         case .count(let property):
             let element = nextAlias()
             let table = collection(property, path.leafClass)
-            return "EXISTS \(subquery(table, element, "1", where: "\(sql: element).owner = \(sql: alias)._row"))"
+            var isCounted: SQLStatement = "\(sql: element).owner = \(sql: alias)._row"
+            if let isShown = isShown(element, property, path.leafClass) {
+                isCounted = "\(isCounted) AND \(isShown)"
+            }
+            return "EXISTS \(subquery(table, element, "1", where: isCounted))"
         case .backlinkCount(let backlinks):
             var conditions: [SQLStatement] = []
             for backlink in backlinks {

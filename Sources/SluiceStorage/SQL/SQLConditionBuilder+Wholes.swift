@@ -76,6 +76,11 @@ extension SQLConditionBuilder {
         rows.value = "\(sql: element).value"
         if case .link(let target) = path.type { rows.value = presentRow(rows.value, target, nextAlias()) }
         rows.order = ["\(sql: element).position"]
+        if let isShown = isShown(element, property, path.leafClass) {
+            rows.conditions.append(isShown)
+            // The places of what shows are without gaps.
+            rows.order = ["row_number() OVER (ORDER BY \(sql: element).position) - 1"]
+        }
         return rows
     }
 }

@@ -68,6 +68,7 @@ extension SQLConditionBuilder {
             if isList(property, path.leafClass) { rows.order.append("\(sql: element).position") }
             if case .keys = path.leaf {
                 rows.value = "\(sql: element).key"
+                if let isShown = isShown(element, property, path.leafClass) { rows.conditions.append(isShown) }
             } else {
                 rows.value = "\(sql: element).value"
                 if case .link(let target) = path.type {
@@ -125,6 +126,7 @@ extension SQLConditionBuilder {
     ) -> SQLStatement {
         let element = nextAlias()
         var condition: SQLStatement = "\(sql: element).owner = \(sql: alias)._row"
+        if let isShown = isShown(element, property, classIndex) { condition = "\(condition) AND \(isShown)" }
         switch selection {
         case .key(let key): condition = "\(condition) AND \(sql: element).key = \(.text(key))"
         case .index(let index):
@@ -132,5 +134,14 @@ extension SQLConditionBuilder {
         case .last: condition = "\(condition) ORDER BY \(sql: element).position DESC LIMIT 1"
         }
         return subquery(collection(property, classIndex), element, "\(sql: element).value", where: condition)
+    }
+
+    /// Whether an element of a collection shows; nil if all do. A link to an object that hides who it is shows only where
+    /// the object may be read.
+    mutating func isShown(_ element: String, _ property: Int, _ classIndex: Int) -> SQLStatement? {
+        guard let link = context.veiledLinks(ofClass: classIndex).first(where: { $0.property == property }) else {
+            return nil
+        }
+        return isPresent("\(sql: element).value", link.targetClass, nextAlias())
     }
 }

@@ -106,7 +106,7 @@ package struct ViewCheck {
                 }
                 continue
             }
-            let lacked = now.subtracting(before ?? []).union(now.intersection(commit.change(of: object)?.changed ?? []))
+            let lacked = now.subtracting(before ?? []).union(now.intersection(try changed(object, of: view)))
             let entry = ViewObject(object: object, included: now, changed: before == nil ? now : lacked)
             let differs = before != now || !lacked.isEmpty
             if isRoot {
@@ -118,6 +118,13 @@ package struct ViewCheck {
             }
         }
         return delta
+    }
+
+    /// The properties in which an object shows something else after the commit.
+    private func changed(_ object: ObjectRef, of view: LiveView) throws -> PropertySet {
+        let (old, new) = (view.readable(before as any ObjectSource), view.readable(source as any ObjectSource))
+        guard let was = try old.row(object), let now = try new.row(object) else { return [] }
+        return ObjectDelta(object: object, old: was, new: now, authors: []).changed
     }
 
     private func reason(_ object: ObjectRef, of view: LiveView) throws -> RemovalReason {
@@ -169,9 +176,10 @@ private final class StateBefore: ViewSource {
         var found: [(position: SortPosition, row: Row)] = []
         let context = query.context
         let seen: any ObjectSource = context.isEverything ? state : ReadableObjects(state, in: context)
-        func judge(_ row: Row) throws {
-            guard try context.allows(row, ofClass: query.classIndex, in: state), try evaluator.matches(row, in: seen)
-            else { return }
+        func judge(_ stored: Row) throws {
+            guard try context.allows(stored, ofClass: query.classIndex, in: state) else { return }
+            let row = try context.shown(stored, ofClass: query.classIndex, in: state)
+            guard try evaluator.matches(row, in: seen) else { return }
             let id = Identity(className: query.className, key: row.key).objectID
             let own = SortPosition(values: try evaluator.sortValues(of: row, in: seen), id: id)
             if let position, !order.precedes(position, own) { return }

@@ -22,8 +22,11 @@ package final class ClosurePlan: Sendable {
     /// - Parameters:
     ///   - rootClasses: the classes that results may be of.
     ///   - schema: the schema that the exclusion tree's positions belong to.
-    init(rootClasses: some Sequence<Int>, exclusions: ExclusionTree, schema: Schema) {
-        let built = ClosureStates(rootClasses: rootClasses, exclusions: exclusions, schema: schema)
+    ///   - hidden: the properties that the reader may not read, by class.
+    init(
+        rootClasses: some Sequence<Int>, exclusions: ExclusionTree, schema: Schema, hidden: [Int: PropertySet] = [:]
+    ) {
+        let built = ClosureStates(rootClasses: rootClasses, exclusions: exclusions, schema: schema, hidden: hidden)
         states = built.states
         rootStates = built.rootStates
         linkedStates = built.linkedStates
@@ -39,12 +42,22 @@ package final class ClosurePlan: Sendable {
         isFlat = deepClasses.isEmpty && built.linkedStates.allSatisfy { $0.count <= 1 }
     }
 
-    /// - Parameter query: a query that was checked against `schema`.
-    package convenience init(_ query: Query, schema: Schema) { self.init(query.form, schema: schema) }
+    /// - Parameters:
+    ///   - query: a query that was checked against `schema`.
+    ///   - hidden: the properties that the reader may not read, by class.
+    package convenience init(_ query: Query, schema: Schema, hidden: [Int: PropertySet] = [:]) {
+        self.init(query.form, schema: schema, hidden: hidden)
+    }
 
-    convenience init(_ form: QueryForm, schema: Schema) {
+    convenience init(_ form: QueryForm, schema: Schema, hidden: [Int: PropertySet]) {
         let rootClasses = form.isOfObject ? Array(schema.classes.indices) : [form.classIndex]
-        self.init(rootClasses: rootClasses, exclusions: form.exclusions, schema: schema)
+        self.init(rootClasses: rootClasses, exclusions: form.exclusions, schema: schema, hidden: hidden)
+    }
+
+    /// Whether another plan follows the same links, so that what was reached by one is reached by the other.
+    func followsSameLinks(as other: ClosurePlan) -> Bool {
+        rootStates == other.rootStates && linkedStates == other.linkedStates
+            && states.elementsEqual(other.states) { $0.steps == $1.steps }
     }
 
     /// Whether the view follows a link from every object of a class, whatever path leads to the object.

@@ -40,14 +40,15 @@ struct ClosureStates: Sendable, Equatable {
     /// - Parameters:
     ///   - rootClasses: the classes that results may be of.
     ///   - schema: the schema that the exclusion tree's positions belong to.
-    init(rootClasses: some Sequence<Int>, exclusions: ExclusionTree, schema: Schema) {
+    ///   - hidden: the properties that the reader may not read, by class: they are excluded wherever they occur.
+    init(rootClasses: some Sequence<Int>, exclusions: ExclusionTree, schema: Schema, hidden: [Int: PropertySet]) {
         var positions: [Int] = []
         var linked: [[Int]: Int] = [:]
         func state(_ classIndex: Int, at position: Int, isRoot: Bool) -> Int {
             if !isRoot, let known = linked[[classIndex, position]] { return known }
             let included = exclusions.presentProperties(
                 propertyCount: schema[classIndex].properties.count, at: position
-            ).subtracting(schema[classIndex].retiredProperties)
+            ).subtracting(schema[classIndex].retiredProperties).subtracting(hidden[classIndex] ?? [])
             states.append(State(classIndex: classIndex, isRoot: isRoot, included: included))
             positions.append(position)
             let index = states.count - 1
@@ -66,7 +67,8 @@ struct ClosureStates: Sendable, Equatable {
         var index = 0
         while index < states.count {
             let classIndex = states[index].classIndex
-            for (property, declared) in schema[classIndex].properties.enumerated() {
+            for (property, declared) in schema[classIndex].properties.enumerated()
+            where !(hidden[classIndex]?.contains(property) ?? false) {
                 guard let name = declared.type.targetClass, let targetClass = schema.index(of: name),
                     let next = exclusions.next(following: property, ofClass: classIndex, at: positions[index])
                 else { continue }

@@ -38,8 +38,10 @@ final class LinkClosure {
     }
 
     /// A closure in the same state, which can then change independently.
-    func copy() -> LinkClosure {
-        let copy = LinkClosure(plan: plan)
+    ///
+    /// - Parameter other: a plan that follows the same links, for the copy; nil for the same plan.
+    func copy(following other: ClosurePlan? = nil) -> LinkClosure {
+        let copy = LinkClosure(plan: other ?? plan)
         copy.entries = entries
         copy.touched = touched
         copy.refiled = refiled

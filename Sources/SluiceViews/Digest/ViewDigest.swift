@@ -12,10 +12,11 @@ package struct ViewDigest: Sendable {
     /// - Parameters:
     ///   - query: checked against `schema`.
     ///   - schema: the server's schema.
+    ///   - hidden: the properties that the reader may not read, by class.
     /// - Returns: nil if the properties that the query includes of an object depend on the path to it, which a client
     ///   does not know.
-    package init?(_ query: Query, schema: Schema) {
-        self.init(ClosurePlan(query, schema: schema), schema)
+    package init?(_ query: Query, schema: Schema, hidden: [Int: PropertySet] = [:]) {
+        self.init(ClosurePlan(query, schema: schema, hidden: hidden), schema)
     }
 
     /// Makes the digest of a live view, without members yet; nil if the view has no digest.

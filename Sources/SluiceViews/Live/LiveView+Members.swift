@@ -45,6 +45,13 @@ extension LiveView {
         return closure?.included(object).map { ViewMember(role: .linked, included: $0) }
     }
 
+    /// A member as the view's reader sees it.
+    ///
+    /// - Parameter source: the state that the view has followed.
+    package func shown(_ row: Row, ofClass classIndex: Int, in source: any ObjectSource) throws -> Row {
+        try query.context.shown(row, ofClass: classIndex, in: source)
+    }
+
     /// All properties that the view includes of a root.
     package func includedOfRoot(_ object: ObjectRef) -> PropertySet {
         plan.rootProperties(ofClass: object.classIndex).union(closure?.included(object) ?? [])

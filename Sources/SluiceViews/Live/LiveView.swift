@@ -57,7 +57,7 @@ package final class LiveView {
         self.shape = shape
         isActive = other.isActive
         roots = other.roots
-        closure = other.closure
+        closure = other.closure?.copy(following: shape.plan)
     }
 
     /// A copy in the same state, for another thread to read members with. It shares memory with the view until that

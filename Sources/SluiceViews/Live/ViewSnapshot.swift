@@ -37,7 +37,9 @@ package struct ViewSnapshot: Sendable, Hashable {
                 continue
             }
             for (property, declared) in schema[object.classIndex].properties.enumerated()
-            where !query.exclusions.isExcluded(property: property, ofClass: object.classIndex, at: position) {
+            where !query.exclusions.isExcluded(property: property, ofClass: object.classIndex, at: position)
+                && !query.context.veil(ofClass: object.classIndex).properties.contains(property)
+            {
                 included[object, default: []].insert(property)
                 guard let target = declared.type.targetClass.flatMap(schema.index(of:)),
                     let next = query.exclusions.next(following: property, ofClass: object.classIndex, at: position)

@@ -25,6 +25,7 @@ struct PermissionReads {
     init(_ context: ReadContext, of form: QueryForm, followed plan: ClosurePlan, _ dependencies: QueryDependencies) {
         guard !context.isEverything else { return }
         let read = Set(plan.linkedClasses).union(dependencies.linkPaths.map(\.targetClass))
+            .union(context.linkTargets(namedBy: dependencies, of: form.classIndex))
         for classIndex in context.classes {
             let isRoot = plan.rootState(ofClass: classIndex) != nil
             guard isRoot || read.contains(classIndex),

@@ -44,7 +44,7 @@ package final class ViewShape: Sendable {
         } else {
             sortsByProperty = false
         }
-        plan = ClosurePlan(form, schema: schema)
+        plan = ClosurePlan(form, schema: schema, hidden: context.hiddenProperties)
         rootIncluded = plan.rootProperties(ofClass: form.classIndex)
         let dependencies = form.isPartial ? form.dependencies : form.predicateDependencies
         dependents = PathDependents(dependencies)
@@ -84,8 +84,12 @@ package final class ViewShape: Sendable {
         context.isEverything ? form.key : "\(form.key)\u{3}\(context.formKey)"
     }
 
-    /// Whether anything in the commit could concern a view of this shape.
-    package func concerns(_ commit: CommitDelta) -> Bool { commit.changes.contains(where: isConcerned) }
+    /// Whether anything in the commit, as the reader sees it, could concern a view of this shape.
+    func concerns(_ commit: CommitDelta) -> Bool { commit.changes.contains(where: isConcerned) }
+
+    /// Whether anything in the commit could concern a view of this shape, through the conditions of the reader's context
+    /// too.
+    package func watches(_ commit: CommitDelta) -> Bool { commit.changes.contains(where: isWatching) }
 
     /// Whether a change as the reader sees it could concern a view of this shape.
     private func isConcerned(by change: ObjectDelta) -> Bool { Self.isMet(concernedByClass, by: change) }

@@ -39,7 +39,10 @@ package final class ContextTurn {
             let seenNew = try new.flatMap { try context.allows($0, ofClass: classIndex, in: source) ? $0 : nil }
             guard isChanged ? seenOld != nil || seenNew != nil : (seenOld == nil) != (seenNew == nil) else { return }
             if seenOld != nil, seenNew == nil, new != nil { hidden.insert(object) }
-            changes.append(ObjectDelta(object: object, old: seenOld, new: seenNew, authors: authors))
+            changes.append(
+                ObjectDelta(
+                    object: object, old: try seenOld.map { try former.shown($0, ofClass: classIndex, in: before) },
+                    new: try seenNew.map { try context.shown($0, ofClass: classIndex, in: source) }, authors: authors))
         }
         func judgeUnchanged(_ object: ObjectRef, _ row: Row) throws {
             guard commit.change(of: object) == nil, judged.insert(object).inserted else { return }
@@ -64,6 +67,16 @@ package final class ContextTurn {
                     return true
                 }
                 for row in rows { try judgeUnchanged(ObjectRef(classIndex, row.key), row) }
+            }
+        }
+        // What links to an object whose identity shows or hides with it changes for the reader too.
+        var known = Set(changes.map(\.object))
+        for change in former.veilsLinks || context.veilsLinks ? changes : [] where change.changesPresence {
+            try context.forEachVeiledLink(to: change.object, in: source) { object in
+                guard commit.change(of: object) == nil, known.insert(object).inserted,
+                    let row = try source.row(object)
+                else { return }
+                try judge(object, row, row, change.authors, isChanged: true)
             }
         }
         self.commit = CommitDelta(changes: changes, version: commit.version)

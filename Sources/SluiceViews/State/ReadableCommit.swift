@@ -32,7 +32,10 @@ struct ReadableCommit {
             let seenNew = try new.flatMap { try context.allows($0, ofClass: classIndex, in: source) ? $0 : nil }
             guard seenOld != nil || seenNew != nil else { return }
             if seenOld != nil, seenNew == nil, new != nil { hidden.insert(object) }
-            changes.append(ObjectDelta(object: object, old: seenOld, new: seenNew, authors: authors))
+            changes.append(
+                ObjectDelta(
+                    object: object, old: try seenOld.map { try context.shown($0, ofClass: classIndex, in: before) },
+                    new: try seenNew.map { try context.shown($0, ofClass: classIndex, in: source) }, authors: authors))
         }
         for change in commit.changes { try add(change.object, change.old, change.new, change.authors) }
         for classIndex in context.classes {
@@ -44,6 +47,16 @@ struct ReadableCommit {
                 guard try context.allows(row, ofClass: classIndex, in: source) != was else { continue }
                 let authors = Set(causes.flatMap { commit.changes[$0].authors }).sorted()
                 try add(object, row, row, authors)
+            }
+        }
+        // What links to an object whose identity shows or hides with it changes for the reader too.
+        var known = context.veilsLinks ? Set(changes.map(\.object)) : []
+        for change in context.veilsLinks ? changes : [] where change.changesPresence {
+            try context.forEachVeiledLink(to: change.object, in: source) { object in
+                guard commit.change(of: object) == nil, known.insert(object).inserted,
+                    let row = try source.row(object)
+                else { return }
+                try add(object, row, row, change.authors)
             }
         }
         self.commit = CommitDelta(changes: changes, version: commit.version)

@@ -31,15 +31,26 @@ final class ReadableSource: ViewSource {
     func rows(
         matching query: Query, after position: SortPosition?, limit: Int?, _ body: (Row) throws -> Bool
     ) throws {
-        try source.rows(matching: query.read(in: context), after: position, limit: limit, body)
+        try source.rows(matching: query.read(in: context), after: position, limit: limit) {
+            try body(objects.shown($0, ofClass: query.classIndex))
+        }
     }
 
-    /// The targets may be objects that the reader does not see, as they may be missing ones.
+    /// The targets may be objects that the reader does not see, as they may be missing ones, but not where their
+    /// identity is hidden.
     func links(
         fromMatchesOf query: Query, through properties: PropertySet,
         _ body: (_ property: Int, _ target: ObjectKey, _ count: Int) throws -> Void
     ) throws {
-        try source.links(fromMatchesOf: query.read(in: context), through: properties, body)
+        let veiled = context.veiledLinks(ofClass: query.classIndex)
+        try source.links(fromMatchesOf: query.read(in: context), through: properties) { property, key, count in
+            if let link = veiled.first(where: { $0.property == property }),
+                try !objects.isPresent(ObjectRef(link.targetClass, key))
+            {
+                return
+            }
+            try body(property, key, count)
+        }
     }
 
     func object(withID id: ObjectID) throws -> ObjectRef? {

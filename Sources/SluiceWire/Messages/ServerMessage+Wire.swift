@@ -87,6 +87,7 @@ extension ServerMessage: WireMessage {
         case .context(let context):
             context.context.encode(into: &writer)
             context.fields.encode(into: &writer)
+            writer.array(context.hidden) { $1.encode(into: &$0) }
         case .withdrawn(let withdrawn):
             writer.varint(withdrawn.request)
             withdrawn.content.encode(into: &writer)
@@ -124,12 +125,27 @@ extension ServerMessage: WireMessage {
                     credential: try reader.optional { reader throws(WireError) in try Credentials(from: &reader) }))
         case Code.context:
             .context(
-                Context(session: session, context: try ObjectID(from: &reader), fields: try ObjectID(from: &reader)))
+                Context(
+                    session: session, context: try ObjectID(from: &reader), fields: try ObjectID(from: &reader),
+                    hidden: try reader.array(minimumSize: 2) { reader throws(WireError) in
+                        try HiddenProperties(from: &reader)
+                    }))
         case Code.withdrawn:
             .withdrawn(
                 Withdrawn(session: session, request: try reader.varint(), content: try ObjectBlock(from: &reader)))
         default: nil
         }
+    }
+}
+
+extension ServerMessage.HiddenProperties: WireCodable {
+    package func encode(into writer: inout ByteWriter) {
+        writer.varint(classIndex)
+        properties.encode(into: &writer)
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        self.init(classIndex: try reader.position(), properties: try PropertySet(from: &reader))
     }
 }
 

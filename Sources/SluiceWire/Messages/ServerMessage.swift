@@ -114,11 +114,25 @@ extension ServerMessage {
         package var context: ObjectID
         /// Equal where the user may read the same properties of what the user may read.
         package var fields: ObjectID
+        /// The properties that the user may not read, ascending by class.
+        package var hidden: [HiddenProperties]
 
-        package init(session: UInt64, context: ObjectID, fields: ObjectID) {
+        package init(session: UInt64, context: ObjectID, fields: ObjectID, hidden: [HiddenProperties] = []) {
             self.session = session
             self.context = context
             self.fields = fields
+            self.hidden = hidden
+        }
+    }
+
+    /// What a user may not read of a class's objects.
+    package struct HiddenProperties: Hashable, Sendable {
+        package var classIndex: Int
+        package var properties: PropertySet
+
+        package init(classIndex: Int, properties: PropertySet) {
+            self.classIndex = classIndex
+            self.properties = properties
         }
     }
 

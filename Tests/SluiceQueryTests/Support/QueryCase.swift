@@ -12,6 +12,8 @@ struct QueryCase: CustomStringConvertible {
     var world: TestWorld
     /// What the reader may read of some classes.
     var rules: [QuerySyntax] = []
+    /// Whether the rules hide who the objects are that may not be read; then everything of the other classes is readable.
+    var hidesIdentity = false
 
     /// The text of a kept case: the seed of the world, the query, and the objects that remain in the world.
     var description: String {
@@ -22,8 +24,12 @@ struct QueryCase: CustomStringConvertible {
             .filter { !$0.isEmpty }.joined(separator: " | ")
     }
 
-    init(seed: UInt64, schema: Schema, syntax: QuerySyntax, world: TestWorld, rules: [QuerySyntax] = []) {
+    init(
+        seed: UInt64, schema: Schema, syntax: QuerySyntax, world: TestWorld, rules: [QuerySyntax] = [],
+        hidesIdentity: Bool = false
+    ) {
         self.rules = rules
+        self.hidesIdentity = hidesIdentity
         self.seed = seed
         self.schema = schema
         self.syntax = syntax
@@ -50,7 +56,8 @@ struct QueryCase: CustomStringConvertible {
             let conditions = try? rules.map({ try Query($0, schema: schema).canonicalText })
         else { return nil }
         do {
-            let query = plain.read(in: try ReadContext(conditions, schema: schema))
+            let query = plain.read(
+                in: hidesIdentity ? try context() : try ReadContext(conditions, schema: schema))
             let naive = NaiveInterpreter(readable()).results(syntax, ofClass: query.classIndex)
             let evaluated = try world.evaluate(query)
             guard evaluated == naive else { return "the evaluator finds \(evaluated), naively \(naive)" }
@@ -84,7 +91,30 @@ struct QueryCase: CustomStringConvertible {
                 readable = readable.without(object)
             }
         }
-        return readable
+        return hidesIdentity ? readable.withoutDanglingLinks(to: ruledClasses) : readable
+    }
+
+    /// The classes that are not readable whole.
+    private var ruledClasses: Set<Int> {
+        Set(
+            rules.compactMap { rule in
+                (try? Query(rule, schema: schema)).flatMap { $0.isOfWholeClass ? nil : $0.classIndex }
+            })
+    }
+
+    /// The context of rules that hide who the objects are that may not be read.
+    private func context() throws -> ReadContext {
+        var conditions: [Int: Query] = [:]
+        for (index, declared) in schema.classes.enumerated() {
+            conditions[index] = try Query(QuerySyntax(.objects(className: declared.name)), schema: schema)
+        }
+        for rule in rules {
+            let query = try Query(rule, schema: schema)
+            conditions[query.classIndex] = query
+        }
+        return ReadContext(
+            rules: Array(conditions.values), veils: conditions.mapValues { _ in ReadVeil(hidesIdentity: true) },
+            denying: ReadDenial(schema))
     }
 
     /// A smaller case with the same difference: fewer objects and a shorter condition.

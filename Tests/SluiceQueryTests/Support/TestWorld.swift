@@ -60,6 +60,31 @@ final class TestWorld: ObjectSource {
         return world
     }
 
+    /// The same world without the links to objects of some classes that are not here.
+    func withoutDanglingLinks(to classes: Set<Int>) -> TestWorld {
+        let world = TestWorld(schema)
+        world.rows = rows
+        for (object, row) in rows {
+            for (position, property) in schema[object.classIndex].properties.enumerated() {
+                guard let target = property.type.targetClass.flatMap(schema.index(of:)), classes.contains(target) else {
+                    continue
+                }
+                func isHere(_ value: Value) -> Bool {
+                    if case .link(let key) = value { rows[ObjectRef(target, key)] != nil } else { true }
+                }
+                switch row.values[position] {
+                case .list(let elements): world.rows[object]?.values[position] = .list(elements.filter(isHere))
+                case .set(let elements): world.rows[object]?.values[position] = .set(elements.filter(isHere))
+                case .map(let map):
+                    let kept = map.entries.filter { isHere($0.value) }.map { (key: $0.key, value: $0.value) }
+                    world.rows[object]?.values[position] = .map(ValueMap(kept))
+                case let value: if !isHere(value) { world.rows[object]?.values[position] = .null }
+                }
+            }
+        }
+        return world
+    }
+
     // MARK: The evaluator's answer
 
     /// The keys of the results, in order.

@@ -65,11 +65,15 @@ final class RuledWorld {
         var rejections: [WriteRejection] = []
         var removals: [ObjectKey: RemovalReason] = [:]
         var results: [String: [ObjectRef]] = [:]
+        var errors: [String: SyncError.Code] = [:]
+        /// The observations that go on, by query.
         var observations: [String: Observation] = [:]
         /// The observations that have handled their last event.
         var ready: [Observation] = []
         /// Every object of which something was ever sent.
         var sent: Set<ObjectRef> = []
+        /// Every object that its user could read at some time.
+        var readable: Set<ObjectRef> = []
         var frames: [[ServerMessage]] = []
         /// Every text that was ever sent.
         var texts: Set<String> = []
@@ -90,6 +94,12 @@ final class RuledWorld {
     private var number: UInt64 = 0
     private(set) var problems: [String] = []
     private var options = ClientOptions()
+    /// The properties that a user may not read, by class, read naively.
+    var hidden: (Client) throws -> [Int: PropertySet] = { _ in [:] }
+    /// The classes of which nobody is told a key of an object that they may not read.
+    var veiled: Set<Int> = []
+    /// The naive reading of who may read an object; nil for that of ``RuledWorld/rules``.
+    var mayReadObject: ((Client, ObjectRef) throws -> Bool)?
     /// Whether the server sends pages; if not, bootstraps stay where they are.
     var sendsPages = true
     /// Whether the rules are others than those that the oracle reads.
@@ -180,9 +190,24 @@ final class RuledWorld {
                 client.removals[object.key] = deletion.reason
             }
             client.results[text] = event.list.visible.map(\.object)
+            client.errors[text] = event.status.error?.code
             client.ready.append(observation)
         }
         client.observations[text] = observation
+        settle()
+    }
+
+    /// The session that a user's client has open.
+    func session(of user: String) -> SessionID? {
+        self[user].connection?.sessions.keys.first.map { SessionID(connection: self[user].number, session: $0) }
+    }
+
+    /// Has the server send the digests that are due.
+    func sendDigests() {
+        for _ in 0..<50 {
+            time += 120_000_000
+            deliver(engine.checkSessions(now: now))
+        }
         settle()
     }
 
@@ -360,13 +385,20 @@ final class RuledWorld {
             }
         }
         for block in blocks {
-            for departure in block.departures where !client.sent.contains(departure.object) {
-                problems.append("\(client.user) is told that \(departure.object) is gone, and never had it")
+            // A linked object that was touched is in the block that says that it is no root.
+            let brought = block.objects.groups.flatMap { group in group.keys.map { ObjectRef(group.classIndex, $0) } }
+            let known = client.sent.union(brought).union(client.readable)
+            for departure in block.departures where !known.contains(departure.object) {
+                problems.append("\(client.user) is told that \(departure.object) is gone, and could never read it")
             }
             for group in block.objects.groups {
+                if try group.properties.meets(hidden(client)[group.classIndex] ?? []) {
+                    problems.append("\(client.user) is sent hidden properties of the class \(group.classIndex)")
+                }
                 for row in group.keys.indices {
                     for case .string(let text) in group.values(at: row) { client.texts.insert(text) }
                 }
+                for row in group.keys.indices { try judgeLinks(group, row, to: client) }
                 for key in group.keys {
                     let object = ObjectRef(group.classIndex, key)
                     client.sent.insert(object)
@@ -376,26 +408,44 @@ final class RuledWorld {
         }
     }
 
+    private func judgeLinks(_ group: ObjectGroup, _ row: Int, to client: Client) throws {
+        for (value, property) in zip(group.values(at: row), group.properties) {
+            let name = server.schema[group.classIndex].properties[property].type.targetClass
+            guard let target = name.flatMap(server.schema.index(of:)), veiled.contains(target) else { continue }
+            try value.forEachLink { key in
+                let object = ObjectRef(target, key)
+                if try !mayRead(client, object) { problems.append("\(client.user) is told of a link to \(object)") }
+            }
+        }
+    }
+
+    /// A value as a user is shown it, where the class that it links to hides who its objects are.
+    func shown(_ value: Value, _ target: Int, to user: String) throws -> Value {
+        guard veiled.contains(target), case .link(let key) = value else { return value }
+        return try mayRead(self[user], ObjectRef(target, key)) ? value : .null
+    }
+
     /// What the rules mean, read naively.
     func mayRead(_ client: Client, _ object: ObjectRef) throws -> Bool {
         guard let row = try server.row(object) else { return false }
+        if let mayReadObject { return try mayReadObject(client, object) }
         if object.classIndex == ClassIndex.user || client.claims["role"] == .string("admin") { return true }
-        func isMember(of key: ObjectKey) throws -> Bool {
-            guard let team = try server.row(ObjectRef(ClassIndex.team, key)),
-                case .list(let members) = team.values[1]
-            else { return false }
-            return try members.contains(.link(.string(client.user)))
-                && server.row(ObjectRef(ClassIndex.user, .string(client.user))) != nil
-        }
-        if object.classIndex == ClassIndex.team { return try isMember(of: object.key) }
+        if object.classIndex == ClassIndex.team { return try isMember(client, of: object.key) }
         if row.values[Field.isPublic] == .bool(true) { return true }
         if row.values[Field.owner] == .link(.string(client.user)),
             try server.row(ObjectRef(ClassIndex.user, .string(client.user))) != nil
         {
             return true
         }
-        if case .link(let team) = row.values[Field.team] { return try isMember(of: team) }
+        if case .link(let team) = row.values[Field.team] { return try isMember(client, of: team) }
         return false
+    }
+
+    func isMember(_ client: Client, of key: ObjectKey) throws -> Bool {
+        guard let team = try server.row(ObjectRef(ClassIndex.team, key)), case .list(let members) = team.values[1]
+        else { return false }
+        return try members.contains(.link(.string(client.user)))
+            && server.row(ObjectRef(ClassIndex.user, .string(client.user))) != nil
     }
 
     /// The documents that a user may read, ascending.
@@ -420,7 +470,22 @@ final class RuledWorld {
         return keys.sorted()
     }
 
-    private func check() { for problem in problems.prefix(3) { Issue.record("\(problem)") } }
+    private func check() {
+        do {
+            for client in clients.values {
+                for classIndex in server.schema.classes.indices {
+                    try server.forEachRow(ofClass: classIndex) { row in
+                        let object = ObjectRef(classIndex, row.key)
+                        if !client.readable.contains(object), try mayRead(client, object) {
+                            client.readable.insert(object)
+                        }
+                        return true
+                    }
+                }
+            }
+        } catch { problems.append("\(error)") }
+        for problem in problems.prefix(3) { Issue.record("\(problem)") }
+    }
 
     // MARK: Data
 

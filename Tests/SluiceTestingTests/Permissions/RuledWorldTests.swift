@@ -13,15 +13,28 @@ import Testing
     private static let users = ["ada", "bob", "cyd"]
     private static let window = "Document SORT(id DESC) LIMIT(3)"
     private static let shared = "Document WHERE isPublic == TRUE"
+    private static let graded = "Document WHERE grade > 4"
+
+    /// The rules, where the members of team 1 alone read grades, and teams and documents hide who they are.
+    private static let rules = HiddenFieldTests.rules(
+        fields: "\"grade\": {\"read\": \"$role.grader OR $role.admin\", \"write\": \"TRUEPREDICATE\"}"
+    )
+    .replacing("\"Team\": {", with: "\"Team\": {\"hideIdentity\": true, ")
+    .replacing("\"Document\": {", with: "\"Document\": {\"hideIdentity\": true, ")
 
     @Test(arguments: 1...12 as ClosedRange<UInt64>)
     func everyClientHoldsWhatItsUserMayReadAndWasNeverSentMore(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var limits = DatabaseLimits()
         limits.pageRowCount = 3
-        let world = try World(users: Self.users, limits: limits)
+        let world = try World(rules: Self.rules, users: Self.users, limits: limits)
+        world.hidden = { [unowned world] client in
+            let mayRead = try client.user == "root" || world.isMember(client, of: .int(1))
+            return mayRead ? [:] : [World.ClassIndex.document: [World.Field.grade]]
+        }
+        world.veiled = [World.ClassIndex.team, World.ClassIndex.document]
         for user in Self.users {
-            for query in ["Document", Self.window, Self.shared] { try world.observe(user, query) }
+            for query in ["Document", Self.window, Self.shared, Self.graded] { try world.observe(user, query) }
         }
         var away: Set<String> = []
         for step in 0..<60 {
@@ -73,7 +86,7 @@ import Testing
         let row = World.document(
             key, "by \(user)", owner: owner, team: Int64.random(in: 1...3, using: &generator),
             parent: Bool.random(using: &generator) ? Int64.random(in: 1...12, using: &generator) : nil,
-            isPublic: Int.random(in: 0..<4, using: &generator) == 0)
+            isPublic: Int.random(in: 0..<4, using: &generator) == 0, grade: Int64.random(in: 0..<9, using: &generator))
         try world.write(user) { writer in
             if try writer.row(World.document(key)) == nil { try writer.insert(row, ofClass: World.ClassIndex.document) }
         }
@@ -87,6 +100,7 @@ import Testing
             FieldOperation(World.Field.owner, .set(.link(.string(Self.users.randomElement(using: &generator)!)))),
             FieldOperation(World.Field.team, .set(.link(.int(Int64.random(in: 1...3, using: &generator))))),
             FieldOperation(World.Field.text, .set(.string("changed by \(user)"))),
+            FieldOperation(World.Field.grade, .set(.int(Int64.random(in: 0..<9, using: &generator)))),
         ]
         try world.write(user) { writer in
             if try writer.row(World.document(key)) != nil {
@@ -106,11 +120,25 @@ import Testing
                 try world.server.row(World.document($0))?.values[World.Field.isPublic] == .bool(true)
             }
             #expect(Set(keys(Self.shared)) == Set(shared.map { .int($0) }), "\(place): \(user)'s list")
+            let hidden = try world.hidden(world[user])[World.ClassIndex.document] ?? []
+            let graded = try readable.filter {
+                guard case .int(let grade)? = try world.server.row(World.document($0))?.values[World.Field.grade] else {
+                    return false
+                }
+                return hidden.isEmpty && grade > 4
+            }
+            #expect(Set(keys(Self.graded)) == Set(graded.map { .int($0) }), "\(place): \(user)'s grades")
+            #expect((world[user].errors[Self.graded] == nil) == hidden.isEmpty, "\(place): \(user)'s refusal")
             for key in readable {
-                let (held, stored) = try (
-                    world[user].storage.row(World.document(key)), world.server.row(World.document(key))
-                )
-                #expect(held?.values == stored?.values, "\(place): \(user)'s copy of \(key)")
+                guard let held = try world[user].storage.row(World.document(key)),
+                    var stored = try world.server.row(World.document(key))
+                else { continue }
+                if !hidden.isEmpty { stored.values[World.Field.grade] = .int(0) }
+                for (field, target) in [
+                    (World.Field.team, World.ClassIndex.team), (World.Field.parent, World.ClassIndex.document),
+                ] { stored.values[field] = try world.shown(stored.values[field], target, to: user) }
+                #expect(held.values == stored.values, "\(place): \(user)'s copy of \(key)")
+                #expect(held.absent == hidden, "\(place): \(user)'s copy of \(key)")
             }
         }
     }

@@ -49,8 +49,10 @@ final class MemorySource: ViewSource {
         let order = SortOrder(query.sort)
         let source = ReadableObjects(self, in: query.context)
         var found: [(position: SortPosition, row: Row)] = []
-        for row in sortedRows(ofClass: query.classIndex)
-        where try source.isPresent(ObjectRef(query.classIndex, row.key)) && evaluator.matches(row, in: source) {
+        for stored in sortedRows(ofClass: query.classIndex) {
+            guard let row = try source.row(ObjectRef(query.classIndex, stored.key)),
+                try evaluator.matches(row, in: source)
+            else { continue }
             let id = id(of: ObjectRef(query.classIndex, row.key))
             let own = SortPosition(values: try evaluator.sortValues(of: row, in: source), id: id)
             if let position, !order.precedes(position, own) { continue }
@@ -99,7 +101,35 @@ final class MemorySource: ViewSource {
                 copy.set(ObjectRef(classIndex, row.key), row)
             }
         }
+        for classIndex in schema.classes.indices {
+            for row in copy.sortedRows(ofClass: classIndex) {
+                copy.set(ObjectRef(classIndex, row.key), copy.withoutVeiledLinks(row, ofClass: classIndex, context))
+            }
+        }
         return copy
+    }
+
+    /// A row without the links to objects that are not in this state, where their class hides who they are.
+    private func withoutVeiledLinks(_ row: Row, ofClass classIndex: Int, _ context: ReadContext) -> Row {
+        var row = row
+        for (property, declared) in schema[classIndex].properties.enumerated() {
+            guard let target = declared.type.targetClass.flatMap(schema.index(of:)),
+                context.veil(ofClass: target).hidesIdentity, context.condition(ofClass: target) != nil
+            else { continue }
+            func isVeiled(_ value: Value) -> Bool {
+                if case .link(let key) = value { !isPresent(ObjectRef(target, key)) } else { false }
+            }
+            switch row.values[property] {
+            case .link where isVeiled(row.values[property]): row.values[property] = .null
+            case .list(let elements): row.values[property] = .list(elements.filter { !isVeiled($0) })
+            case .set(let elements): row.values[property] = .set(elements.filter { !isVeiled($0) })
+            case .map(let map):
+                let kept = map.entries.filter { !isVeiled($0.value) }.map { (key: $0.key, value: $0.value) }
+                row.values[property] = .map(ValueMap(kept))
+            default: break
+            }
+        }
+        return row
     }
 
     /// Sets objects, or deletes them (nil), and returns the change as one commit group with an author for each object.

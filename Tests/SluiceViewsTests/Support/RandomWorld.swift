@@ -125,6 +125,7 @@ struct RandomWorld {
 
     /// Makes a context that hides some objects of some classes.
     mutating func context() throws -> ReadContext {
+        if generator.chance(50) { return try contextOfRules() }
         var conditions: [String] = []
         for name in Self.predicates.keys.sorted() where generator.chance(50) {
             let predicate = generator.chance(10) ? "FALSEPREDICATE" : generator.pick(Self.predicates[name]!)
@@ -132,6 +133,19 @@ struct RandomWorld {
             if (try? TestSchema.query(condition)) != nil { conditions.append(condition) }
         }
         return try ReadContext(conditions, schema: TestSchema.schema)
+    }
+
+    /// Makes a context that says something of every class, and hides who the hidden objects of some are.
+    private mutating func contextOfRules() throws -> ReadContext {
+        var rules: [Query] = []
+        var veils: [Int: ReadVeil] = [:]
+        for name in TestSchema.schema.classes.map(\.name) {
+            let predicate = generator.pick((Self.predicates[name] ?? ["TRUEPREDICATE"]) + ["TRUEPREDICATE"])
+            let rule = try (try? TestSchema.query("\(name) WHERE \(predicate)")) ?? TestSchema.query(name)
+            rules.append(rule)
+            if generator.chance(60) { veils[rule.classIndex] = ReadVeil(hidesIdentity: true) }
+        }
+        return ReadContext(rules: rules, veils: veils, denying: ReadDenial(TestSchema.schema))
     }
 
     private static let sorts: [String: [String]] = [

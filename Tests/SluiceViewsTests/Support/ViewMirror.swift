@@ -25,10 +25,11 @@ struct ViewMirror {
                 return true
             }
         }
-        for root in roots where source.isPresent(root) { learn(root, .root, view.includedOfRoot(root), source) }
+        let readable = try source.readable(in: view.query.context)
+        for root in roots where source.isPresent(root) { learn(root, .root, view.includedOfRoot(root), readable) }
         try view.forEachLinked(in: source) { object, included in
             #expect(objects[object] == nil, "\(context): \(object) is listed twice")
-            learn(object, .linked, included, source)
+            learn(object, .linked, included, readable)
         }
     }
 
@@ -53,6 +54,7 @@ struct ViewMirror {
         let known = Set(commit.changes.flatMap(\.authors))
         #expect(known.isSuperset(of: delta.authors), "\(context): unknown authors")
         let before = objects
+        let readable = try source.readable(in: view.query.context)
         for departure in delta.left {
             #expect(before[departure.object]?.role == .root, "\(context): \(departure.object) left and was no root")
             #expect(departure.reason == (try reason(departure.object, view, source)), "\(context): \(departure)")
@@ -60,7 +62,7 @@ struct ViewMirror {
         }
         for departure in delta.linkedLeft {
             #expect(before[departure.object]?.role == .linked, "\(context): \(departure.object) left, was not linked")
-            let isReadable = try source.readable(in: view.query.context).isPresent(departure.object)
+            let isReadable = readable.isPresent(departure.object)
             let reason: RemovalReason =
                 isReadable ? .filter : source.isPresent(departure.object) ? .permission : .deleted
             #expect(departure.reason == reason, "\(context): \(departure)")
@@ -68,11 +70,11 @@ struct ViewMirror {
         }
         for object in delta.entered {
             #expect(before[object.object]?.role != .root, "\(context): \(object) entered and was a root")
-            take(object, .root, from: before, source)
+            take(object, .root, from: before, readable)
         }
         for object in delta.linkedEntered {
             #expect(before[object.object]?.role != .linked, "\(context): \(object) entered and was linked")
-            take(object, .linked, from: before, source)
+            take(object, .linked, from: before, readable)
         }
         for (list, role) in [(delta.updated, ViewRole.root), (delta.linkedUpdated, .linked)] {
             for object in list {
@@ -80,7 +82,7 @@ struct ViewMirror {
                 #expect(
                     !object.changed.isEmpty || before[object.object]?.included != object.included,
                     "\(context): \(object) updated for nothing")
-                take(object, role, from: before, source)
+                take(object, role, from: before, readable)
             }
         }
     }
@@ -102,9 +104,9 @@ struct ViewMirror {
     }
 
     private func reason(_ object: ObjectRef, _ view: LiveView, _ source: MemorySource) throws -> RemovalReason {
-        guard let row = source.row(object) else { return .deleted }
+        guard source.isPresent(object) else { return .deleted }
         let readable = try source.readable(in: view.query.context)
-        guard readable.isPresent(object) else { return .permission }
+        guard let row = readable.row(object) else { return .permission }
         return try view.evaluator.matches(row, in: readable) ? .window : .filter
     }
 
@@ -122,7 +124,7 @@ struct ViewMirror {
         for (object, included) in snapshot.included {
             guard let known = objects[object] else { continue }
             #expect(known.included == included, "\(context): what is included of \(object)")
-            let row = source.row(object)
+            let row = readable.row(object)
             for property in included {
                 #expect(
                     known.values[property] == row?.values[property],

@@ -537,6 +537,7 @@ def read_message(reader):
         message |= {"credential": reader.optional(lambda: (reader.byte(), reader.bytes()))}
     elif code == 0xCF:
         message |= {"type": "context", "context": reader.raw(16), "fields": reader.raw(16)}
+        message |= {"hidden": reader.array(lambda: (reader.varint(), read_properties(reader)))}
     elif code & 0x40:
         reader.offset = len(reader.data)
         return None

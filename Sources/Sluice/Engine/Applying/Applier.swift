@@ -20,6 +20,7 @@ struct Applier {
     func apply(_ messages: [ServerMessage]) throws -> [Subscription] {
         guard let map = schema.map else { throw SyncError(.protocolViolation, "objects before the session is open") }
         var misled: [Subscription] = []
+        var isUnveiled = false
         let concerned = try transactions.run(ChangeOrigin(messages, now: now())) { transaction in
             let frame = FrameApplier(self, map: map, transaction)
             try frame.catchUp(messages)
@@ -31,7 +32,7 @@ struct Applier {
                 case .complete(let complete): try frame.apply(complete)
                 case .commit(let commit): try frame.apply(commit)
                 case .withdrawn(let withdrawn): try frame.apply(withdrawn)
-                case .context(let context): try ReadingContext(storage).turn(context, active)
+                case .context(let context): isUnveiled = try turn(context, map, transaction) || isUnveiled
                 default: break
                 }
             }
@@ -40,8 +41,18 @@ struct Applier {
             misled = frame.misled
             return Array(frame.concerned.values)
         }
+        if isUnveiled { misled += active.values.filter { $0.error?.code == .notPermitted } }
         for subscription in misled { try requests.requestAnew(subscription) }
         return concerned
+    }
+
+    /// Takes in another context.
+    ///
+    /// - Returns: whether the user may read other properties, so that a query that was refused may be allowed now.
+    private func turn(
+        _ context: ServerMessage.Context, _ map: SchemaMap, _ transaction: StoreTransaction
+    ) throws -> Bool {
+        try ReadingContext(storage).turn(context, active, HiddenValues(storage, images, map, transaction))
     }
 }
 

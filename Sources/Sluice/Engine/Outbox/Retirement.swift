@@ -13,6 +13,8 @@ final class Retirement {
     private let offers: CachedOffers
     private let refused: RefusedWrites
     private let keepsRefused: Bool
+    /// The properties that are hidden from the user, as far as the open transaction has asked for them.
+    private var hidden: [Int: PropertySet] = [:]
     /// The rejected writes that the open transaction has reverted.
     private var unreported: [WriteRejection] = []
 
@@ -41,7 +43,10 @@ final class Retirement {
     /// Removes acknowledged changesets from the outbox, in the open transaction.
     func retire(_ transaction: StoreTransaction) throws {
         let rejections = acknowledgements.rejections
-        guard storage.subscriptionCount > 0 || !rejections.isEmpty || images.hasLost || offers.isOn else {
+        hidden = try schema.map.map { try ReadingContext(storage).hidden(by: $0) } ?? [:]
+        guard
+            storage.subscriptionCount > 0 || !rejections.isEmpty || images.hasLost || offers.isOn || !hidden.isEmpty
+        else {
             return try retireUnasked()
         }
         var rejectedObjects: Set<ObjectRef> = []
@@ -112,6 +117,10 @@ final class Retirement {
         let isMember = try holdings.isMemberOfAny(object)
         if !isMember || isRejected {
             image = images.image(image, after: accepted[object])
+            // The server does not say what became of them.
+            if let properties = hidden[object.classIndex] {
+                image = image?.without(properties, of: storage.schema[object.classIndex])
+            }
             try transaction.show(images.replayed(image, of: object), of: object)
         }
         if !isMember {

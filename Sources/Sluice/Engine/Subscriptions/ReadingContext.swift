@@ -2,7 +2,7 @@ internal import SluiceModel
 internal import SluiceStorage
 internal import SluiceWire
 
-/// Keeps in mind in which context the user reads, as the server calls it.
+/// Keeps in mind in which context the user reads, as the server calls it, and what is hidden there.
 ///
 /// A membership that was right in another context must not be resumed by its version: the log of the server does not
 /// tell that the user may read something else. The client then lists its members, or begins anew where the properties
@@ -19,10 +19,38 @@ struct ReadingContext {
         do { return try storage.metadata(Self.name) != nil } catch { return true }
     }
 
+    /// The properties that are hidden from the user, by the server's positions.
+    var hidden: [Int: PropertySet] {
+        get throws {
+            guard let bytes = try storage.metadata(Self.name), let known = try? StoredContext(wireBytes: bytes) else {
+                return [:]
+            }
+            return Dictionary(known.hidden.map { ($0.classIndex, $0.properties) }) { $0.union($1) }
+        }
+    }
+
+    /// The properties that are hidden from the user, by the store's positions. What the store does not know is left out:
+    /// it has no values of it. A primary key is never hidden.
+    func hidden(by map: SchemaMap) throws -> [Int: PropertySet] {
+        var result: [Int: PropertySet] = [:]
+        for (serverClass, properties) in try hidden {
+            guard let classIndex = map.classIndex(fromServer: serverClass) else { continue }
+            let known = properties.lazy.compactMap { map.properties(fromServer: [$0], ofClass: serverClass)?.first }
+            var own = PropertySet(known)
+            if let primaryKey = storage.schema[classIndex].primaryKeyIndex { own.remove(primaryKey) }
+            if !own.isEmpty { result[classIndex, default: []].formUnion(own) }
+        }
+        return result
+    }
+
     /// Takes in the context of a session that opens. Within a transaction.
     ///
-    /// - Parameter context: nil if the server has no rules.
-    func begin(_ context: ServerMessage.Context?, _ active: ActiveSubscriptions) throws {
+    /// - Parameters:
+    ///   - context: nil if the server has no rules.
+    ///   - values: takes hidden values out of the store.
+    func begin(
+        _ context: ServerMessage.Context?, _ active: ActiveSubscriptions, _ values: HiddenValues?
+    ) throws {
         guard let change = try change(to: context) else { return }
         for subscription in active.values {
             subscription.record.hasHoles = true
@@ -33,17 +61,24 @@ struct ReadingContext {
             }
         }
         try expire(except: [], change)
+        if change.isOfFields { try values?.remove() }
     }
 
     /// Takes in a context that the server has brought the complete subscriptions to. Within a transaction.
-    func turn(_ context: ServerMessage.Context, _ active: ActiveSubscriptions) throws {
-        guard let change = try change(to: context) else { return }
+    ///
+    /// - Returns: whether the user may read other properties than before.
+    func turn(
+        _ context: ServerMessage.Context, _ active: ActiveSubscriptions, _ values: HiddenValues
+    ) throws -> Bool {
+        guard let change = try change(to: context) else { return false }
         for subscription in active.values where !subscription.isComplete {
             subscription.record.hasHoles = true
             if change.isOfFields { subscription.record.version = 0 }
             try storage.updateSubscription(subscription.record)
         }
         try expire(except: Set(active.values.filter(\.isComplete).map(\.record.id)), change)
+        if change.isOfFields { try values.remove() }
+        return change.isOfFields
     }
 
     private struct Turn {
@@ -52,7 +87,9 @@ struct ReadingContext {
     }
 
     private func change(to context: ServerMessage.Context?) throws -> Turn? {
-        let bytes = context.map { $0.context.wireBytes() + $0.fields.wireBytes() }
+        let bytes = context.map {
+            StoredContext(context: $0.context, fields: $0.fields, hidden: $0.hidden).wireBytes()
+        }
         let known = try storage.metadata(Self.name)
         guard bytes != known else { return nil }
         try storage.setMetadata(Self.name, bytes)
@@ -65,6 +102,33 @@ struct ReadingContext {
         for var record in storage.dormantSubscriptions {
             record.version = 0
             try storage.updateSubscription(record)
+        }
+    }
+}
+
+/// What a store keeps of the context.
+private struct StoredContext: WireCodable {
+    var context: ObjectID
+    var fields: ObjectID
+    var hidden: [ServerMessage.HiddenProperties]
+
+    init(context: ObjectID, fields: ObjectID, hidden: [ServerMessage.HiddenProperties]) {
+        self.context = context
+        self.fields = fields
+        self.hidden = hidden
+    }
+
+    func encode(into writer: inout ByteWriter) {
+        context.encode(into: &writer)
+        fields.encode(into: &writer)
+        writer.array(hidden) { $1.encode(into: &$0) }
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        context = try ObjectID(from: &reader)
+        fields = try ObjectID(from: &reader)
+        hidden = try reader.array(minimumSize: 2) { reader throws(WireError) in
+            try ServerMessage.HiddenProperties(from: &reader)
         }
     }
 }

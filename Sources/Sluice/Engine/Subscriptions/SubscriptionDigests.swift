@@ -19,7 +19,8 @@ struct SubscriptionDigests {
     /// - Returns: nil if the subscription has no digest, or if some of its data is not here.
     func digest(of subscription: Subscription) throws -> ObjectID? {
         guard let map = schema.map, let query = try? subscription.query.rebound(to: schema.server),
-            var digest = ViewDigest(query, schema: schema.server)
+            var digest = ViewDigest(
+                query, schema: schema.server, hidden: try ReadingContext(storage).hidden)
         else { return nil }
         for role in MemberRole.allCases {
             var isHere = true

@@ -10,6 +10,7 @@ final class SubscriptionRequests {
     private let schema: SchemaAgreement
     private let active: ActiveSubscriptions
     private let digests: SubscriptionDigests
+    private let images: ObjectImages
     private let waiters: StatusWaiters
     private let faults: FaultRecorder
     private let digestObjectCountMax: Int
@@ -22,7 +23,7 @@ final class SubscriptionRequests {
     init(
         _ storage: any ClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
         _ schema: SchemaAgreement, _ active: ActiveSubscriptions, _ digests: SubscriptionDigests,
-        _ waiters: StatusWaiters, faults: FaultRecorder, options: ClientOptions
+        _ images: ObjectImages, _ waiters: StatusWaiters, faults: FaultRecorder, options: ClientOptions
     ) {
         self.storage = storage
         self.transactions = transactions
@@ -30,6 +31,7 @@ final class SubscriptionRequests {
         self.schema = schema
         self.active = active
         self.digests = digests
+        self.images = images
         self.waiters = waiters
         self.faults = faults
         digestObjectCountMax = options.digestObjectCountMax
@@ -104,10 +106,24 @@ final class SubscriptionRequests {
         subscription.error = SyncError(SyncError.Code(error.code), error.message)
         subscription.record.state = .failed
         try transactions.run(.local) { transaction in
+            if error.code == .permissionDenied { try forgetMembers(of: subscription, transaction) }
             try storage.updateSubscription(subscription.record)
             transaction.noteRebuild(subscription.record.id)
         }
         waiters.notify(of: subscription)
+    }
+
+    /// Removes what only this subscription has brought, because its query may not be asked any more: nobody tells
+    /// whether the user may read it.
+    private func forgetMembers(of subscription: Subscription, _ transaction: StoreTransaction) throws {
+        let id = subscription.record.id
+        subscription.endStaging()
+        subscription.record.version = 0
+        for object in try storage.exclusiveMembers(of: id) where try !storage.hasPending(object) {
+            try images.evict(object, reason: .permission, transaction)
+        }
+        try storage.beginStaging(id)
+        _ = try storage.finishStaging(id)
     }
 
     /// Makes the message that starts or resumes a subscription. For a start it also begins the staging of the

@@ -1,0 +1,260 @@
+import Sluice
+import SluiceModel
+import SluiceQuery
+import SluiceRules
+import SluiceServer
+import SluiceStorage
+import SluiceViews
+import SluiceWire
+import Testing
+
+/// Links to objects whose class hides who they are. ``RuledWorld`` judges every link in every frame.
+@Suite struct HiddenIdentityTests {
+    private typealias World = RuledWorld
+
+    private static let rules = RuledWorld.rules
+        .replacing("\"Team\": {", with: "\"Team\": {\"hideIdentity\": true, ")
+        .replacing("\"Document\": {", with: "\"Document\": {\"hideIdentity\": true, ")
+        .replacing("\"reports\": \"$role.admin\"", with: "\"reports\": \"$user.id != NULL\"")
+
+    private static let queries = [
+        "Document", "Document SORT(id ASC) LIMIT(2)", "Document DISTINCT(text)", "Document EXCLUDE(owner)",
+        "Document WHERE owner.id == 'ada'",
+    ]
+
+    /// Documents 1 of ada, whose parent is 2 of root, and 3 of ada in team 7.
+    private func world(limits: DatabaseLimits = DatabaseLimits()) throws -> RuledWorld {
+        let world = try World(rules: Self.rules, users: ["ada", "bob"], limits: limits)
+        world.veiled = [World.ClassIndex.team, World.ClassIndex.document]
+        try world.setTeam(7, ["bob"])
+        try world.create(
+            World.document(1, "a", owner: "ada", parent: 2), World.document(2, "b"),
+            World.document(3, "c", owner: "ada", team: 7))
+        return world
+    }
+
+    private func value(_ world: RuledWorld, _ key: Int64, _ field: Int, _ user: String = "ada") throws -> Value? {
+        try world[user].storage.row(World.document(key))?.values[field]
+    }
+
+    @Test(arguments: queries)
+    func aLinkToWhatMayNotBeReadIsNullUntilItMay(query: String) throws {
+        let world = try world()
+        try world.observe("ada", query)
+        #expect(try value(world, 1, World.Field.parent) == .null && value(world, 3, World.Field.team) == .null)
+        try world.update("root", 2, World.Field.isPublic, .bool(true))
+        #expect(try value(world, 1, World.Field.parent) == .link(.int(2)))
+        try world.update("root", 2, World.Field.isPublic, .bool(false))
+        #expect(try value(world, 1, World.Field.parent) == .null)
+        try world.setTeam(7, ["ada"])
+        #expect(try value(world, 3, World.Field.team) == .link(.int(7)))
+        try world.setTeam(7, [])
+        #expect(try value(world, 3, World.Field.team) == .null)
+    }
+
+    @Test(arguments: queries)
+    func aLinkToWhatWasDeletedIsNull(query: String) throws {
+        let world = try world()
+        try world.observe("ada", query)
+        try world.update("root", 2, World.Field.isPublic, .bool(true))
+        #expect(try value(world, 1, World.Field.parent) == .link(.int(2)))
+        try world.write("root") { try $0.delete(World.document(2)) }
+        #expect(try value(world, 1, World.Field.parent) == .null)
+        try world.create(World.document(2, "again", isPublic: true))
+        #expect(try value(world, 1, World.Field.parent) == .link(.int(2)))
+    }
+
+    @Test(arguments: [true, false])
+    func whoComesBackHasTheLinksThatMayBeSeenNow(shows: Bool) throws {
+        let world = try world()
+        try world.update("root", 2, World.Field.isPublic, .bool(!shows))
+        for query in Self.queries { try world.observe("ada", query) }
+        world.disconnect("ada")
+        try world.update("root", 2, World.Field.isPublic, .bool(shows))
+        world.connect("ada")
+        #expect(try value(world, 1, World.Field.parent) == (shows ? .link(.int(2)) : .null))
+    }
+
+    @Test(arguments: [true, false])
+    func whoComesBackInAnotherContextHasTheLinksThatMayBeSeenNow(shows: Bool) throws {
+        let world = try world()
+        try world.setTeam(7, shows ? [] : ["ada"])
+        for query in Self.queries { try world.observe("ada", query) }
+        world.disconnect("ada")
+        try world.setTeam(7, shows ? ["ada"] : [])
+        world.connect("ada")
+        #expect(try value(world, 3, World.Field.team) == (shows ? .link(.int(7)) : .null))
+    }
+
+    @Test func aPageThatWaitsDoesNotTellALinkThatIsHiddenMeanwhile() throws {
+        var limits = DatabaseLimits()
+        limits.pageRowCount = 1
+        let world = try world(limits: limits)
+        try world.update("root", 2, World.Field.isPublic, .bool(true))
+        for key in 10...16 as ClosedRange<Int64> { try world.create(World.document(key, owner: "ada", parent: 2)) }
+        world.sendsPages = false
+        try world.observe("ada", "Document")
+        for _ in 0..<4 { world.step() }
+        try world.update("root", 2, World.Field.isPublic, .bool(false))
+        world.sendsPages = true
+        world.settle()
+        for key in 10...16 as ClosedRange<Int64> { #expect(try value(world, key, World.Field.parent) == .null) }
+    }
+
+    @Test func whoLinksToWhatItMayNotReadSeesNullOnceItIsAcknowledged() throws {
+        let world = try world()
+        try world.observe("ada", "Document")
+        try world.update("ada", 3, World.Field.parent, .link(.int(2)))
+        #expect(try world.server.row(World.document(3))?.values[World.Field.parent] == .link(.int(2)))
+        #expect(try value(world, 3, World.Field.parent) == .null)
+    }
+
+    @Test(
+        arguments: [
+            ("Document WHERE parent == NULL", [1, 3]), ("Document WHERE parent == 2", []),
+            ("Document WHERE team == 7", []),
+            ("Document WHERE team != NULL", []), ("Document WHERE parent.id == 2", []),
+        ] as [(String, [Int64])])
+    func aConditionFindsNothingByAHiddenLink(query: String, expected: [Int64]) throws {
+        let world = try world()
+        try world.observe("ada", query)
+        #expect(try world.held("ada") == expected)
+        try world.update("root", 2, World.Field.isPublic, .bool(true))
+        try world.setTeam(7, ["ada"])
+        let all = try found(world, query)
+        #expect(Set(world["ada"].results[query]?.map(\.key) ?? []) == Set(all))
+    }
+
+    /// What a query finds where everything that it names may be read.
+    private func found(_ world: RuledWorld, _ text: String) throws -> [ObjectKey] {
+        let query = try Query.parse(text, schema: world.server.schema)
+        return try world.server.refs(matching: query).map(\.key).filter { key in
+            try world.mayRead(world["ada"], ObjectRef(World.ClassIndex.document, key))
+        }
+    }
+
+    @Test func equalChangesOfReadersWhoSeeOtherLinksAreEncodedForEach() throws {
+        let world = try world()
+        try world.create(World.document(20, "shared", team: 7, isPublic: true))
+        for user in ["ada", "bob"] { try world.observe(user, "Document WHERE isPublic == TRUE") }
+        try world.setTeam(8, ["ada"])
+        try world.update("root", 20, World.Field.team, .link(.int(8)))
+        #expect(try value(world, 20, World.Field.team, "ada") == .link(.int(8)))
+        #expect(try value(world, 20, World.Field.team, "bob") == .null)
+        try world.update("root", 20, World.Field.team, .link(.int(7)))
+        #expect(try value(world, 20, World.Field.team, "ada") == .null)
+        #expect(try value(world, 20, World.Field.team, "bob") == .link(.int(7)))
+    }
+
+    @Test func theDigestCoversTheLinksThatShow() throws {
+        let world = try world()
+        for query in ["Document", "Document SORT(id ASC) LIMIT(2)"] { try world.observe("ada", query) }
+        world["ada"].frames = []
+        world.sendDigests()
+        let sent = world["ada"].frames.flatMap { $0 }
+        #expect(sent.contains { if case .digest = $0 { true } else { false } })
+        #expect(!sent.contains { if case .page = $0 { true } else { false } })
+    }
+
+    // MARK: Lists
+
+    /// Users are hidden from each other, and teams list them.
+    private func listed() throws -> RuledWorld {
+        let rules = Self.rules
+            .replacing(
+                "\"read\": \"TRUEPREDICATE\"",
+                with: "\"hideIdentity\": true, \"read\": \"id == $user.id OR id == 'root'\"")
+        let world = try World(rules: rules, users: ["ada", "bob", "cyd"])
+        world.veiled = [World.ClassIndex.user]
+        world.mayReadObject = { [unowned world] client, object in
+            switch object.classIndex {
+            case World.ClassIndex.user: object.key == .string(client.user) || object.key == .string("root")
+            case World.ClassIndex.team: try client.user == "root" || world.isMember(client, of: object.key)
+            default: client.user == "root"
+            }
+        }
+        try world.setTeam(7, ["bob", "ada", "root", "cyd"])
+        return world
+    }
+
+    @Test func aListLacksWhatMayNotBeRead() throws {
+        let world = try listed()
+        try world.observe("ada", "Team")
+        let members = try world["ada"].storage.row(World.team(7))?.values[1]
+        #expect(members == .list([.link(.string("ada")), .link(.string("root"))]))
+        try world.setTeam(7, ["cyd", "ada"])
+        #expect(try world["ada"].storage.row(World.team(7))?.values[1] == .list([.link(.string("ada"))]))
+    }
+
+    @Test(arguments: [
+        ("members.@count == 2", true), ("members.@count == 4", false), ("members.@count > 2", false),
+        ("members[0].id == 'ada'", true), ("members[LAST].id == 'root'", true), ("members[2] == NULL", true),
+        ("members == {'ada', 'root'}", true), ("members.@count == 0", false), ("ANY members == 'bob'", false),
+        ("SUBQUERY(members, $m, $m.id != 'x').@count == 2", true), ("ALL members.id IN {'ada', 'root'}", true),
+    ])
+    func whatMayNotBeReadDoesNotCountInAList(condition: String, holds: Bool) throws {
+        let world = try listed()
+        let query = "Team WHERE \(condition)"
+        try world.observe("ada", query)
+        #expect(world["ada"].errors[query] == nil)
+        #expect((world["ada"].results[query]?.count == 1) == holds)
+    }
+
+    @Test func aWindowByTheLengthOfAListFollowsWhatShows() throws {
+        let world = try listed()
+        let query = "Team WHERE members.@count > 1 SORT(id ASC) LIMIT(3)"
+        try world.observe("ada", query)
+        #expect(world["ada"].results[query]?.count == 1)
+        try world.setTeam(7, ["ada", "bob", "cyd"])
+        #expect(world["ada"].results[query]?.count == 0)
+        try world.setTeam(7, ["ada", "root"])
+        #expect(world["ada"].results[query]?.count == 1)
+        try world.write("root") { try $0.delete(ObjectRef(World.ClassIndex.user, .string("root"))) }
+        #expect(world["ada"].results[query]?.count == 0)
+    }
+}
+
+/// Objects that a rule with a path hides without changing them, in the context that the reader has all along.
+@Suite struct RuledPathTests {
+    private typealias World = RuledWorld
+
+    private func world(limits: DatabaseLimits = DatabaseLimits()) throws -> RuledWorld {
+        let rules = RuledWorld.rules.replacing(
+            "\"read\": \"isPublic == TRUE OR owner.id == $user.id OR team IN $user.teams OR $role.admin\"",
+            with: "\"read\": \"id == 3 OR parent.isPublic == TRUE OR $role.admin\"")
+        let world = try World(rules: rules, users: ["ada", "bob"], limits: limits)
+        world.mayReadObject = { [unowned world] client, object in
+            guard object.classIndex == World.ClassIndex.document, client.user != "root" else { return true }
+            guard case .link(let parent)? = try world.server.row(object)?.values[World.Field.parent] else {
+                return object.key == .int(3)
+            }
+            return try world.server.row(ObjectRef(World.ClassIndex.document, parent))?.values[World.Field.isPublic]
+                == .bool(true)
+        }
+        try world.create(World.document(3, isPublic: true))
+        for key in 10...17 as ClosedRange<Int64> { try world.create(World.document(key, "x", parent: 3)) }
+        return world
+    }
+
+    @Test(arguments: ["Document", "Document EXCLUDE(parent)", "Document EXCLUDE(parent, owner, team)"])
+    func whoComesBackLosesWhatAnotherObjectHasHidden(query: String) throws {
+        let world = try world()
+        try world.observe("ada", query)
+        #expect(try world.held("ada").count == 9)
+        world.disconnect("ada")
+        try world.update("root", 3, World.Field.isPublic, .bool(false))
+        world.connect("ada")
+        #expect(try world.held("ada") == [3])
+    }
+
+    @Test(arguments: ["Document", "Document EXCLUDE(parent)"])
+    func aPageThatOthersWereSentIsNotSentOnceItsObjectsAreHidden(query: String) throws {
+        var limits = DatabaseLimits()
+        limits.pageRowCount = 1
+        let world = try world(limits: limits)
+        try world.observe("ada", query)
+        try world.update("root", 3, World.Field.isPublic, .bool(false))
+        try world.observe("bob", query)
+        #expect(try world.held("ada") == [3] && world.held("bob") == [3])
+    }
+}
