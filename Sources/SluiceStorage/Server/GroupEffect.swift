@@ -171,15 +171,16 @@ struct GroupEffect {
 
     /// Writes what had to wait until the end of the group.
     mutating func finish(at time: Timestamp) throws {
+        // By position, here and below: to copy a change takes longer than what is done with it.
         for position in changes.indices {
-            let change = changes[position]
-            if let unwritten = change.unwritten, let row = change.new {
-                try storage.update(row, ofClass: change.object.classIndex, changed: unwritten)
+            if let unwritten = changes[position].unwritten, let row = changes[position].new {
+                try storage.update(row, ofClass: changes[position].object.classIndex, changed: unwritten)
                 changes[position].unwritten = nil
             }
             // Where a write has failed, the transaction fails when it ends.
             assert(
-                (try? storage.row(change.object)) == .some(change.new) || storage.connection.writeFailure != nil,
+                (try? storage.row(changes[position].object)) == .some(changes[position].new)
+                    || storage.connection.writeFailure != nil,
                 "what is stored reads as it was written")
         }
         for (client, sequence) in progress { try storage.storeProgress(of: client, sequence, at: time) }
@@ -187,9 +188,13 @@ struct GroupEffect {
 
     /// The change of each object that existed before the group or exists after it.
     func delta(version: UInt64) -> CommitDelta {
-        let deltas = changes.compactMap { change -> ObjectDelta? in
-            guard change.old != nil || change.new != nil else { return nil }
-            return ObjectDelta(object: change.object, old: change.old, new: change.new, authors: change.authors)
+        var deltas: [ObjectDelta] = []
+        deltas.reserveCapacity(changes.count)
+        for position in changes.indices where changes[position].old != nil || changes[position].new != nil {
+            deltas.append(
+                ObjectDelta(
+                    object: changes[position].object, old: changes[position].old, new: changes[position].new,
+                    authors: changes[position].authors))
         }
         return CommitDelta(changes: deltas, version: version)
     }
