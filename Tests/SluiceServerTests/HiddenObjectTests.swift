@@ -92,4 +92,24 @@ import Testing
         #expect(objects(in: try answers(to: Self.query(7), on: bench)) == [.int(7)])
         #expect(objects(in: try answers(to: Self.query(3), on: bench)).isEmpty)
     }
+
+    @Test func whatIsKeptIsJudgedInTheNextRoundWhereACommitCouldNotBeFollowed() throws {
+        let bench = try Bench(conditions: ["Plane WHERE id > 5"])
+        _ = try bench.upload(bench.open().id, [bench.planes(7)])
+        let reader = try bench.open(options: .readOnly, user: "reader").id
+        var kept = ObjectBlock()
+        kept.append(ObjectRef(0, .int(7)), version: 0, role: .member)
+        func withdrawn(_ request: UInt64, _ content: ObjectBlock) -> [ServerMessage] {
+            [.withdrawn(.init(session: 1, request: request, content: content))]
+        }
+        let offer = ClientMessage.cached(.init(session: 1, request: 1, content: kept))
+        #expect(try bench.handle([.messages(reader, [offer])]) == withdrawn(1, ObjectBlock()))
+        // Behind the back of the engine, as a commit that it could not follow.
+        try bench.storage.transaction { try bench.storage.delete(ObjectRef(0, .int(7)), version: 9) }
+        bench.advance(microseconds: 2_000_000)
+        #expect(try bench.checkDigests().isEmpty)
+        bench.engine.cached.judgeAllAgain()
+        #expect(try bench.checkDigests() == withdrawn(0, kept))
+        #expect(bench.engine.cachedObjectCount == 0)
+    }
 }

@@ -27,7 +27,7 @@ struct RulesDeployment {
                 "\(path): it does not give you the right 'rules', without which you cannot store others later")
         }
         if isTrial {
-            Diagnostics.report("nothing is stored; version \(version) holds")
+            Diagnostics.report("nothing is stored" + (version == "0" ? "" : "; version \(version) holds"))
         } else {
             Diagnostics.report(
                 report["isNew"] == .bool(true) ? "version \(version) holds now" : "version \(version) is the same")

@@ -26,14 +26,16 @@ extension DatabaseEngine {
 
     /// Tells those who keep what a commit has hidden.
     func withdraw(after commit: CommitDelta) {
+        guard cached.count > 0 else { return }
         do {
             let withdrawn = try database.limitingWork(for: nil, stepCountMax: database.limits.upkeepStepCountMax) { _ in
                 try cached.follow(commit) { subscriptions[$0]?.access }
             }
             for (session, objects) in withdrawn { withdraw(objects, from: session) }
         } catch {
-            // What they may keep is not known, so they come again and offer it anew.
-            for session in cached.sessions { end(session, reason(of: error, "what clients keep could not be judged")) }
+            // A commit may concern more than one turn can judge.
+            database.noteFailure("what clients keep is judged later", error, at: .debug)
+            cached.judgeAllAgain()
         }
     }
 

@@ -25,6 +25,8 @@ final class CachedObjects {
         /// The session whose turn it is, and what of its objects is left.
         var session: SessionID?
         var objects: [ObjectRef] = []
+        /// Whether everything is judged, and not only what other objects decide, too.
+        var isWhole = false
 
         var isOver: Bool { sessions.isEmpty && objects.isEmpty }
     }
@@ -39,10 +41,10 @@ final class CachedObjects {
     private var dependents: [Int: Set<SessionID>] = [:]
     /// The classes with dependents that have changed since the last round began.
     private var changedClasses: Set<Int> = []
+    /// Whether a commit could not be followed since the last round began.
+    private var isBehind = false
     private var round = Round()
     private var nextRoundAt: Int64 = .min
-    /// The sessions that keep something.
-    var sessions: [SessionID] { holders.keys.sorted() }
     /// How many objects are watched, an object of two sessions twice.
     private(set) var count = 0
     /// How many times an object was judged. Tests use it to see how this work grows.
@@ -136,6 +138,9 @@ final class CachedObjects {
         return withdrawn.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
+    /// Notes that a commit could not be followed, so that everything is judged again in the next round.
+    func judgeAllAgain() { isBehind = true }
+
     /// Whether something is being judged again over several turns.
     var isJudging: Bool { !round.isOver }
 
@@ -151,7 +156,7 @@ final class CachedObjects {
         while round.objects.isEmpty, let session = round.sessions.popLast() {
             guard let holder = holders[session] else { continue }
             round.session = session
-            round.objects = holder.objects.filter { isDecidedElsewhere($0.classIndex, holder.access) }
+            round.objects = holder.objects.filter { round.isWhole || isDecidedElsewhere($0.classIndex, holder.access) }
         }
         guard let session = round.session, !round.objects.isEmpty else { return nil }
         let part = round.objects.suffix(database.limits.judgedObjectCountMax)
@@ -163,10 +168,13 @@ final class CachedObjects {
     }
 
     private func beginRound(now: Timestamp) {
-        guard !changedClasses.isEmpty, now.microseconds >= nextRoundAt else { return }
+        guard isBehind || !changedClasses.isEmpty, now.microseconds >= nextRoundAt else { return }
         nextRoundAt = now.microseconds + Self.roundTime
-        round = Round(sessions: changedClasses.reduce(into: Set()) { $0.formUnion(dependents[$1] ?? []) }.sorted())
+        let sessions =
+            isBehind ? Set(holders.keys) : changedClasses.reduce(into: Set()) { $0.formUnion(dependents[$1] ?? []) }
+        round = Round(sessions: sessions.sorted(), isWhole: isBehind)
         changedClasses = []
+        isBehind = false
     }
 
     /// Whether other objects decide, too, whether one of a class may be read.
