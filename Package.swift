@@ -85,8 +85,8 @@ let package = Package(
         library(
             "SluiceTesting",
             [
-                "Sluice", "SluiceServer", "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "SluiceTransport",
-                "SluiceStorage",
+                "Sluice", "SluiceServer", "SluiceAccess", "SluiceJSON", "SluiceRules", "SluiceModel", "SluiceQuery",
+                "SluiceViews", "SluiceWire", "SluiceTransport", "SluiceStorage",
             ]),
         // A library, since test targets cannot depend on executables in a package that also tests its macros.
         library(

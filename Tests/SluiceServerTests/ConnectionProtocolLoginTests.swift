@@ -105,6 +105,16 @@ struct ConnectionProtocolLoginTests {
         }
     }
 
+    @Test mutating func ofCredentialsThatComeWhileOthersAreCheckedTheLastAreCheckedNext() throws {
+        try open()
+        let renewal = ClientMessage.authenticate(session: 1, credentials: [Credentials(.token, [1])])
+        #expect(try say(renewal) == ["authenticate 1 true"])
+        #expect(try say(renewal, renewal).isEmpty)
+        #expect(try decide(Self.outcome("ada")) == ["renewed 1 planes", "authenticate 1 true"])
+        #expect(try decide(Self.outcome("ada")) == ["renewed 1 planes"])
+        #expect(connection.sessions == [1: "planes"])
+    }
+
     @Test mutating func aRenewalThatCannotBeCheckedNowLeavesTheSessionAsItIs() throws {
         try open(expiresAt: 100)
         _ = try say(.authenticate(session: 1, credentials: []))

@@ -23,6 +23,9 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
 @Suite struct SimulationTests {
     private static var seeds: [UInt64] {
         if let seed = ProcessInfo.processInfo.environment["SLUICE_SEED"].flatMap({ UInt64($0) }) { return [seed] }
+        if let range = ProcessInfo.processInfo.environment["SLUICE_SEEDS"]?.split(separator: "-").map({ UInt64($0)! }) {
+            return Array(stride(from: range[0], through: range[1], by: Int(range.count > 2 ? range[2] : 1)))
+        }
         return Array(1...48)
     }
 

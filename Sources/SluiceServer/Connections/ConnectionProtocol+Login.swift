@@ -18,10 +18,13 @@ extension ConnectionProtocol {
     /// Checks new credentials for an open session. If they are rejected, the session ends.
     mutating func renew(_ session: UInt64, _ credentials: [Credentials]) -> [Action] {
         guard let current = sessionLogins[session] else { return [] }
-        guard case .open(let user) = current.phase else {
-            return violation("session \(session) sends credentials while others of it are checked")
+        switch current.phase {
+        case .opening: return violation("session \(session) sends further credentials before it is open")
+        case .renewing(let user, _):
+            sessionLogins[session]?.phase = .renewing(user, next: credentials)
+            return []
+        case .open(let user): sessionLogins[session]?.phase = .renewing(user, next: nil)
         }
-        sessionLogins[session]?.phase = .renewing(user)
         if let decision = login.decide(credentials) { return decided(session, decision) }
         return [.authenticate(session: session, credentials, isRenewal: true)]
     }
@@ -43,20 +46,21 @@ extension ConnectionProtocol {
         case (.opening(let open, _, _, _), .failure(let error)):
             sessionLogins[session] = nil
             return [.send(refusal(open.session, error))]
-        case (.renewing(let user), .success(let outcome)):
+        case (.renewing(let user, let next), .success(let outcome)):
             guard user.id == outcome.user.id else {
                 return end(session, .authenticationFailed, "the new credentials are of another user than the session")
             }
             sessionLogins[session]?.phase = .open(outcome.user)
             return news(of: outcome, for: session)
                 + [.renewed(session: session, database: current.database, outcome.user)]
-        case (.renewing(let user), .failure(let error)):
+                + (next.map { renew(session, $0) } ?? [])
+        case (.renewing(let user, let next), .failure(let error)):
             guard error.retryAfter == nil else {
                 // What the session has holds on; the client may try again.
                 sessionLogins[session]?.phase = .open(user)
                 let failure = ServerMessage.Failure(
                     session: session, code: .overloaded, message: error.message, action: .report)
-                return [.send(Frame.encode(ServerMessage.error(failure)))]
+                return [.send(Frame.encode(ServerMessage.error(failure)))] + (next.map { renew(session, $0) } ?? [])
             }
             return end(session, .authenticationFailed, error.message)
         case (.open, _): return []

@@ -12,7 +12,9 @@ struct SessionLogin: Sendable {
         case opening(ClientMessage.Open, byteCount: Int, held: [ClientMessage], heldByteCount: Int)
         case open(User)
         /// The session is open, and further credentials are being checked.
-        case renewing(User)
+        ///
+        /// What comes meanwhile is checked after them, and of several the last.
+        case renewing(User, next: [Credentials]?)
     }
 
     let database: String
@@ -22,7 +24,7 @@ struct SessionLogin: Sendable {
     var user: User? {
         switch phase {
         case .opening: nil
-        case .open(let user), .renewing(let user): user
+        case .open(let user), .renewing(let user, _): user
         }
     }
 

@@ -13,6 +13,7 @@ struct DatabaseState {
         lines.append("head \(storage.head), version \(storage.version), log from \(storage.logStart)")
         lines.append("accepted \(String(describing: storage.acceptedAt)), retyped \(storage.retypedVersion ?? 0)")
         lines.append("epoch \(storage.epoch), reaches \(storage.reaches(storage.version, inEpoch: storage.epoch))")
+        lines.append("rules \(try storage.rulesVersion)")
         for (classIndex, declared) in storage.schema.classes.enumerated() {
             let properties = declared.properties.map { "\($0.name) \($0.type) \($0.isIndexed) \($0.formerNames)" }
             lines.append("class \(declared.name) \(declared.primaryKey ?? "") \(properties)")

@@ -13,10 +13,18 @@ final class ProblemLog: Sendable {
             let isSentAway =
                 entry.message == "the server asks to come again" && !text.contains("has opened another session")
                 && !text.contains("schema has changed")
+            // Logins end, and rules change.
+            if Self.endsOfLogins.contains(where: text.contains) { return }
             guard entry.level >= .warning || isSentAway else { return }
             lines.withLock { $0.append("\(side): \(text)") }
         }
     }
+
+    private static let endsOfLogins = [
+        "the token does not hold", "credentials of the session have expired", "login of the session was revoked",
+        "the store was synced for another user", "the new credentials are of another user",
+        "the database's rules have changed", "what the user may read has changed",
+    ]
 
     /// The first problem so far.
     var first: String? { lines.withLock { $0.first } }

@@ -12,6 +12,7 @@ final class ServerState: ViewSource {
     let schemaAtFirst: Schema
     private let rows: [[ObjectKey: Row]]
     private var readableStates: [[String]: ServerState] = [:]
+    private var ruledStates: [String: ServerState] = [:]
     private var snapshots: [String: (query: Query, snapshot: ViewSnapshot)] = [:]
 
     /// Reads all objects of the storage.
@@ -61,6 +62,14 @@ final class ServerState: ViewSource {
         }
     }
 
+    /// The same state with other objects.
+    private init(_ other: ServerState, rows: [[ObjectKey: Row]]) {
+        schema = other.schema
+        version = other.version
+        schemaAtFirst = other.schemaAtFirst
+        self.rows = rows
+    }
+
     /// The same state without what a context does not allow.
     private init(_ other: ServerState, in context: ReadContext) throws {
         schema = other.schema
@@ -81,6 +90,25 @@ final class ServerState: ViewSource {
         readableStates[conditions] = state
         return state
     }
+
+    /// The state as a user sees it to whom rules apply.
+    func readable(by access: RuledAccess) -> ServerState {
+        guard access.rules != nil else { return self }
+        if let known = ruledStates[access.name] { return known }
+        let state = ServerState(self, rows: access.readable(of: self))
+        ruledStates[access.name] = state
+        return state
+    }
+
+    /// The same state with another row of an object.
+    func overlaid(_ object: ObjectRef, _ row: Row) -> ServerState {
+        var rows = rows
+        rows[object.classIndex][object.key] = row
+        return ServerState(self, rows: rows)
+    }
+
+    /// The objects of a class; none if the schema lacks it.
+    func objects(named name: String) -> [ObjectKey: Row] { schema.index(of: name).map { rows[$0] } ?? [:] }
 
     func row(_ object: ObjectRef) -> Row? { rows[object.classIndex][object.key] }
 
@@ -145,7 +173,7 @@ final class ServerState: ViewSource {
 
     private func sortedRows(ofClass classIndex: Int) -> [Row] { rows[classIndex].values.sorted { $0.key < $1.key } }
 
-    private static func links(_ value: Value) -> [ObjectKey] {
+    static func links(_ value: Value) -> [ObjectKey] {
         switch value {
         case .link(let key): [key]
         case .list(let elements), .set(let elements): elements.flatMap(links)
@@ -168,6 +196,8 @@ final class ServerHistory {
     private var states: [UInt64: ServerState] = [:]
     /// How many times each transaction is in the log.
     private(set) var accepted: [Write: Int] = [:]
+    /// The transactions that the last recording has found.
+    private(set) var fresh: [SluiceStorage.LogEntry] = []
 
     init(_ storage: any ServerStorage) throws {
         latest = try ServerState(storage)
@@ -177,8 +207,12 @@ final class ServerHistory {
     /// The state at a version; nil if the server never had that version.
     func state(at version: UInt64) -> ServerState? { states[version] }
 
+    /// Whether the server ever had a state that meets a condition.
+    func hasState(_ condition: (ServerState) -> Bool) -> Bool { states.values.contains(where: condition) }
+
     /// Records the present state of the server.
     func record(_ storage: any ServerStorage) throws {
+        fresh = []
         guard storage.version >= latest.version else {
             throw SimulationFailure("the server went back from version \(latest.version) to \(storage.version)")
         }
@@ -190,6 +224,7 @@ final class ServerHistory {
                 throw SimulationFailure("the log goes from version \(next - 1) to \(entry.version)")
             }
             next += 1
+            fresh.append(entry)
             let write = Write(clientID: entry.clientID, timestamp: entry.timestamp)
             accepted[write, default: 0] += 1
             if accepted[write, default: 0] > 1 { repeated = entry }

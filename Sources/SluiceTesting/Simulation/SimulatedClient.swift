@@ -2,6 +2,7 @@ import Sluice
 import SluiceModel
 import SluiceQuery
 import SluiceStorage
+import SluiceWire
 
 /// One client of a simulation: the engine of the product, its store, and its observers.
 final class SimulatedClient {
@@ -41,16 +42,23 @@ final class SimulatedClient {
     private(set) var life = 0
     var step = ObservationMirror.Step.other
     var keylessCount: [String: Int] = [:]
+    /// Who uses the client, where rules apply; nil for somebody without a name.
+    let user: Int64?
+    /// Whose credentials the client presents instead of its user's.
+    var impersonated: Int64?
+    /// Makes what the client presents to the server.
+    private var makeCredentials: (SimulatedClient) -> [SluiceWire.Credentials] = { _ in [] }
     /// Of the program that the client runs.
     var version = 0
     /// The schema that the queries are bound to.
     private var boundSchema = Schema()
 
     init(
-        _ index: Int, options: SimulationOptions, path: String?, problems: ProblemLog,
+        _ index: Int, user: Int64? = nil, options: SimulationOptions, path: String?, problems: ProblemLog,
         clock: @escaping () -> Timestamp, random: @escaping () -> UInt64
     ) throws {
         self.index = index
+        self.user = user
         self.options = options
         self.path = path
         self.clock = clock
@@ -59,8 +67,17 @@ final class SimulatedClient {
         try open(nil)
     }
 
+    /// Sets what the client presents, from now on and after each restart.
+    func present(_ make: @escaping (SimulatedClient) -> [SluiceWire.Credentials]) {
+        makeCredentials = make
+        engine.handle(.credentials(make(self)))
+    }
+
     /// Whether the client may not read everything.
     var isLimited: Bool { index >= options.clientCount - options.limitedClientCount }
+
+    /// Whether the client fetches a new token when one expires.
+    var isRenewable: Bool { options.isRuled && index % 2 == 0 }
 
     var storage: any ClientStorage {
         guard let opened else { preconditionFailure("the client is closed") }
@@ -83,6 +100,8 @@ final class SimulatedClient {
         engineOptions.bulkRowCountMin = options.bulkRowCountMin
         engineOptions.askedObserverCountMax = options.askedObserverCountMax
         engineOptions.isReadOnly = isLimited
+        engineOptions.credentials = makeCredentials(self)
+        engineOptions.hasCredentialProvider = isRenewable
         let engine = try ClientEngine(
             storage: storage, options: engineOptions, now: clock, random: random,
             log: problems.sink("client \(index)"))

@@ -78,6 +78,17 @@ struct SimulatedNetwork {
         connections[id] = connection
     }
 
+    /// Closes the server's end after a last frame, which is lost where others wait before it: some of these are under way
+    /// and still arrive, and the rest is not the client's to have any more.
+    mutating func expel(_ id: UInt64, _ frame: [UInt8], _ generator: inout SeededGenerator) {
+        guard var connection = connections[id] else { return }
+        connection.toServer = []
+        let waitingCount = generator.below(connection.toClient.count + 1)
+        connection.toClient.removeLast(waitingCount)
+        connection.toClient += waitingCount == 0 ? [.frame(frame), .closed] : [.closed]
+        connections[id] = connection
+    }
+
     /// Removes connections in which nothing waits and that neither end holds.
     mutating func sweep(isHeld: (UInt64) -> Bool) {
         connections = connections.filter { !$0.value.toServer.isEmpty || !$0.value.toClient.isEmpty || isHeld($0.key) }

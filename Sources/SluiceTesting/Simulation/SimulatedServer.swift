@@ -6,22 +6,33 @@ import SluiceWire
 
 /// The server of a simulation: the engine and the connection protocol of the product, driven by the simulation.
 final class SimulatedServer {
-    private let options: SimulationOptions
+    let options: SimulationOptions
     private let path: String?
     /// What each client may read, by client.
-    private let conditions: [[String]]
+    let conditions: [[String]]
     private let random: () -> UInt64
     private let problems: ProblemLog
     private(set) var storage: any ServerStorage
-    private var engine: DatabaseEngine
+    private(set) var engine: DatabaseEngine
     /// The query that the engine wants to prepare beside its own work. It reads the state at the time of the request,
     /// and runs in a later step.
     private var preparation: QueryPreparation?
     /// Pages that are to be read in later steps, as of the time of the request.
     private var readings: [QueryPreparation] = []
     private var stepCount = 0
-    private var protocols: [UInt64: ConnectionProtocol] = [:]
+    var protocols: [UInt64: ConnectionProtocol] = [:]
     let history: ServerHistory
+    /// Judges what the server sends and takes, where there are rules.
+    let watch: AccessWatch
+    let issuer: SimulatedIssuer
+    /// The clients at the other ends of connections.
+    private(set) var clients: [UInt64: Int] = [:]
+    /// Whose the sessions are whose logins were decided.
+    var identities: [SessionID: SimulatedIdentity] = [:]
+    /// The logins that are being checked.
+    var logins: [PendingLogin] = []
+    /// The uploads of the batch that is being handled.
+    var uploads: [(client: Int, userID: String?, changeset: Changeset)] = []
     /// An engine that follows this one.
     private(set) var follower: SimulatedFollower!
     private var startsOfEarlierLives = StartCounts()
@@ -41,15 +52,17 @@ final class SimulatedServer {
     /// What the server sends to the network.
     enum Output {
         case send([UInt8], to: UInt64)
-        case close(UInt64)
+        /// Closes the connection after this frame.
+        case expel([UInt8], UInt64)
     }
 
     /// - Parameter path: the database's file; nil keeps the data in memory, and hands them over when the server
     ///   restarts.
     init(
         _ options: SimulationOptions, path: String?, conditions: [[String]], problems: ProblemLog,
-        random: @escaping () -> UInt64
+        issuer: SimulatedIssuer, random: @escaping () -> UInt64
     ) throws {
+        self.issuer = issuer
         self.options = options
         self.conditions = conditions
         self.path = path
@@ -58,6 +71,7 @@ final class SimulatedServer {
         storage = try Self.open(path)
         engine = Self.engine(storage, options, conditions, problems, random)
         history = try ServerHistory(storage)
+        watch = AccessWatch(history)
         follower = try SimulatedFollower(
             of: { [unowned self] in self.storage }, path: path.map { $0 + "-follower" }, problems: problems,
             seed: options.followerSeed)
@@ -86,9 +100,11 @@ final class SimulatedServer {
         limits.server.operationCountMax = options.operationCountMax
         return DatabaseEngine(
             name: "simulation", storage: storage, workerID: "worker", limits: limits, log: problems.sink("server"),
-            readContext: { user, schema in
-                try ReadContext(user.id.flatMap { Int($0) }.map { conditions[$0] } ?? [], schema: schema)
-            },
+            readContext: options.isRuled
+                ? nil
+                : { user, schema in
+                    try ReadContext(user.id.flatMap { Int($0) }.map { conditions[$0] } ?? [], schema: schema)
+                },
             random: random)
     }
 
@@ -98,7 +114,9 @@ final class SimulatedServer {
 
     var connections: [UInt64] { protocols.keys.sorted() }
 
-    var hasWork: Bool { preparation != nil || !readings.isEmpty || engine.hasWork }
+    var hasWork: Bool {
+        !logins.isEmpty || preparation != nil || !readings.isEmpty || engine.hasWork || engine.isJudgingCached
+    }
 
     /// Handles items of several connections as one batch.
     ///
@@ -106,62 +124,65 @@ final class SimulatedServer {
     func handle(
         _ items: [(connection: UInt64, item: SimulatedNetwork.Item)], from client: (UInt64) -> Int?, now: Timestamp
     ) throws -> [Output] {
-        var outputs: [Output] = []
-        var events: [DatabaseEvent] = []
+        var batch = ServerBatch(server: self, now: now)
+        try batch.expire()
         for (connection, item) in items {
             switch item {
             case .request, .opened:
-                protocols[connection] = ConnectionProtocol(limits: ServerLimits(), login: DevelopmentLogin())
+                clients[connection] = client(connection)
+                protocols[connection] = ConnectionProtocol(
+                    limits: ServerLimits(), login: options.isRuled ? DeferredLogin() : DevelopmentLogin())
             case .closed:
                 for session in protocols[connection]?.sessions.keys.sorted() ?? [] {
-                    events.append(.closed(SessionID(connection: connection, session: session)))
+                    batch.events.append(.closed(SessionID(connection: connection, session: session)))
                 }
                 protocols[connection] = nil
             case .frame(let frame):
-                for action in protocols[connection]?.receive(frame, now: now) ?? [] {
-                    switch action {
-                    case .send(let frame): outputs.append(.send(frame, to: connection))
-                    case .open(let session, _, let open, var user, _):
-                        if let client = client(connection), !conditions[client].isEmpty { user.id = "\(client)" }
-                        events.append(.open(SessionID(connection: connection, session: session), open, user))
-                    case .deliver(let session, _, let messages, _):
-                        events.append(.messages(SessionID(connection: connection, session: session), messages))
-                    case .forget(let session, _):
-                        events.append(.closed(SessionID(connection: connection, session: session)))
-                    case .authenticate, .renewed, .expel: throw SimulationFailure("a login that takes time")
-                    case .close(let reason): throw SimulationFailure("a client broke the protocol: \(reason)")
-                    }
-                }
+                try batch.perform(protocols[connection]?.receive(frame, now: now) ?? [], of: connection)
             }
         }
-        if !events.isEmpty { outputs += carryOut(engine.handle(events, now: now)) }
-        outputs += carryOut(engine.checkSessions(now: now))
-        while let reading = engine.takeReading() { readings.append(reading) }
-        try history.record(storage)
-        try follower.step(now: now)
-        return outputs
+        return try batch.finish()
     }
 
-    /// Does one turn of the engine's own work, or runs a preparation.
-    func step(now: Timestamp) -> [Output] {
+    /// Does one turn of the engine's own work, or runs a preparation, or decides a login.
+    func step(now: Timestamp) throws -> [Output] {
+        if !logins.isEmpty {
+            var batch = ServerBatch(server: self, now: now)
+            try batch.decide(logins.removeFirst())
+            return try batch.finish()
+        }
+        if engine.isJudgingCached { return try handle([], now: now) }
         if let preparation {
             self.preparation = nil
             preparation.run()
-            return carryOut(engine.handle([.prepared(preparation)], now: now))
+            return try carryOut(engine.handle([.prepared(preparation)], now: now))
         }
         stepCount += 1
         if stepCount % 3 == 0 || !engine.hasWork, !readings.isEmpty {
             let reading = readings.remove(at: stepCount / 3 % readings.count)
             reading.run()
-            return carryOut(engine.handle([.prepared(reading)], now: now))
+            return try carryOut(engine.handle([.prepared(reading)], now: now))
         }
-        let outputs = carryOut(engine.step(now: now))
+        let outputs = try carryOut(engine.step(now: now))
         preparation = engine.takePreparation()
         while let reading = engine.takeReading() { readings.append(reading) }
         return outputs
     }
 
-    private func carryOut(_ actions: [DatabaseAction]) -> [Output] {
+    /// Has the engine handle events, and judges what it sends.
+    func handle(_ events: [DatabaseEvent], now: Timestamp) throws -> [Output] {
+        let before = history.latest
+        let actions = events.isEmpty ? [] : engine.handle(events, now: now)
+        let checks = engine.checkSessions(now: now)
+        while let reading = engine.takeReading() { readings.append(reading) }
+        try history.record(storage)
+        try follower.step(now: now)
+        if options.isRuled { try judgeWrites(since: before) }
+        return try carryOut(actions + checks, since: before.version)
+    }
+
+    /// - Parameter version: the server's version before it made these; nil if that is the present one.
+    func carryOut(_ actions: [DatabaseAction], since version: UInt64? = nil) throws -> [Output] {
         var outputs: [Output] = []
         for action in actions {
             switch action {
@@ -172,12 +193,20 @@ final class SimulatedServer {
             case .end(let id): protocols[id.connection]?.ended(session: id.session)
             }
         }
+        guard options.isRuled else { return outputs }
+        for case .send(let frame, let connection) in outputs {
+            try watch.judge(frame, to: connection, since: version ?? history.latest.version)
+        }
+        watch.keepSessions { protocols[$0.connection]?.sessions[$0.session] != nil }
+        try judgeRefusals(since: version ?? history.latest.version)
         return outputs
     }
 
     /// Loses everything that is not stored, and starts the server again.
     func crash() throws {
         protocols = [:]
+        logins = []
+        watch.keepSessions { _ in false }
         preparation = nil
         readings = []
         if let path {
@@ -187,6 +216,7 @@ final class SimulatedServer {
         startsOfEarlierLives += engine.statistics.starts
         sharedPagesOfEarlierLives += engine.statistics.sharedPages
         engine = Self.engine(storage, options, conditions, problems, random)
+        engine.loadRules()
         try engine.beginEpoch()
         try history.record(storage)
     }

@@ -49,6 +49,12 @@ extension Simulation {
         case .crashClient: try crash(client)
         case .crashServer: try crashServer(generator)
         case .evolve: try evolve(client, &generator)
+        case .deploy: try deploy(&generator)
+        case .changeClaims: changeClaims(client, &generator)
+        case .revoke: try revoke(client, &generator)
+        case .expire: try expire(&generator)
+        case .logIn: try logIn(client)
+        case .impersonate: try impersonate(client, &generator)
         case .trimLog: try server.trimLog(keepingVersions: UInt64(generator.below(6)))
         }
     }

@@ -24,8 +24,7 @@ extension Simulation {
                 guard let state = server.history.state(at: version) else {
                     throw SimulationFailure("client \(client.index) stands at version \(version), which never was")
                 }
-                let readable = try state.readable(by: conditions(on: client))
-                try SubscriptionCheck(client, query, record, readable).run()
+                try check(client, query, record, at: state)
             } else {
                 try checkEverythingOnDisk(client, query, record)
             }
@@ -38,6 +37,18 @@ extension Simulation {
             try naming(client) { try mirror.check(storage.results(of: mirror.query)) }
         }
         try checkOutbox(client)
+    }
+
+    private func check(
+        _ client: SimulatedClient, _ query: Query, _ record: SubscriptionRecord, at state: ServerState
+    ) throws {
+        var failure: (any Error)?
+        for readable in try readable(state, by: client, hasHoles: record.hasHoles) {
+            do { return try SubscriptionCheck(client, query, record, readable).run() } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
     }
 
     private func naming(_ client: SimulatedClient, _ body: () throws -> Void) throws {
@@ -100,7 +111,7 @@ extension Simulation {
             throw SimulationFailure("client \(client.index) counts \(client.storage.outboxCount) of \(waiting.count)")
         }
         for write in client.ledger where !waiting.contains(write.sequence) {
-            guard server.history.has(write, of: client) else {
+            guard has(write, of: client) else {
                 throw SimulationFailure(
                     "client \(client.index) dropped transaction \(write.sequence), which the server should \(write.isRejected ? "not " : "")have"
                 )
@@ -200,11 +211,11 @@ extension Simulation {
             throw SimulationFailure("client \(client.index) has pending objects and an empty outbox")
         }
         for write in client.ledger {
-            guard server.history.has(write, of: client) else {
+            guard has(write, of: client) else {
                 throw SimulationFailure("client \(client.index): transaction \(write.sequence) never arrived")
             }
         }
-        let refused = client.ledger.count { $0.isRejected }
+        let refused = client.ledger.count { mustBeRejected($0, of: client) }
         // A crash between the commit and the callback may lose reports of rejections.
         guard client.rejectionCount == refused || (client.life > 0 && client.rejectionCount < refused) else {
             throw SimulationFailure(
@@ -215,8 +226,7 @@ extension Simulation {
                 throw SimulationFailure("client \(client.index): '\(record.canonicalText)' is \(record.state) at rest")
             }
             let query = try Query.parse(record.canonicalText, schema: storage.schema)
-            let readable = try server.history.latest.readable(by: conditions(on: client))
-            try SubscriptionCheck(client, query, record, readable, isAtRest: true).run()
+            try SubscriptionCheck(client, query, record, readableAtRest(by: client), isAtRest: true).run()
         }
         try client.engine.purgeUnsubscribed()
         try carryOutActions(of: client)
@@ -224,11 +234,18 @@ extension Simulation {
     }
 }
 
-extension ServerHistory {
+extension Simulation {
     /// Whether the server accepted a client's transaction exactly once, or never if it had to reject it.
-    fileprivate func has(_ write: SimulatedClient.Write, of client: SimulatedClient) -> Bool {
+    private func has(_ write: SimulatedClient.Write, of client: SimulatedClient) -> Bool {
         guard let clientID = client.clientID else { return false }
-        let count = accepted[.init(clientID: clientID, timestamp: write.timestamp)]
-        return count == (write.isRejected ? nil : 1)
+        let count = server.history.accepted[.init(clientID: clientID, timestamp: write.timestamp)]
+        return count == (mustBeRejected(write, of: client) ? nil : 1)
+    }
+
+    /// Whether a transaction is not to be in the server's history: it is too large, or the server said that the rules
+    /// forbid it, which ``WriteJudge`` checks.
+    private func mustBeRejected(_ write: SimulatedClient.Write, of client: SimulatedClient) -> Bool {
+        write.isRejected
+            || isRuled && server.watch.rejected[client.index]?.contains(write.sequence) ?? false
     }
 }

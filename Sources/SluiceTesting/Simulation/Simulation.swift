@@ -23,6 +23,8 @@ package final class Simulation {
     private let folder: String?
     private var timers: [(at: Int64, client: Int, life: Int, event: ClientEvent)] = []
     private var trace: [String] = []
+    /// Makes the users' tokens, where there are rules.
+    let issuer = SimulatedIssuer()
     /// How many times clients were checked.
     var checkCount = 0
 
@@ -42,6 +44,7 @@ package final class Simulation {
             SimulationWorld.queryText(clientCount: options.clientCount, &generator)
         }
         var rules = SeededGenerator(seed: plan.seed ^ 0x5EC5E7)
+        issuer.lifetime = options.tokenLifetime
         conditions = (0..<options.clientCount).map { index in
             index < options.clientCount - options.limitedClientCount ? [] : SimulationWorld.conditions(&rules)
         }
@@ -58,17 +61,23 @@ package final class Simulation {
         }
         server = try SimulatedServer(
             options, path: folder.map { "\($0)/server.sluicedb" }, conditions: conditions, problems: problems,
-            random: random())
+            issuer: issuer, random: random())
         for index in 0..<options.clientCount {
             let skew =
                 options.clockSkewMax == 0
                 ? 0 : Int64.random(in: -options.clockSkewMax...options.clockSkewMax, using: &generator)
+            // Some share a user, and some have none.
+            let user = !options.isRuled || index % 5 == 4 ? nil : Int64(index / 2 + index % 2 * 2)
             clients.append(
                 try SimulatedClient(
-                    index, options: options, path: folder.map { "\($0)/client\(index).sluice" }, problems: problems,
+                    index, user: user, options: options, path: folder.map { "\($0)/client\(index).sluice" },
+                    problems: problems,
                     clock: { Timestamp(microseconds: clock.now + skew) }, random: random()))
         }
     }
+
+    /// Lets time pass.
+    func pass(microseconds: Int64) { clock.now += microseconds }
 
     deinit {
         if let folder { try? FileManager.default.removeItem(atPath: folder) }
@@ -82,6 +91,9 @@ package final class Simulation {
 
     /// What the engine that follows the server's journal has met.
     package var follower: FollowerCounts { server.follower.counts }
+
+    /// What the simulation met that concerns permissions.
+    package var access: AccessCounts { server.watch.counts }
 
     /// The engines, views and stores of the product that take part, to see whether any outlives the simulation.
     package var parts: [AnyObject] { server.parts + clients.flatMap { [$0.engine, $0.storage as AnyObject] } }
@@ -98,6 +110,7 @@ package final class Simulation {
     /// - Throws: ``SimulationFailure`` when an invariant does not hold.
     package func run() throws(SimulationFailure) {
         do {
+            try setRules()
             for client in clients { try handle(.start, of: client) }
             for (number, action) in plan.actions.enumerated() {
                 note("\(number): \(action)")
@@ -135,7 +148,7 @@ package final class Simulation {
         }
         let isContent = messages.allSatisfy { message in
             switch message {
-            case .page, .complete, .commit, .rejected: true
+            case .page, .complete, .commit, .rejected, .context: true
             default: false
             }
         }
@@ -155,6 +168,7 @@ package final class Simulation {
     private func carryOut(_ action: ClientAction, of client: SimulatedClient) {
         switch action {
         case .connect:
+            if client.isRenewable { client.engine.handle(.credentials(credentials(of: client))) }
             client.connection = network.connect(client.index, isReachable: client.isReachable)
         case .disconnect:
             hangUp(client)
@@ -163,7 +177,7 @@ package final class Simulation {
         case .reconnect(let delay):
             hangUp(client)
             set(.reconnect, after: delay, for: client)
-        case .renew: break
+        case .renew(let delay): if client.isRenewable { set(.renew([]), after: delay, for: client) }
         case .settle(let delay):
             set(.settle, after: delay, for: client)
         }
@@ -205,7 +219,7 @@ package final class Simulation {
         let choice = generator.below(deliveries.count + workCount)
         guard choice < deliveries.count else {
             note("  server sends pages")
-            carryOut(server.step(now: now))
+            carryOut(try server.step(now: now))
             return true
         }
         let (connection, direction) = deliveries[choice]
@@ -234,9 +248,14 @@ package final class Simulation {
         carryOut(outputs)
     }
 
-    private func carryOut(_ outputs: [SimulatedServer.Output]) {
-        for case .send(let frame, let connection) in outputs {
-            network.post(.frame(frame), to: .toClient, of: connection)
+    func carryOut(_ outputs: [SimulatedServer.Output]) {
+        for output in outputs {
+            switch output {
+            case .send(let frame, let connection): network.post(.frame(frame), to: .toClient, of: connection)
+            case .expel(let frame, let connection):
+                var generator = SeededGenerator(seed: UInt64(clock.now))
+                network.expel(connection, frame, &generator)
+            }
         }
     }
 
@@ -291,14 +310,22 @@ package final class Simulation {
         let timer = timers.remove(at: next)
         clock.now = max(clock.now, timer.at)
         note("  client \(timer.client): \(timer.event)")
-        try handle(timer.event, of: clients[timer.client])
+        let client = clients[timer.client]
+        if case .renew = timer.event {
+            try handle(.renew(credentials(of: client)), of: client)
+        } else {
+            try handle(timer.event, of: client)
+        }
         return true
     }
 
     /// Repairs all connections, and continues until nothing is left to do.
     private func comeToRest() throws {
         note("coming to rest")
+        issuer.lifetime = nil
         for client in clients {
+            client.impersonated = nil
+            client.engine.handle(.credentials(credentials(of: client)))
             client.isReachable = true
             client.wantsSync = true
             for mirror in client.observations { mirror.isLagging = false }
@@ -307,7 +334,7 @@ package final class Simulation {
         var generator = SeededGenerator(seed: plan.seed &+ 1)
         var count = 0
         while true {
-            if try !deliver(&generator), try !advance() { break }
+            if try !deliver(&generator), try !advance(), try !logInAgain() { break }
             count += 1
             if count > 20_000 { throw SimulationFailure("the world does not come to rest") }
             try throwProblems()

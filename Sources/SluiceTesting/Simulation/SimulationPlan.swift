@@ -36,6 +36,18 @@ package struct SimulationAction: Sendable, CustomStringConvertible {
         case trimLog
         /// The client's program is replaced by its next version, with or without a restart.
         case evolve
+        /// The server gets other rules.
+        case deploy
+        /// The next token of the client's user says something else.
+        case changeClaims
+        /// What the client's user has logged in to ends.
+        case revoke
+        /// Time passes until tokens expire.
+        case expire
+        /// The client gets credentials that hold.
+        case logIn
+        /// The client gets the credentials of another user.
+        case impersonate
     }
 
     package var kind: Kind
@@ -50,6 +62,11 @@ package struct SimulationAction: Sendable, CustomStringConvertible {
         (.deliver, 120), (.deliverMuch, 2), (.advance, 14), (.cut, 6), (.unplug, 3), (.plugIn, 4), (.crashClient, 3),
         (.crashServer, 2),
         (.crashServerAfterHandling, 2), (.crashClientAfterHandling, 2), (.trimLog, 3),
+    ]
+
+    /// Weights for what happens besides where there are rules.
+    static let ruledWeights: [(Kind, Int)] = [
+        (.deploy, 15), (.changeClaims, 15), (.revoke, 8), (.expire, 6), (.logIn, 40), (.impersonate, 4), (.write, 30),
     ]
 
     /// Weights for clients that keep their subscriptions, and go and come back while others write.
@@ -90,6 +107,10 @@ package struct SimulationOptions: Sendable {
     package var followerSeed: UInt64 = 0
     /// How many clients, the last ones, may not read everything. They only read, and learn the schema from the server.
     package var limitedClientCount = 0
+    /// Whether clients log in as users, to whom rules apply.
+    package var isRuled = false
+    /// How long the users' tokens hold, in microseconds; nil for ever.
+    package var tokenLifetime: Int64?
 
     package init() {}
 }
@@ -145,6 +166,13 @@ package struct SimulationPlan: Sendable {
             options.clientCount += options.limitedClientCount
             options.lastClientLearnsSchema = false
         }
+        // Nor this: in every fourth seed there are rules and users.
+        let isRuled = seed % 4 == 3
+        if isRuled {
+            options.isRuled = true
+            options.tokenLifetime = seed % 8 == 3 ? 20_000_000 : nil
+            options.clientCount = max(2, options.clientCount)
+        }
         self.options = options
         var actions: [SimulationAction] = []
         for _ in 0..<actionCount {
@@ -180,6 +208,15 @@ package struct SimulationPlan: Sendable {
                 let client = options.clientCount - 1 - generator.below(options.limitedClientCount)
                 let action = SimulationAction(
                     kind: generator.pick(weighted: weights), client: client, seed: generator.next())
+                actions.insert(action, at: generator.below(actions.count + 1))
+            }
+        }
+        if isRuled {
+            var generator = SeededGenerator(seed: seed ^ 0x401E5)
+            for _ in 0..<actionCount / 6 {
+                let action = SimulationAction(
+                    kind: generator.pick(weighted: SimulationAction.ruledWeights),
+                    client: generator.below(options.clientCount), seed: generator.next())
                 actions.insert(action, at: generator.below(actions.count + 1))
             }
         }
