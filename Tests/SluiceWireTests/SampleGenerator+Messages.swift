@@ -77,7 +77,7 @@ extension SampleGenerator {
 
     mutating func clientMessage() -> ClientMessage {
         let session = number()
-        switch below(12) {
+        switch below(13) {
         case 0:
             return .hello(
                 .init(
@@ -115,6 +115,7 @@ extension SampleGenerator {
             return .remove(
                 .init(session: session, request: number(), className: text(), property: maybe { $0.text() })
             )
+        case 11: return .variables(session: session, values: map { .string($0.text()) })
         default: return .close(session: session)
         }
     }

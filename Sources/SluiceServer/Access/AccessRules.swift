@@ -25,21 +25,23 @@ package final class AccessRules: Sendable {
     ///
     /// - Parameters:
     ///   - user: who it is, with what is known about the user.
+    ///   - variables: the values of `$client`, which the client chooses.
     ///   - schema: the schema that conditions are checked against.
     ///   - results: the keys of the objects that a query finds at the present state. The binding depends on all queries
     ///     that were asked here.
     package func bind(
-        _ user: User, schema: Schema, results: (Query) throws -> [ObjectKey]
+        _ user: User, variables: ValueMap = ValueMap(), schema: Schema, results: (Query) throws -> [ObjectKey]
     ) rethrows -> AccessBinding {
+        let client = Dictionary(uniqueKeysWithValues: variables.entries.map { ($0.key, $0.value) })
         let rules = rules(for: schema)
         let ruleUser = RuleUser(id: user.id, claims: user.identity.claims)
         var known: RuleFactResults = [:]
         while true {
-            let unknown = rules.facts(of: ruleUser, given: known).filter { known[$0.id] == nil }
+            let unknown = rules.facts(of: ruleUser, client: client, given: known).filter { known[$0.id] == nil }
             if unknown.isEmpty { break }
             for fact in unknown { known[fact.id] = try results(fact.query) }
         }
-        return AccessBinding(rules.bind(ruleUser, facts: known))
+        return AccessBinding(rules.bind(ruleUser, client: client, facts: known))
     }
 
     private func rules(for schema: Schema) -> Rules {

@@ -121,7 +121,8 @@ package struct ConnectionProtocol: Sendable {
         }
         isGreeted = true
         let reply = ServerMessage.HelloReply(
-            version: version, features: hello.features.intersection([.resume, .reports, .removal, .creationRuns]),
+            version: version,
+            features: hello.features.intersection([.resume, .reports, .removal, .creationRuns, .variables]),
             time: now,
             limits: limits,
             agent: "sluice")

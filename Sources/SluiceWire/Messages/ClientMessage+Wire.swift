@@ -14,6 +14,7 @@ extension ClientMessage: WireMessage {
         static let declare: UInt8 = 0x0A
         static let members: UInt8 = 0x0B
         static let remove: UInt8 = 0x0C
+        static let variables: UInt8 = 0x0D
     }
 
     package var type: UInt8 {
@@ -30,6 +31,7 @@ extension ClientMessage: WireMessage {
         case .declare: Code.declare
         case .members: Code.members
         case .remove: Code.remove
+        case .variables: Code.variables
         }
     }
 
@@ -42,7 +44,7 @@ extension ClientMessage: WireMessage {
         case .members(let members): members.session
         case .remove(let removal): removal.session
         case .authenticate(let session, _), .unsubscribe(let session, _), .upload(let session, _),
-            .credit(let session, _), .close(let session), .declare(let session, _):
+            .credit(let session, _), .close(let session), .declare(let session, _), .variables(let session, _):
             session
         }
     }
@@ -70,6 +72,7 @@ extension ClientMessage: WireMessage {
             writer.varint(removal.request)
             writer.string(removal.className)
             writer.optional(removal.property) { $0.string($1) }
+        case .variables(_, let values): values.encode(into: &writer)
         }
     }
 
@@ -102,6 +105,7 @@ extension ClientMessage: WireMessage {
                 Members(
                     session: session, subscription: try reader.varint(), isContinued: try reader.bool(),
                     content: try ObjectBlock(from: &reader)))
+        case Code.variables: .variables(session: session, values: try ValueMap(from: &reader))
         case Code.remove:
             .remove(
                 Removal(

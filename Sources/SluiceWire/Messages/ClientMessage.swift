@@ -26,6 +26,9 @@ package enum ClientMessage: Hashable, Sendable {
     case declare(session: UInt64, schema: Schema)
     /// Removes an empty class, or a property without values, from the schema; the server answers as a report request.
     case remove(Removal)
+    /// Replaces the values of `$client` in the server's rules, in an open session; see ``VariableLimits``. Only to a
+    /// server that knows ``Features/variables``.
+    case variables(session: UInt64, values: ValueMap)
     /// Ends a session. Its id is not used again on this connection.
     case close(session: UInt64)
 
@@ -70,7 +73,7 @@ extension ClientMessage {
         /// The highest sequence that the client knows to be taken or refused, and has dropped; 0 if none.
         package var acknowledged: UInt64
         package var options: Options
-        /// String values that the server's permission rules may read.
+        /// The values of `$client` in the server's rules; see ``VariableLimits``.
         package var variables: ValueMap
         /// The classes and properties that the client knows, in its own order.
         package var schema: Schema

@@ -12,6 +12,8 @@ package struct Features: OptionSet, Hashable, Sendable {
     package static let removal = Features(rawValue: 1 << 2)
     /// The server reads runs of creations in uploads.
     package static let creationRuns = Features(rawValue: 1 << 3)
+    /// ``ClientMessage/variables(session:values:)``.
+    package static let variables = Features(rawValue: 1 << 4)
 }
 
 /// Versions of the protocol.

@@ -103,7 +103,8 @@ final class RuledWorld {
     var sendsPages = true
 
     init(
-        rules: String = RuledWorld.rules, users: [String], limits: DatabaseLimits = DatabaseLimits()
+        rules: String = RuledWorld.rules, users: [String], limits: DatabaseLimits = DatabaseLimits(),
+        variables: ValueMap = ValueMap()
     ) throws {
         let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))
         _ = try storage.transaction { try storage.merge(Self.schema(), sides: ("the server", "the test")) }
@@ -116,7 +117,7 @@ final class RuledWorld {
             return state
         }
         try addClient("root", claims: .object([.init(name: "role", value: .string("admin"))]))
-        for user in users { try addClient(user) }
+        for user in users { try addClient(user, variables: variables) }
         connect("root")
         try write("root") { writer in
             for user in users + ["root"] {
@@ -126,16 +127,19 @@ final class RuledWorld {
         for user in users { connect(user) }
     }
 
-    private func addClient(_ user: String, claims: JSONValue = .object([])) throws {
+    private func addClient(
+        _ user: String, claims: JSONValue = .object([]), variables: ValueMap = ValueMap()
+    ) throws {
         let storage = try SQLiteClientStorage.open(.memory)
         _ = try storage.transaction { try storage.merge(Self.schema(), sides: ("the store", "the models")) }
-        let client = Client(user, claims: claims, storage: storage, engine: try makeEngine(storage))
+        let client = Client(user, claims: claims, storage: storage, engine: try makeEngine(storage, variables))
         client.engine.onRejection = { [unowned client] in client.rejections.append($0) }
         clients[user] = client
     }
 
-    private func makeEngine(_ storage: SQLiteClientStorage) throws -> ClientEngine {
+    private func makeEngine(_ storage: SQLiteClientStorage, _ variables: ValueMap) throws -> ClientEngine {
         var options = ClientOptions()
+        options.variables = variables
         options.databaseName = "documents"
         return try ClientEngine(
             storage: storage, options: options, now: { [unowned self] in now },
@@ -211,6 +215,12 @@ final class RuledWorld {
             time += 120_000_000
             deliver(engine.checkSessions(now: now))
         }
+        settle()
+    }
+
+    /// Chooses other values of `$client`.
+    func choose(_ user: String, _ variables: ValueMap) {
+        self[user].engine.setVariables(variables)
         settle()
     }
 
