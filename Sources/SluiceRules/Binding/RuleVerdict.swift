@@ -63,10 +63,9 @@ extension Binding {
             if try !allows(.update, before, old) { return denied(.update) }
             if try !allows(.updateAfter, after, new) { return denied(.updateAfter) }
         }
-        guard let bound = classes[classIndex], !bound.writes.isEmpty, let judged = before ?? after else {
-            return .allowed
-        }
-        for (property, condition) in bound.writes.sorted(by: { $0.key < $1.key }) where changed.contains(property) {
+        guard let judged = before ?? after else { return .allowed }
+        for property in classes.guardedProperties(ofClass: classIndex) where changed.contains(property) {
+            guard let condition = classes.writeCondition(ofProperty: property, ofClass: classIndex) else { continue }
             if try !condition.allows(judged, in: before == nil ? new : old) {
                 return denied(before == nil ? .create : .update, property: property)
             }

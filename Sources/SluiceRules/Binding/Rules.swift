@@ -15,6 +15,11 @@ package final class Rules: Sendable {
     private let classes: [Int: CompiledClass]
     /// The variables that any rule names.
     private let variables: [VariableSyntax]
+    /// Those that decide what is readable, and the others, sorted.
+    private let readVariables: [VariableSyntax]
+    private let otherVariables: [VariableSyntax]
+    /// The classes of which something may be readable.
+    private let readable: Set<Int>
 
     package init(_ file: RulesFile, schema: Schema) {
         self.file = file
@@ -38,6 +43,11 @@ package final class Rules: Sendable {
             variables.append(variable)
         }
         self.variables = variables
+        let sorted = variables.sorted { $0.description < $1.description }
+        let reading = Set(classes.values.flatMap(\.readVariables))
+        readVariables = sorted.filter(reading.contains)
+        otherVariables = sorted.filter { !reading.contains($0) }
+        readable = Set(classes.filter(\.value.isReadable).keys)
     }
 
     /// The queries whose results decide what a user may do, as far as they are known: a query that depends on the
@@ -82,20 +92,24 @@ package final class Rules: Sendable {
         let resolution = Resolution(document, schema: schema, user: user, client: client, results: results)
         resolve(resolution)
         let values = resolution.values
-        let bound = Dictionary(
-            uniqueKeysWithValues: classes.map { index, compiled in
-                (index, compiled.bound(values, resolution, Self.right, never: never[index]))
-            })
-        let reads = ReadContext(
-            rules: bound.values.compactMap { $0.conditions[.read]?.query }, veils: bound.mapValues(\.veil),
-            denying: denial)
+        let veils = classes.mapValues { $0.veil(resolution, Self.right) }.filter { !$0.value.isEmpty }
+        let bound = BoundClasses(classes, values, veils, never: never)
+        func decided(_ variables: [VariableSyntax]) -> String {
+            variables.map { "\($0) \((values[$0] ?? .unknown).text)" }.joined(separator: " ")
+        }
+        let hidden = veils.sorted { $0.key < $1.key }
+            .map { "\($0.key) \($0.value.hidesIdentity) \(Array($0.value.properties))" }
+        let readsID = SHA256.truncatedID(
+            of: Array("reads \(file.hash) \(decided(readVariables)) \(hidden.joined(separator: " "))".utf8))
+        let reads = ReadContext(ruling: readable, id: readsID, veils: veils, denying: denial) {
+            bound.condition(of: .read, onClass: $0)?.query
+        }
         let rights = DatabaseRight.allCases.filter { right in
             document.database[right].map { resolution.isTrue($0, named: Self.right) == true } ?? false
         }
-        let used = variables.sorted { $0.description < $1.description }
-        let decided = used.map { "\($0) \((values[$0] ?? .unknown).text)" } + rights.map(\.rawValue)
+        let named = rights.map(\.rawValue).joined(separator: " ")
         return Binding(
-            id: SHA256.truncatedID(of: Array("\(file.hash) \(reads.id) \(decided.joined(separator: " "))".utf8)),
+            id: SHA256.truncatedID(of: Array("\(readsID) \(decided(otherVariables)) \(named)".utf8)),
             rulesHash: file.hash, reads: reads, rights: Set(rights),
             roles: document.roles.map(\.name).filter {
                 resolution.value(VariableSyntax(.role, [$0])) == .one(.value(.bool(true)))
@@ -104,6 +118,6 @@ package final class Rules: Sendable {
                 guard case .members(_, let keys)? = values[VariableSyntax(.user, [set.name])] else { return nil }
                 return (set.name, keys.count)
             }.sorted { $0.name < $1.name },
-            facts: resolution.facts, isComplete: resolution.isComplete, classes: bound, never: never)
+            facts: resolution.facts, isComplete: resolution.isComplete, classes: bound)
     }
 }
