@@ -67,6 +67,35 @@ import Testing
         #expect(again.reads.id == first.reads.id)
     }
 
+    @Test func aConditionIsMadeOnceItIsAskedFor() throws {
+        let rules = try Rules(
+            #"""
+            {"classes": {"User": {"read": "id == $user.id"}, "Team": {"read": "id == $user.id", "delete": "id == $user.id"},
+                         "Document": {"read": "owner.id == $user.id", "update": "owner.id == $user.id",
+                                      "fields": {"salary": {"read": false}}}}}
+            """#)
+        let binding = rules.bind(RuleUser(id: "ada"))
+        #expect(binding.madeConditionCount == 0)
+        _ = (binding.id, binding.reads.id, binding.reads.veil(ofClass: Self.document))
+        #expect(binding.madeConditionCount == 0)
+        let narrowed = binding.reads.narrowed(to: [Self.document])
+        #expect(narrowed.condition(ofClass: Self.document)?.description == "Document WHERE owner.id == \"ada\"")
+        #expect(binding.madeConditionCount == 1)
+        _ = binding.condition(of: .update, onClass: Self.document)?.text
+        #expect(binding.madeConditionCount == 2)
+    }
+
+    @Test func bindingsAreEqualWhereTheSameHolds() throws {
+        let rules = try Rules(Self.text)
+        func id(_ user: String, _ claims: String = "{}") throws -> ObjectID {
+            try rules.bind(RuleUser(user, claims)).id
+        }
+        #expect(try id("ada") == id("ada", #"{"shoe": 44}"#))
+        #expect(try id("ada") != id("bob") && id("ada") != id("ada", #"{"role": "admin"}"#))
+        let shared = try Rules(#"{"classes": {"Document": {"read": "public == TRUE"}}}"#)
+        #expect(try shared.bind(RuleUser("ada", "{}")).id == shared.bind(RuleUser("bob", #"{"role": "admin"}"#)).id)
+    }
+
     @Test func aNarrowedContextDeniesTheOtherClasses() throws {
         let rules = try Rules(#"{"classes": {"User": {"read": true}, "Team": {"read": "id == $user.id"}}}"#)
         let reads = rules.bind(RuleUser(id: "ada")).reads.narrowed(to: [RulesWorld.index("Team")])

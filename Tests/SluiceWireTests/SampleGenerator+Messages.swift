@@ -77,7 +77,7 @@ extension SampleGenerator {
 
     mutating func clientMessage() -> ClientMessage {
         let session = number()
-        switch below(14) {
+        switch below(15) {
         case 0:
             return .hello(
                 .init(
@@ -117,6 +117,7 @@ extension SampleGenerator {
             )
         case 11: return .cached(.init(session: session, request: number(), content: block()))
         case 12: return .deploy(.init(session: session, request: number(), isTrial: bool(), file: data()))
+        case 13: return .variables(session: session, values: map { .string($0.text()) })
         default: return .close(session: session)
         }
     }

@@ -6,6 +6,8 @@ package struct ClientOptions: Sendable {
     /// The name of the database on the server; nil if the store has no server.
     package var databaseName: String?
     package var credentials: [SluiceWire.Credentials] = []
+    /// The values of `$client` in the server's rules.
+    package var variables = ValueMap()
     /// Whether new credentials can be had when those expire.
     package var hasCredentialProvider = false
     package var agent = "sluice-swift"

@@ -1,3 +1,4 @@
+public import SluiceModel
 public import SluiceTransport
 
 /// Names the server that a store syncs with, and says how to connect.
@@ -16,6 +17,10 @@ public struct SyncConfiguration: Sendable, Hashable {
     /// Who the store's user is. The server decides what it accepts. They travel to the server of the URL, which
     /// should begin with `wss` wherever others could listen on the way.
     public var credentials: Credentials
+    /// The values of `$client` in the server's rules, by name: what this device chooses to sync of what its user may
+    /// read. Single values, and lists of at most 10,000; 64 names at most, and 1 MiB in all. A rule that names a
+    /// variable without a value allows nothing by it. ``Store/setVariables(_:)`` changes them later.
+    public var variables: [String: Value] = [:]
     /// What the store may do with the server's objects.
     public var access = Access.readWrite
     /// Which server certificates to accept; for `wss`.

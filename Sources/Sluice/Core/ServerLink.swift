@@ -1,5 +1,6 @@
 internal import SluiceModel
 internal import SluiceTransport
+internal import SluiceWire
 internal import Synchronization
 
 /// Runs the connection of one store: it carries frames between the transport and the store's queue.
@@ -14,7 +15,7 @@ final class ServerLink: Sendable {
     private let environment: StoreEnvironment
     private let state = Mutex(State())
 
-    /// - Throws: ``StoreError`` when the URL or a duration is invalid.
+    /// - Throws: ``StoreError`` when the URL, a duration or a variable is invalid.
     init(_ configuration: SyncConfiguration, environment: StoreEnvironment) throws {
         do {
             endpoint = try Endpoint(configuration.url)
@@ -26,6 +27,9 @@ final class ServerLink: Sendable {
             ("reconnectDelayMax", configuration.reconnectDelayMax), ("heartbeat", configuration.heartbeat),
         ] where duration <= .zero {
             throw StoreError(.invalidConfiguration, "\(name) is \(duration); it must be above zero")
+        }
+        if let problem = VariableLimits.problem(with: ValueMap(configuration.variables)) {
+            throw StoreError(.invalidConfiguration, problem)
         }
         self.configuration = configuration
         self.environment = environment

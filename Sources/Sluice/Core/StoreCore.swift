@@ -54,6 +54,7 @@ package final class StoreCore: Sendable {
         if let sync = configuration.sync {
             options.databaseName = link?.databaseName
             options.credentials = sync.credentials.wire
+            options.variables = ValueMap(sync.variables)
             options.hasCredentialProvider = sync.credentials.areRenewable
             options.heartbeat = sync.heartbeat
             options.reconnectDelay = sync.reconnectDelay
@@ -268,6 +269,15 @@ package final class StoreCore: Sendable {
                 if login.withLock({ $0.attempt == attempt }) { body(self, engine, resolved) }
             }
         }
+    }
+
+    /// Chooses other values of `$client`: in the session that is open, or in the next.
+    ///
+    /// - Throws: ``StoreError`` when they are not what a server takes.
+    func setVariables(_ variables: [String: Value]) async throws {
+        let chosen = ValueMap(variables)
+        if let problem = VariableLimits.problem(with: chosen) { throw StoreError(.invalidConfiguration, problem) }
+        try await perform { $0.setVariables(chosen) }
     }
 
     /// Goes on with other credentials: in the session that is open, or in the next.

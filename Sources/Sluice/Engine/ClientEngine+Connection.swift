@@ -1,4 +1,4 @@
-internal import SluiceModel
+package import SluiceModel
 internal import SluiceStorage
 internal import SluiceWire
 
@@ -17,6 +17,13 @@ extension ClientEngine {
         case .credentials(let credentials): session.login.replace(credentials)
         case .renew(let credentials): session.renew(credentials)
         }
+    }
+
+    /// Chooses other values of `$client`: what the server's rules allow by them comes and goes.
+    package func setVariables(_ variables: ValueMap) {
+        guard session.choose(variables) else { return }
+        session.disconnect()
+        comeAgain(atLeast: .zero, because: "the variables have changed")
     }
 
     // MARK: Opening
@@ -53,7 +60,7 @@ extension ClientEngine {
                 session: SyncSession.number, path: name, credentials: session.login.presented, identity: identity,
                 version: state?.version ?? 0, acknowledged: outbox.retiredSequence,
                 options: options.isReadOnly ? .readOnly : options.isShortLived ? .shortLived : [],
-                schema: options.isReadOnly ? Schema() : schemas.standing))
+                variables: session.variables, schema: options.isReadOnly ? Schema() : schemas.standing))
     }
 
     func greeted(_ reply: ServerMessage.HelloReply) {

@@ -168,6 +168,14 @@ public final class Store: Sendable {
     ///   ``connected(timeout:)``.
     public func authenticate(_ credentials: Credentials) async throws { try await core.authenticate(credentials) }
 
+    /// Chooses other values of `$client` in the server's rules, in place of all that were chosen before: of
+    /// ``SyncConfiguration/variables``, or here. In an open session what they bring and take away follows at once;
+    /// otherwise they count from the next session on.
+    ///
+    /// - Parameter variables: single values and lists, by name; see ``SyncConfiguration/variables`` for how many.
+    /// - Throws: ``StoreError`` when a value or a name is not one that a server takes, or when the store is closed.
+    public func setVariables(_ variables: [String: Value]) async throws { try await core.setVariables(variables) }
+
     /// The session token that the server gave this store at its last login by password, for ``Credentials/session(_:)``
     /// when the store is next opened; nil if there is none. It is as secret as a password.
     ///

@@ -12,7 +12,7 @@ package final class ReadContext: Sendable {
     package static let everything = ReadContext()
 
     /// The conditions by class; that of a class that is readable whole may be here too.
-    private let rules: [Int: Query]
+    private let rules: ReadRules
     /// What stands for the classes that ``rules`` does not name; nil if these are readable whole.
     private let denial: ReadDenial?
     /// What evaluation has made of the conditions, by class; see ``prepared(ofClass:_:)``.
@@ -27,18 +27,17 @@ package final class ReadContext: Sendable {
     private let veiledLinks: [Int: [VeiledLink]]
     /// Equal for equal contexts, whatever the schema has of their classes, and zero for ``everything``.
     package let id: ObjectID
-    /// Equal for contexts whose conditions differ only in constants.
-    package let formKey: String
+    private let knownFormKey: Mutex<String?>
 
     private init() {
-        rules = [:]
+        rules = ReadRules([:])
         denial = nil
         schema = Schema()
         texts = []
         veils = [:]
         veiledLinks = [:]
         id = ObjectID(high: 0, low: 0)
-        formKey = ""
+        knownFormKey = Mutex("")
     }
 
     /// - Parameters:
@@ -65,7 +64,7 @@ package final class ReadContext: Sendable {
             }
             rules[query.classIndex] = query
         }
-        self.rules = rules
+        self.rules = ReadRules(rules)
         denial = nil
         self.schema = schema
         texts = conditions.sorted()
@@ -74,7 +73,7 @@ package final class ReadContext: Sendable {
         id =
             texts.isEmpty
             ? ObjectID(high: 0, low: 0) : SHA256.truncatedID(of: Array(texts.joined(separator: "\u{1}").utf8))
-        formKey = rules.values.map(\.form.key).sorted().joined(separator: "\u{2}")
+        knownFormKey = Mutex(rules.values.map(\.form.key).sorted().joined(separator: "\u{2}"))
     }
 
     /// A context of rules: what no condition names is denied.
@@ -83,10 +82,13 @@ package final class ReadContext: Sendable {
     ///   - conditions: what is readable of each class: conditions without clauses, checked against the schema.
     ///   - veils: what is hidden of the readable objects, by class.
     ///   - denial: what stands for the other classes. Contexts of one schema share it.
-    package init(rules conditions: [Query], veils: [Int: ReadVeil] = [:], denying denial: ReadDenial) {
+    ///   - id: the context's id; nil makes one of what is readable.
+    package init(
+        rules conditions: [Query], veils: [Int: ReadVeil] = [:], denying denial: ReadDenial, id: ObjectID? = nil
+    ) {
         precondition(conditions.allSatisfy(\.isCondition), "a rule is a condition without clauses")
         let rules = Dictionary(conditions.map { ($0.classIndex, $0) }) { $1 }
-        self.rules = rules
+        self.rules = ReadRules(rules)
         self.denial = denial
         schema = denial.schema
         // What is denied is so with and without a condition that says it.
@@ -97,10 +99,51 @@ package final class ReadContext: Sendable {
             guard veils[classIndex]?.hidesIdentity ?? false else { return false }
             return !(rules[classIndex]?.form.isOfWholeClass ?? false)
         }
-        let veilTexts = self.veils.sorted { $0.key < $1.key }.map { $0.value.text(of: denial.schema[$0.key]) }
-        id = SHA256.truncatedID(of: Array((["rules"] + texts + veilTexts).joined(separator: "\u{1}").utf8))
-        let forms = rules.values.filter { !$0.isOfNothing }.map(\.form.key).sorted()
-        formKey = (["rules"] + forms + veilTexts).joined(separator: "\u{2}")
+        let veilTexts = Self.texts(of: self.veils, denial.schema)
+        self.id =
+            id ?? SHA256.truncatedID(of: Array((["rules"] + texts + veilTexts).joined(separator: "\u{1}").utf8))
+        knownFormKey = Mutex(nil)
+    }
+
+    /// A context of rules whose conditions are made when they are first asked for: most readers never touch most
+    /// classes.
+    ///
+    /// - Parameters:
+    ///   - classes: the classes that have a condition.
+    ///   - id: equal for equal contexts only.
+    ///   - veils: what is hidden of the readable objects, by class.
+    ///   - denial: what stands for the other classes.
+    ///   - condition: what is readable of one of the classes.
+    package init(
+        ruling classes: Set<Int>, id: ObjectID, veils: [Int: ReadVeil], denying denial: ReadDenial,
+        _ condition: @escaping @Sendable (Int) -> Query?
+    ) {
+        rules = ReadRules(classes, condition)
+        self.denial = denial
+        schema = denial.schema
+        texts = []
+        self.veils = veils.filter { !$0.value.isEmpty }
+        veiledLinks = VeiledLink.all(in: denial.schema) { classIndex in
+            guard veils[classIndex]?.hidesIdentity ?? false else { return false }
+            return !(classes.contains(classIndex) && condition(classIndex)?.form.isOfWholeClass ?? false)
+        }
+        self.id = id
+        knownFormKey = Mutex(nil)
+    }
+
+    /// Equal for contexts whose conditions differ only in constants.
+    package var formKey: String {
+        knownFormKey.withLock { known in
+            if let known { return known }
+            let forms = rules.all.values.filter { !$0.isOfNothing }.map(\.form.key).sorted()
+            let made = (["rules"] + forms + Self.texts(of: veils, schema)).joined(separator: "\u{2}")
+            known = made
+            return made
+        }
+    }
+
+    private static func texts(of veils: [Int: ReadVeil], _ schema: Schema) -> [String] {
+        veils.sorted { $0.key < $1.key }.map { $0.value.text(of: schema[$0.key]) }
     }
 
     /// What rules allow, in the query language, sorted.
@@ -124,25 +167,25 @@ package final class ReadContext: Sendable {
     }
 
     private init(_ other: ReadContext, formsOf sharer: ReadContext) {
-        var rules = other.rules
-        for (classIndex, rule) in other.rules {
+        var rules = other.rules.all
+        for (classIndex, rule) in rules {
             guard let form = sharer.rules[classIndex]?.form, form.key == rule.form.key else { continue }
             rules[classIndex] = rule.sharing(form)
         }
-        self.rules = rules
+        self.rules = ReadRules(rules)
         denial = other.denial
         schema = other.schema
         texts = other.texts
         veils = other.veils
         veiledLinks = other.veiledLinks
         id = other.id
-        formKey = sharer.formKey
+        knownFormKey = Mutex(sharer.formKey)
     }
 
     /// The same context with the forms of another whose conditions differ only in constants: each of many readers then
     /// takes little memory.
     package func sharing(_ other: ReadContext) -> ReadContext {
-        self === other || isEverything || formKey != other.formKey || rules.keys != other.rules.keys
+        self === other || isEverything || rules.classes != other.rules.classes || formKey != other.formKey
             ? self : ReadContext(self, formsOf: other)
     }
 
@@ -150,7 +193,7 @@ package final class ReadContext: Sendable {
 
     /// The classes that are not readable whole.
     package var classes: [Int] {
-        let named = denial == nil ? Array(rules.keys) : Array(schema.classes.indices)
+        let named = denial == nil ? Array(rules.classes) : Array(schema.classes.indices)
         return named.filter { condition(ofClass: $0) != nil }.sorted()
     }
 
@@ -184,9 +227,9 @@ package final class ReadContext: Sendable {
     ///   results, those that paths lead to, and those that links are followed to.
     /// - Returns: this context itself if it is of conditions as text.
     package func narrowed(to classes: Set<Int>) -> ReadContext {
-        guard let denial, !rules.keys.allSatisfy(classes.contains) else { return self }
+        guard let denial, rules.isBoundLater || !rules.classes.isSubset(of: classes) else { return self }
         return ReadContext(
-            rules: rules.filter { classes.contains($0.key) }.map(\.value),
+            rules: rules.classes.intersection(classes).compactMap { rules[$0] },
             veils: veils.filter { classes.contains($0.key) }, denying: denial)
     }
 
@@ -212,7 +255,7 @@ package final class ReadContext: Sendable {
         guard denial != nil else { return texts.isEmpty ? self : try ReadContext(texts, schema: schema) }
         guard schema != self.schema else { return self }
         var conditions: [Query] = []
-        for rule in rules.values {
+        for rule in rules.all.values {
             let text = rule.canonicalText
             guard schema.index(of: rule.className) == rule.classIndex,
                 let syntax = try? QuerySyntax.parse(text, isLimited: false),
@@ -220,14 +263,15 @@ package final class ReadContext: Sendable {
             else { continue }
             conditions.append(query)
         }
-        return ReadContext(rules: conditions, veils: veils, denying: ReadDenial(schema))
+        return ReadContext(
+            rules: conditions, veils: veils, denying: ReadDenial(schema), id: rules.isBoundLater ? id : nil)
     }
 }
 
 extension ReadContext: CustomStringConvertible {
     /// The conditions in the query language.
     package var description: String {
-        let texts = denial == nil ? texts : Self.texts(of: rules)
+        let texts = denial == nil ? texts : Self.texts(of: rules.all)
         return isEverything ? "everything" : texts.isEmpty ? "nothing" : texts.joined(separator: "; ")
     }
 }

@@ -40,15 +40,17 @@ extension Binding {
 
     private func explanation(ofClass classIndex: Int) -> [String] {
         let declared = reads.schema[classIndex]
-        guard let bound = classes[classIndex] else { return ["\(declared.name): no rules, so nothing is allowed"] }
+        guard classes.has(classIndex) else { return ["\(declared.name): no rules, so nothing is allowed"] }
         var lines = RuleAction.allCases.map { action in
-            let text = bound.conditions[action]?.text ?? "FALSEPREDICATE"
+            let text = classes.condition(of: action, onClass: classIndex)?.text ?? "FALSEPREDICATE"
             return "\(declared.name).\(action.rawValue): \(text.count > 400 ? text.prefix(400) + "…" : text[...])"
         }
-        for (property, condition) in bound.writes.sorted(by: { $0.key < $1.key }) {
+        for property in classes.guardedProperties(ofClass: classIndex) {
+            guard let condition = classes.writeCondition(ofProperty: property, ofClass: classIndex) else { continue }
             lines.append("\(declared.name).\(declared.properties[property].name): written where \(condition.text)")
         }
-        for (position, property) in declared.properties.enumerated() where bound.veil.properties.contains(position) {
+        for (position, property) in declared.properties.enumerated()
+        where classes.veil(ofClass: classIndex).properties.contains(position) {
             lines.append("\(declared.name).\(property.name): hidden")
         }
         return lines

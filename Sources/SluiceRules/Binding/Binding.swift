@@ -20,12 +20,12 @@ package struct Binding: Sendable {
     package let facts: [RuleFact]
     /// Whether the result of each fact was known.
     package let isComplete: Bool
-    /// What a user's writes need, by class.
-    let classes: [Int: BoundClass]
-    /// Allows nothing.
-    let never: [BoundCondition?]
+    let classes: BoundClasses
     /// Where permission lists are; nil if there are none.
     let lists: PermissionListLayout?
+
+    /// How many conditions were made so far; each is made when it is first asked for.
+    package var madeConditionCount: Int { classes.madeCount }
 
     /// What an action needs of an object.
     ///
@@ -34,8 +34,7 @@ package struct Binding: Sendable {
     ///   - classIndex: a class of the schema that the rules were compiled for.
     /// - Returns: nil if the class is not one of the schema; then nothing is allowed.
     package func condition(of action: RuleAction, onClass classIndex: Int) -> BoundCondition? {
-        classes[classIndex]?.conditions[action]
-            ?? (never.indices.contains(classIndex) ? never[classIndex] : nil)
+        classes.condition(of: action, onClass: classIndex)
     }
 
     /// What the user may read of a class, as parts that other users may hold as well; empty if that is nothing.
@@ -49,21 +48,11 @@ package struct Binding: Sendable {
     ///
     /// - Returns: nil if the property has no rule of its own.
     package func writeCondition(ofProperty property: Int, ofClass classIndex: Int) -> BoundCondition? {
-        classes[classIndex]?.writes[property]
+        classes.writeCondition(ofProperty: property, ofClass: classIndex)
     }
 
     /// What having a flag of an object with a permission list needs; nil if the class has no such lists.
     func grants(_ flag: PermissionFlag, ofClass classIndex: Int) -> BoundCondition? {
-        classes[classIndex]?.grants[flag]
+        classes.grant(flag, ofClass: classIndex)
     }
-}
-
-/// What is bound of a class's rules.
-struct BoundClass: Sendable {
-    var conditions: [RuleAction: BoundCondition] = [:]
-    /// The conditions on writing single properties.
-    var writes: [Int: BoundCondition] = [:]
-    /// The conditions on giving flags of an object to others, where objects have permission lists.
-    var grants: [PermissionFlag: BoundCondition] = [:]
-    var veil = ReadVeil()
 }

@@ -23,6 +23,9 @@ package final class BoundCondition: Sendable {
         state = Mutex(.waiting(make))
     }
 
+    /// Whether the condition was made already.
+    var isMade: Bool { state.withLock { if case .made = $0 { true } else { false } } }
+
     /// The condition as a query over the class.
     package var query: Query { state.withLock { Self.query(&$0) } }
 

@@ -59,24 +59,35 @@ struct CompiledClass: Sendable {
             + PermissionFlag.allCases.flatMap { grants[$0]?.variables ?? [] }
     }
 
-    /// - Parameter never: allows nothing.
-    func bound(
-        _ values: [VariableSyntax: RuleValue], _ resolution: Resolution, _ right: VariableSyntax,
-        never: BoundCondition?
-    ) -> BoundClass {
-        var bound = BoundClass()
-        for (action, rule) in rules { bound.conditions[action] = rule.bound(values) }
-        bound.conditions[.updateAfter] = bound.conditions[.updateAfter] ?? bound.conditions[.update]
-        for (property, rule) in writes { bound.writes[property] = rule.bound(values) }
-        for (flag, rule) in grants { bound.grants[flag] = rule.bound(values) }
-        for (property, condition) in fieldReads where resolution.isTrue(condition, named: right) != true {
-            bound.veil.properties.insert(property)
-            // Who may not read a property writes it only where a rule of its own says so.
-            bound.writes[property] = bound.writes[property] ?? never
-        }
-        bound.veil.hidesIdentity = hidesIdentity
-        return bound
+    /// Whether anything may be readable.
+    var isReadable: Bool { rules[.read] != nil }
+
+    /// The variables that the condition on reading names.
+    var readVariables: [VariableSyntax] { rules[.read]?.variables ?? [] }
+
+    /// What is hidden of the objects.
+    func veil(_ resolution: Resolution, _ right: VariableSyntax) -> ReadVeil {
+        let hidden = fieldReads.filter { resolution.isTrue($0.value, named: right) != true }
+        return ReadVeil(properties: PropertySet(hidden.keys), hidesIdentity: hidesIdentity)
     }
+
+    func condition(of action: RuleAction, _ values: [VariableSyntax: RuleValue]) -> BoundCondition? {
+        let rule = rules[action] ?? (action == .updateAfter ? rules[.update] : nil)
+        return rule?.bound(values)
+    }
+
+    /// What writing a property needs; nil if it has no rule of its own.
+    func condition(onProperty property: Int, _ values: [VariableSyntax: RuleValue]) -> BoundCondition? {
+        writes[property]?.bound(values)
+    }
+
+    /// What having a flag of an object needs; nil if the objects have no permission lists.
+    func condition(onGranting flag: PermissionFlag, _ values: [VariableSyntax: RuleValue]) -> BoundCondition? {
+        grants[flag]?.bound(values)
+    }
+
+    /// The properties that have rules for writing of their own.
+    var writtenProperties: [Int] { Array(writes.keys) }
 }
 
 /// A condition on a class that the schema has.

@@ -75,10 +75,9 @@ extension Binding {
                     RuleDenial(className: reads.schema[classIndex].name, action: nil, property: nil))
             }
         }
-        guard let bound = classes[classIndex], !bound.writes.isEmpty, let judged = before ?? after else {
-            return .allowed
-        }
-        for (property, condition) in bound.writes.sorted(by: { $0.key < $1.key }) where changed.contains(property) {
+        guard let judged = before ?? after else { return .allowed }
+        for property in classes.guardedProperties(ofClass: classIndex) where changed.contains(property) {
+            guard let condition = classes.writeCondition(ofProperty: property, ofClass: classIndex) else { continue }
             if try !condition.allows(judged, in: before == nil ? new : old) {
                 return denied(before == nil ? .create : .update, property: property)
             }

@@ -16,6 +16,11 @@ package final class Rules: Sendable {
     /// The variables that any rule names.
     private let variables: [VariableSyntax]
     private let lists: PermissionListLayout?
+    /// Those that decide what is readable, and the others, sorted.
+    private let readVariables: [VariableSyntax]
+    private let otherVariables: [VariableSyntax]
+    /// The classes of which something may be readable.
+    private let readable: Set<Int>
 
     package init(_ file: RulesFile, schema: Schema) {
         self.file = file
@@ -42,6 +47,11 @@ package final class Rules: Sendable {
         }
         self.variables = variables
         lists = PermissionListLayout(document, schema: schema)
+        let sorted = variables.sorted { $0.description < $1.description }
+        let reading = Set(classes.values.flatMap(\.readVariables))
+        readVariables = sorted.filter(reading.contains)
+        otherVariables = sorted.filter { !reading.contains($0) }
+        readable = Set(classes.filter(\.value.isReadable).keys)
     }
 
     /// The queries whose results decide what a user may do, as far as they are known: a query that depends on the
@@ -86,29 +96,34 @@ package final class Rules: Sendable {
         let resolution = Resolution(document, schema: schema, user: user, client: client, results: results)
         resolve(resolution)
         let values = resolution.values
-        let bound = Dictionary(
-            uniqueKeysWithValues: classes.map { index, compiled in
-                (index, compiled.bound(values, resolution, Self.right, never: never[index]))
-            })
-        let reads = ReadContext(
-            rules: bound.values.compactMap { $0.conditions[.read]?.query }, veils: bound.mapValues(\.veil),
-            denying: denial)
+        let veils = classes.mapValues { $0.veil(resolution, Self.right) }.filter { !$0.value.isEmpty }
+        let bound = BoundClasses(classes, values, veils, never: never)
+        func decided(_ variables: [VariableSyntax]) -> String {
+            variables.map { "\($0) \((values[$0] ?? .unknown).text)" }.joined(separator: " ")
+        }
+        let hidden = veils.sorted { $0.key < $1.key }
+            .map { "\($0.key) \($0.value.hidesIdentity) \(Array($0.value.properties))" }
+        let readsID = SHA256.truncatedID(
+            of: Array("reads \(file.hash) \(decided(readVariables)) \(hidden.joined(separator: " "))".utf8))
+        let reads = ReadContext(ruling: readable, id: readsID, veils: veils, denying: denial) {
+            bound.condition(of: .read, onClass: $0)?.query
+        }
         let rights = DatabaseRight.allCases.filter { right in
             document.database[right].map { resolution.isTrue($0, named: Self.right) == true } ?? false
         }
-        let used = variables.sorted { $0.description < $1.description }
-        let decided = used.map { "\($0) \((values[$0] ?? .unknown).text)" } + rights.map(\.rawValue)
+        let roles = document.roles.map(\.name).filter {
+            resolution.value(VariableSyntax(.role, [$0])) == .one(.value(.bool(true)))
+        }.sorted()
+        // Permission lists ask for roles that no condition names.
+        let named = (rights.map(\.rawValue) + (lists == nil ? [] : roles)).joined(separator: " ")
         return Binding(
-            id: SHA256.truncatedID(of: Array("\(file.hash) \(reads.id) \(decided.joined(separator: " "))".utf8)),
+            id: SHA256.truncatedID(of: Array("\(readsID) \(decided(otherVariables)) \(named)".utf8)),
             rulesHash: file.hash, reads: reads, rights: Set(rights),
-            roles: document.roles.map(\.name).filter {
-                resolution.value(VariableSyntax(.role, [$0])) == .one(.value(.bool(true)))
-            }.sorted(),
+            roles: roles,
             setSizes: document.sets.compactMap { set in
                 guard case .members(_, let keys)? = values[VariableSyntax(.user, [set.name])] else { return nil }
                 return (set.name, keys.count)
             }.sorted { $0.name < $1.name },
-            facts: resolution.facts, isComplete: resolution.isComplete, classes: bound, never: never,
-            lists: lists)
+            facts: resolution.facts, isComplete: resolution.isComplete, classes: bound, lists: lists)
     }
 }

@@ -27,17 +27,7 @@ package final class AccessBinding: Sendable {
     package init(_ rules: Binding) {
         reads = rules.reads
         self.rules = rules
-        var bytes = Array("\(rules.reads.id) \(rules.rights.map(\.rawValue).sorted())".utf8)
-        for classIndex in rules.reads.schema.classes.indices {
-            let conditions = RuleAction.allCases.map { rules.condition(of: $0, onClass: classIndex) }
-            let fields = rules.reads.schema[classIndex].properties.indices.map {
-                rules.writeCondition(ofProperty: $0, ofClass: classIndex)
-            }
-            for condition in conditions + fields {
-                bytes += Array((condition.map { "\($0.id)" } ?? "-").utf8)
-            }
-        }
-        id = SHA256.truncatedID(of: bytes)
+        id = rules.id
     }
 
     /// A query as the user may read it. This is the one way in which a user's query comes to a view or to SQL.

@@ -25,27 +25,29 @@ package final class AccessRules: Sendable {
     ///
     /// - Parameters:
     ///   - user: who it is, with what is known about the user.
+    ///   - variables: the values of `$client`, which the client chooses.
     ///   - schema: the schema that conditions are checked against.
     ///   - results: the keys of the objects that a query finds at the present state. The binding depends on all queries
     ///     that were asked here.
     package func bind(
-        _ user: User, schema: Schema, results: (Query) throws -> [ObjectKey]
+        _ user: User, variables: ValueMap = ValueMap(), schema: Schema, results: (Query) throws -> [ObjectKey]
     ) rethrows -> AccessBinding {
+        let client = Dictionary(uniqueKeysWithValues: variables.entries.map { ($0.key, $0.value) })
         let ruleUser = RuleUser(id: user.id, claims: user.identity.claims)
-        let facts = try facts(of: ruleUser, schema: schema, results: results)
-        return AccessBinding(compiled(for: schema).bind(ruleUser, facts: facts))
+        let facts = try facts(of: ruleUser, client: client, schema: schema, results: results)
+        return AccessBinding(compiled(for: schema).bind(ruleUser, client: client, facts: facts))
     }
 
     /// Looks up everything that decides what holds for a user.
     ///
     /// - Parameter results: the keys of the objects that a query finds at the present state.
     package func facts(
-        of user: RuleUser, schema: Schema, results: (Query) throws -> [ObjectKey]
+        of user: RuleUser, client: ClientVariables = [:], schema: Schema, results: (Query) throws -> [ObjectKey]
     ) rethrows -> RuleFactResults {
         let rules = compiled(for: schema)
         var known: RuleFactResults = [:]
         while true {
-            let unknown = rules.facts(of: user, given: known).filter { known[$0.id] == nil }
+            let unknown = rules.facts(of: user, client: client, given: known).filter { known[$0.id] == nil }
             if unknown.isEmpty { return known }
             for fact in unknown { known[fact.id] = try results(fact.query) }
         }

@@ -107,6 +107,14 @@ extension DatabaseEngine {
         return (try database.storage.rulesVersion, true)
     }
 
+    /// Checks the values of `$client` before they are kept.
+    ///
+    /// - Throws: ``SessionEnd`` when there are too many, or a value is none that rules could compare.
+    func check(_ variables: ValueMap) throws(SessionEnd) {
+        guard let problem = VariableLimits.problem(with: variables) else { return }
+        throw SessionEnd(.limitExceeded, problem, action: .stop)
+    }
+
     func mayChangeSchema(_ session: ServerSession) -> Bool {
         session.clientID != nil && permissions.mayChangeSchema(session.id, session.user)
     }

@@ -20,7 +20,6 @@ extension DatabaseEngine {
         let file: RulesFile
         do throws(RulesError) {
             file = try RulesFile(deployment.file)
-            guard file.unenforced.isEmpty else { throw RulesError(file.unenforced) }
         } catch {
             return fail(.invalidRules, error.summary)
         }

@@ -170,6 +170,9 @@ package final class DatabaseEngine {
         case .remove(let removal): try remove(removal, by: session)
         case .cached(let offer): try judge(offer, by: subscriber)
         case .deploy(let deployment): try deploy(deployment, by: session)
+        case .variables(_, let values):
+            try check(values)
+            turn(permissions.choose(values, by: id))
         case .hello, .open, .authenticate, .upload:
             throw SessionEnd(.protocolViolation, "this message does not belong in an open session", action: .stop)
         }
@@ -179,7 +182,8 @@ package final class DatabaseEngine {
 
     private func open(_ id: SessionID, _ request: ClientMessage.Open, user: User, now: Timestamp) {
         do {
-            try permissions.open(id, user)
+            try check(request.variables)
+            try permissions.open(id, user, variables: request.variables)
             let mayAdd = permissions.mayChangeSchema(id, user) && !request.options.contains(.readOnly)
             try follow(database.extendSchema(by: request.schema, mayAdd: mayAdd))
             let opening = try sessions.open(id, request, user: user, now: now)

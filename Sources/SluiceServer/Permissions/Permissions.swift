@@ -34,16 +34,22 @@ final class Permissions {
     private struct Subject: Hashable {
         let id: String?
         let claims: JSONValue
+        /// Equal for equal values of `$client`; they may be long.
+        let variables: ObjectID
 
-        init(_ user: User) {
+        init(_ user: User, _ variables: ValueMap) {
             id = user.id
             claims = user.identity.claims
+            self.variables =
+                variables.entries.isEmpty
+                ? ObjectID(high: 0, low: 0) : SHA256.truncatedID(of: variables.wireBytes())
         }
     }
 
     /// A user who has sessions.
     private struct Bound {
         var user: User
+        var variables: ValueMap
         var binding: AccessBinding
         var facts: Set<Query.Key> = []
         var sessions: Set<SessionID> = []
@@ -110,14 +116,15 @@ final class Permissions {
 
     /// Binds a session that is about to open.
     ///
+    /// - Parameter variables: the values of `$client`.
     /// - Throws: ``StorageError`` when what decides cannot be read, and what the rules throw.
-    func open(_ session: SessionID, _ user: User) throws {
+    func open(_ session: SessionID, _ user: User, variables: ValueMap = ValueMap()) throws {
         if case .none = source { return }
         close(session)
-        let subject = Subject(user)
+        let subject = Subject(user, variables)
         if bound[subject] == nil {
-            let (binding, keys) = try bind(user)
-            bound[subject] = Bound(user: user, binding: share(binding))
+            let (binding, keys) = try bind(user, variables)
+            bound[subject] = Bound(user: user, variables: variables, binding: share(binding))
             note(keys, for: subject)
         }
         subjects[session] = subject
@@ -137,10 +144,21 @@ final class Permissions {
 
     /// Binds a session anew whose user has proved again who it is.
     func renew(_ session: SessionID, _ user: User) -> [Change] {
-        guard let subject = subjects[session], hasRules, subject != Subject(user) else { return [] }
+        guard let known = subjects[session].flatMap({ bound[$0] }) else { return [] }
+        return rebind(session, user, known.variables)
+    }
+
+    /// Binds a session anew whose client has chosen other values of `$client`.
+    func choose(_ variables: ValueMap, by session: SessionID) -> [Change] {
+        guard let known = subjects[session].flatMap({ bound[$0] }) else { return [] }
+        return rebind(session, known.user, variables)
+    }
+
+    private func rebind(_ session: SessionID, _ user: User, _ variables: ValueMap) -> [Change] {
+        guard hasRules, subjects[session] != Subject(user, variables) else { return [] }
         let former = binding(of: session)
         do {
-            try open(session, user)
+            try open(session, user, variables: variables)
             let binding = binding(of: session)
             return binding === former ? [] : [Change(session: session, former: former, binding: .success(binding))]
         } catch {
@@ -194,11 +212,10 @@ final class Permissions {
     private func rebind(_ concerned: Set<Subject>) -> [Change] {
         var changes: [Change] = []
         for subject in concerned {
-            guard let (user, former, sessions) = bound[subject].map({ ($0.user, $0.binding, $0.sessions) }) else {
-                continue
-            }
+            guard let known = bound[subject] else { continue }
+            let (former, sessions) = (known.binding, known.sessions)
             do {
-                let (made, keys) = try bind(user)
+                let (made, keys) = try bind(known.user, known.variables)
                 note(keys, for: subject)
                 guard made.id != former.id || made.reads.schema != former.reads.schema else { continue }
                 let binding = share(made)
@@ -224,14 +241,14 @@ final class Permissions {
 
     // MARK: Binding
 
-    private func bind(_ user: User) throws -> (AccessBinding, Set<Query.Key>) {
+    private func bind(_ user: User, _ variables: ValueMap) throws -> (AccessBinding, Set<Query.Key>) {
         let schema = database.storage.schema
         var keys: Set<Query.Key> = []
         switch source {
         case .none: return (.everything, keys)
         case .contexts(let contexts): return (AccessBinding(reads: try contexts(user, schema)), keys)
         case .rules(let rules):
-            let binding = try rules.bind(user, schema: schema) { query in
+            let binding = try rules.bind(user, variables: variables, schema: schema) { query in
                 keys.insert(query.key)
                 return try facts.results(of: query)
             }

@@ -16,6 +16,7 @@ extension ClientMessage: WireMessage {
         static let remove: UInt8 = 0x0C
         static let cached: UInt8 = 0x0D
         static let deploy: UInt8 = 0x0E
+        static let variables: UInt8 = 0x0F
     }
 
     package var type: UInt8 {
@@ -34,6 +35,7 @@ extension ClientMessage: WireMessage {
         case .remove: Code.remove
         case .cached: Code.cached
         case .deploy: Code.deploy
+        case .variables: Code.variables
         }
     }
 
@@ -48,7 +50,7 @@ extension ClientMessage: WireMessage {
         case .cached(let cached): cached.session
         case .deploy(let deployment): deployment.session
         case .authenticate(let session, _), .unsubscribe(let session, _), .upload(let session, _),
-            .credit(let session, _), .close(let session), .declare(let session, _):
+            .credit(let session, _), .close(let session), .declare(let session, _), .variables(let session, _):
             session
         }
     }
@@ -83,6 +85,7 @@ extension ClientMessage: WireMessage {
             writer.varint(deployment.request)
             writer.bool(deployment.isTrial)
             writer.data(deployment.file)
+        case .variables(_, let values): values.encode(into: &writer)
         }
     }
 
@@ -115,6 +118,7 @@ extension ClientMessage: WireMessage {
                 Members(
                     session: session, subscription: try reader.varint(), isContinued: try reader.bool(),
                     content: try ObjectBlock(from: &reader)))
+        case Code.variables: .variables(session: session, values: try ValueMap(from: &reader))
         case Code.remove:
             .remove(
                 Removal(

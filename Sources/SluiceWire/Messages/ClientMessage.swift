@@ -31,6 +31,9 @@ package enum ClientMessage: Hashable, Sendable {
     case cached(Cached)
     /// Stores other rules, or asks what they would change; the server answers as a report request.
     case deploy(Deployment)
+    /// Replaces the values of `$client` in the server's rules, in an open session; see ``VariableLimits``. Only to a
+    /// server that knows ``Features/variables``.
+    case variables(session: UInt64, values: ValueMap)
     /// Ends a session. Its id is not used again on this connection.
     case close(session: UInt64)
 
@@ -75,7 +78,7 @@ extension ClientMessage {
         /// The highest sequence that the client knows to be taken or refused, and has dropped; 0 if none.
         package var acknowledged: UInt64
         package var options: Options
-        /// String values that the server's permission rules may read.
+        /// The values of `$client` in the server's rules; see ``VariableLimits``.
         package var variables: ValueMap
         /// The classes and properties that the client knows, in its own order.
         package var schema: Schema

@@ -17,8 +17,10 @@ package struct Features: OptionSet, Hashable, Sendable {
     package static let withdrawals = Features(rawValue: 1 << 4)
     /// The server takes ``ClientMessage/deploy(_:)``.
     package static let rules = Features(rawValue: 1 << 5)
+    /// ``ClientMessage/variables(session:values:)``.
+    package static let variables = Features(rawValue: 1 << 6)
     /// All that this version knows.
-    package static let all: Features = [.resume, .reports, .removal, .creationRuns, .withdrawals, .rules]
+    package static let all: Features = [.resume, .reports, .removal, .creationRuns, .withdrawals, .rules, .variables]
 }
 
 /// Versions of the protocol.

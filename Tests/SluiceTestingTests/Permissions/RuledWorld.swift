@@ -107,7 +107,7 @@ final class RuledWorld {
 
     init(
         rules: String = RuledWorld.rules, users: [String], limits: DatabaseLimits = DatabaseLimits(),
-        configure: (inout ClientOptions) -> Void = { _ in }
+        variables: ValueMap = ValueMap(), configure: (inout ClientOptions) -> Void = { _ in }
     ) throws {
         configure(&options)
         let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))
@@ -121,7 +121,7 @@ final class RuledWorld {
             return state
         }
         try addClient("root", claims: .object([.init(name: "role", value: .string("admin"))]))
-        for user in users { try addClient(user) }
+        for user in users { try addClient(user, variables: variables) }
         connect("root")
         try write("root") { writer in
             for user in users + ["root"] {
@@ -131,15 +131,21 @@ final class RuledWorld {
         for user in users { connect(user) }
     }
 
-    private func addClient(_ user: String, claims: JSONValue = .object([])) throws {
+    private func addClient(
+        _ user: String, claims: JSONValue = .object([]), variables: ValueMap = ValueMap()
+    ) throws {
         let storage = try SQLiteClientStorage.open(.memory)
         _ = try storage.transaction { try storage.merge(Self.schema(), sides: ("the store", "the models")) }
-        let client = Client(user, claims: claims, storage: storage, engine: try makeEngine(storage))
+        let client = Client(user, claims: claims, storage: storage, engine: try makeEngine(storage, variables))
         client.engine.onRejection = { [unowned client] in client.rejections.append($0) }
         clients[user] = client
     }
 
-    private func makeEngine(_ storage: SQLiteClientStorage) throws -> ClientEngine {
+    private func makeEngine(
+        _ storage: SQLiteClientStorage, _ variables: ValueMap = ValueMap()
+    ) throws -> ClientEngine {
+        var options = options
+        options.variables = variables
         options.databaseName = "documents"
         return try ClientEngine(
             storage: storage, options: options, now: { [unowned self] in now },
@@ -232,6 +238,12 @@ final class RuledWorld {
         client.engine = try makeEngine(client.storage)
         client.engine.onRejection = { [unowned client] in client.rejections.append($0) }
         connect(user)
+    }
+
+    /// Chooses other values of `$client`.
+    func choose(_ user: String, _ variables: ValueMap) {
+        self[user].engine.setVariables(variables)
+        settle()
     }
 
     /// Proves other claims of a user in the session that is open.

@@ -578,7 +578,21 @@ def hello_frame(agent):
     return frame(0x01, 0, fields)
 
 
-def open_frame(session, database):
+def write_variables(fields, variables):
+    fields.varint(len(variables))
+    for name in sorted(variables, key=str.encode):
+        fields.string(name)
+        fields.byte(6)
+        fields.string(variables[name])
+
+
+def variables_frame(session, variables):
+    fields = Writer()
+    write_variables(fields, variables)
+    return frame(0x0F, session, fields)
+
+
+def open_frame(session, database, variables={}):
     fields = Writer()
     fields.string(database)
     fields.varint(0)  # no credentials: anonymous
@@ -586,7 +600,7 @@ def open_frame(session, database):
     fields.varint(0)  # no version
     fields.varint(0)  # nothing acknowledged
     fields.varint(1)  # read-only
-    fields.varint(0)  # no variables
+    write_variables(fields, variables)
     fields.varint(0)  # no classes of our own
     return frame(0x02, session, fields)
 

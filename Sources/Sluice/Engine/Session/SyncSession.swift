@@ -36,6 +36,8 @@ final class SyncSession {
 
     /// What is presented to the server.
     var login: ClientLogin
+    /// The values of `$client` in the server's rules.
+    private(set) var variables: ValueMap
     private let options: ClientOptions
     private let log: LogSink?
     private let random: () -> UInt64
@@ -57,6 +59,7 @@ final class SyncSession {
     init(_ options: ClientOptions, random: @escaping () -> UInt64, log: LogSink?) {
         self.options = options
         login = ClientLogin(options.credentials, isRenewable: options.hasCredentialProvider)
+        variables = options.variables
         self.random = random
         self.log = log
         limits = FrameLimits(options)
@@ -114,6 +117,21 @@ final class SyncSession {
         phase = .active
         lastProblem = nil
         backoff.reset()
+    }
+
+    // MARK: Variables
+
+    /// Chooses other values of `$client`, in the session that is open and from then on. A server that does not take them
+    /// in an open session gets them in the next, which begins at once.
+    ///
+    /// - Returns: whether the session has to be opened again.
+    func choose(_ variables: ValueMap) -> Bool {
+        guard variables != self.variables else { return false }
+        self.variables = variables
+        guard isListening else { return false }
+        guard isActive, features.contains(.variables) else { return true }
+        send([.variables(session: Self.number, values: variables)])
+        return false
     }
 
     // MARK: Login
