@@ -289,6 +289,28 @@ import Testing
         #expect(try found(index, plane, ["seats": .int(7)]).count == count)
     }
 
+    @Test(arguments: [100, 400])
+    func aListOfLinksFindsThoseWhoNameOneOfThem(count: Int) throws {
+        let index = ViewIndex(schema: TestSchema.schema)
+        for number in 0..<count {
+            let context = try ReadContext(
+                ["Car WHERE ANY owners IN {\(number), \(number + 10_000)}"], schema: TestSchema.schema)
+            for query in [
+                try TestSchema.query("Car EXCLUDE(owners, dealer)").read(in: context),
+                try TestSchema.query("Car WHERE ANY owners == \(number) EXCLUDE(owners, dealer)"),
+            ] {
+                let view = LiveView(query, schema: TestSchema.schema)
+                try view.activate(in: source)
+                index.insert(view)
+            }
+        }
+        let car = TestSchema.object(1, ofClass: TestSchema.car)
+        let (owner, other) = (user(7), user(8))
+        #expect(try found(index, car, ["owners": .list([.link(owner.key)])]).count == 2)
+        #expect(try found(index, car, ["owners": .list([.link(owner.key), .link(other.key)])]).count == 4)
+        #expect(try found(index, car, ["owners": .list([])]).count == 4)
+    }
+
     @Test func readersWhoseRulesDifferInConstantsShareAllButTheConstants() throws {
         var shapes = ViewShapes(schema: TestSchema.schema)
         let views = try ["a", "b"].map { name in

@@ -13,7 +13,13 @@ package struct LinkedCondition: Sendable, Hashable {
     ///
     /// Nil if the comparison may hold without such an object, as a comparison with null does, or if it asks for all
     /// objects at the end instead of one.
-    init?(_ comparison: Query.Comparison) {
+    ///
+    /// - Parameter schema: says by which property a class names its objects.
+    init?(_ comparison: Query.Comparison, schema: Schema) {
+        if let (path, condition) = Self.membership(comparison, schema) {
+            self.init(path, condition, reads: [condition.property])
+            return
+        }
         guard let path = Self.path(of: comparison), let condition = RootCondition(comparison, of: path) else {
             return nil
         }
@@ -22,15 +28,19 @@ package struct LinkedCondition: Sendable, Hashable {
 
     /// The condition that an object at the end must meet, before or after a change of it, for the change to alter
     /// whether the comparison holds.
-    init?(mattering comparison: Query.Comparison) {
+    init?(mattering comparison: Query.Comparison, schema: Schema) {
+        if Self.membership(comparison, schema) != nil {
+            self.init(comparison, schema: schema)
+            return
+        }
         guard let path = Self.path(of: comparison) else { return nil }
         // With one value, inequality changes exactly when equality does.
         if comparison.comparison == .notEqual, !path.isToMany, case .constant(let value) = comparison.right {
             let equality = Query.Comparison(
                 comparison.relation, comparison.left, .equal, .constant(value), ignoresCase: comparison.ignoresCase)
-            self.init(equality)
+            self.init(equality, schema: schema)
         } else {
-            self.init(comparison)
+            self.init(comparison, schema: schema)
         }
     }
 
@@ -39,6 +49,32 @@ package struct LinkedCondition: Sendable, Hashable {
         links = path.steps.map(QueryDependencies.Link.init)
         self.condition = condition
         reads = [condition.property]
+    }
+
+    /// What it means that a collection has a link to one of some objects: the object at its end has one of their keys.
+    ///
+    /// - Returns: nil for other comparisons, and for a class that names its objects by ids.
+    private static func membership(
+        _ comparison: Query.Comparison, _ schema: Schema
+    ) -> ([QueryDependencies.Link], RootCondition)? {
+        guard case .path(let path) = comparison.left, path.scope == 0, case .elements(let property) = path.leaf,
+            case .link(let target) = path.type, case .each(.any, _) = comparison.relation,
+            let primaryKey = schema[target].primaryKeyIndex
+        else { return nil }
+        let named: [Value]
+        switch (comparison.comparison, comparison.right) {
+        case (.isIn, .list(let values)): named = values
+        case (.equal, .constant(let value)): named = [value]
+        default: return nil
+        }
+        let keys = named.compactMap { value -> Value? in if case .link(let key) = value { key.value } else { nil } }
+        guard keys.count == named.count, case .set(let distinct) = Value.set(of: keys), let first = distinct.first
+        else { return nil }
+        let last = QueryDependencies.Link(
+            classIndex: path.leafClass, property: property, isBacklink: false, sourceClass: path.leafClass,
+            targetClass: target)
+        let test = distinct.count == 1 ? RootCondition.Test.equal(first) : .isIn(distinct)
+        return (path.steps.map(QueryDependencies.Link.init) + [last], RootCondition(property: primaryKey, test))
     }
 
     private static func path(of comparison: Query.Comparison) -> Query.Path? {

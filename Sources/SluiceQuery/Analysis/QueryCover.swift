@@ -73,7 +73,7 @@ package struct QueryCover: Sendable {
             }
         }
         query.readablePredicate.forEachComparison { comparison in
-            if let condition = LinkedCondition(mattering: comparison) {
+            if let condition = LinkedCondition(mattering: comparison, schema: schema) {
                 linked.append(condition)
                 return
             }
@@ -97,12 +97,12 @@ package struct QueryCover: Sendable {
             return
         }
         let key = schema[query.classIndex].primaryKeyIndex
-        let found = Self.alternatives(of: query.readablePredicate, key: key, mayBeComputed)
+        let found = Self.alternatives(of: query.readablePredicate, key: key, schema, mayBeComputed)
         alternatives = Array(found.prefix(Self.alternativeCountMax))
     }
 
     private static func alternatives(
-        of predicate: Query.Predicate, key: Int?, _ mayBeComputed: (DerivedCondition) -> Bool
+        of predicate: Query.Predicate, key: Int?, _ schema: Schema, _ mayBeComputed: (DerivedCondition) -> Bool
     ) -> [[Anchor]] {
         var found = RootCondition.conditions(of: predicate).map { [Anchor.own($0)] }
         let operands: [Query.Predicate] = if case .and(let operands) = predicate { operands } else { [predicate] }
@@ -111,7 +111,7 @@ package struct QueryCover: Sendable {
             case .constant, .not, .and: break
             case .comparison(let comparison):
                 if RootCondition(comparison) != nil { continue }
-                if let linked = LinkedCondition(comparison) {
+                if let linked = LinkedCondition(comparison, schema: schema) {
                     found.append([.linked(linked)])
                 } else if let conditions = LinkedCondition.conditions(comparison) {
                     found.append(conditions.map { .linked($0) })
@@ -120,7 +120,7 @@ package struct QueryCover: Sendable {
                 }
             case .or(let branches):
                 if RootCondition.conditions(ofAlternatives: branches).isEmpty,
-                    let anchors = anchors(ofBranches: branches, key: key, mayBeComputed)
+                    let anchors = anchors(ofBranches: branches, key: key, schema, mayBeComputed)
                 {
                     found.append(anchors)
                 }
@@ -131,12 +131,12 @@ package struct QueryCover: Sendable {
 
     /// Anchors of which an object meets one if one of the branches holds for it.
     private static func anchors(
-        ofBranches branches: [Query.Predicate], key: Int?, _ mayBeComputed: (DerivedCondition) -> Bool
+        ofBranches branches: [Query.Predicate], key: Int?, _ schema: Schema, _ mayBeComputed: (DerivedCondition) -> Bool
     ) -> [Anchor]? {
         var anchors: [Anchor] = []
         var known: Set<Anchor> = []
         for branch in branches {
-            guard let best = alternatives(of: branch, key: key, mayBeComputed).first else { return nil }
+            guard let best = alternatives(of: branch, key: key, schema, mayBeComputed).first else { return nil }
             for anchor in best where known.insert(anchor).inserted { anchors.append(anchor) }
             if anchors.count > anchorCountMax { return nil }
         }

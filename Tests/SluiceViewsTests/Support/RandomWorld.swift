@@ -105,10 +105,12 @@ struct RandomWorld {
             "name CONTAINS 'a'", "name ENDSWITH 'b' AND age > 2", "name LIKE '*c*' OR age == 4",
             "name ==[c] 'A'", "name CONTAINS[c] 'B' OR best.name ==[c] 'C'", "best.name BEGINSWITH[c] 'D'",
             "NOT best.name ==[c] 'A' AND name LIKE[c] '*B*'", "name !=[c] 'C' AND age > 2",
+            "ANY friends == 2", "ANY friends IN {1, 3} AND age > 2", "NONE friends == 1", "ANY best.friends == 3",
             "@links.User.friends.@count == 2", "friends.@count == 1 OR best.name CONTAINS 'a'",
         ],
         "Car": [
-            "TRUEPREDICATE", "price > 4", "dealer.city == 'a'", "ANY owners.age > 6", "dealer == NULL",
+            "TRUEPREDICATE", "ANY owners == 1", "ANY owners IN {0, 2, 5}", "price > 4", "dealer.city == 'a'",
+            "ANY owners.age > 6", "dealer == NULL",
             "name IN {'a', 'b'} AND dealer.city != 'b'", "ANY owners.best.name == 'a'",
             "@links.Dealer.show.@count > 0", "dealer.@links.Car.dealer.@max.price == price", "owners.@avg.age < price",
             "dealer.show['k0'].price + 1 > price", "dealer.city ENDSWITH 'a'", "@links.Dealer.show.@count == 1",
