@@ -104,6 +104,9 @@ let package = Package(
             name: "DelayAlerts", dependencies: ["Sluice"], path: "Playground/DelayAlerts",
             swiftSettings: playgroundSettings),
         .executableTarget(
+            name: "SharedDocuments", dependencies: ["Sluice", "SluiceServer"], path: "Playground/SharedDocuments",
+            swiftSettings: playgroundSettings),
+        .executableTarget(
             name: "UsedCars", dependencies: ["Sluice", "SluiceServer"], path: "Playground/UsedCars",
             swiftSettings: playgroundSettings),
 

@@ -71,6 +71,19 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
         #expect(follower.restarts > 10 && follower.snapshots > 3 && follower.refusals > 20, "\(follower)")
     }
 
+    @Test func usersLogInLoseRightsAndAreRefused() throws {
+        var counts = AccessCounts()
+        for seed in stride(from: UInt64(3), to: 80, by: 4) {
+            let simulation = try Simulation(SimulationPlan(seed: seed, actionCount: 150))
+            try simulation.run()
+            counts += simulation.access
+        }
+        #expect(counts.judgedRows > 200 && counts.contexts > 150 && counts.revokedObjects > 4, "\(counts)")
+        #expect(counts.judgedWrites > 300 && counts.refusals > 100 && counts.judgedRefusals > 50, "\(counts)")
+        #expect(counts.deployments > 50 && counts.changedIdentities > 3, "\(counts)")
+        #expect(counts.endedSessions > 15 && counts.refusedLogins > 1, "\(counts)")
+    }
+
     @Test func clientsTakePagesThatOthersHaveTakenAndThatWereReadAgain() throws {
         var counts = SharedPageCounts()
         for seed in stride(from: UInt64(1), to: 100, by: 5) {

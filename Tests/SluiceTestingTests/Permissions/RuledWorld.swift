@@ -13,42 +13,6 @@ import Testing
 /// A server with rules and one client for each of some users, driven by hand. Everything that the server sends is
 /// compared with what its receiver may read at that moment, by a reading of the rules of its own.
 final class RuledWorld {
-    static let rules = """
-        {"user": {"teams": "Team WHERE ANY members.id == $user.id"},
-         "roles": {"admin": "$user.claims.role == 'admin'"},
-         "database": {"schema": "$role.admin", "reports": "$role.admin"},
-         "classes": {
-          "User": {"read": "TRUEPREDICATE", "create": "$role.admin", "update": "$role.admin", "delete": "$role.admin"},
-          "Team": {"read": "$role.admin OR ANY members.id == $user.id", "create": "$role.admin",
-                   "update": "$role.admin OR ANY members.id == $user.id", "updateAfter": "TRUEPREDICATE",
-                   "delete": "$role.admin"},
-          "Document": {"read": "isPublic == TRUE OR owner.id == $user.id OR team IN $user.teams OR $role.admin",
-                       "create": "owner.id == $user.id OR $role.admin",
-                       "update": "owner.id == $user.id OR team IN $user.teams OR $role.admin",
-                       "updateAfter": "TRUEPREDICATE", "delete": "owner.id == $user.id OR $role.admin",
-                       "fields": {"grade": {"write": "$role.admin"}}}}}
-        """
-
-    static func schema() throws -> Schema {
-        try Schema([
-            ClassSchema("User", primaryKey: "id", properties: [Property("id", .scalar(.string))]),
-            ClassSchema(
-                "Team", primaryKey: "id",
-                properties: [Property("id", .scalar(.int)), Property("members", .links("User"))]),
-            ClassSchema(
-                "Document", primaryKey: "id",
-                properties: [
-                    Property("id", .scalar(.int)), Property("text", .scalar(.string)),
-                    Property("isPublic", .scalar(.bool)), Property("owner", .link("User")),
-                    Property("team", .link("Team")), Property("parent", .link("Document")),
-                    Property("grade", .scalar(.int)),
-                ]),
-        ])
-    }
-
-    enum ClassIndex { static let (user, team, document) = (0, 1, 2) }
-    enum Field { static let (text, isPublic, owner, team, parent, grade) = (1, 2, 3, 4, 5, 6) }
-
     final class Observation {
         var id: UInt64 = 0
     }
@@ -87,12 +51,17 @@ final class RuledWorld {
     }
 
     let server: SQLiteServerStorage
-    let engine: DatabaseEngine
+    private(set) var engine: DatabaseEngine
+    private let makeServer: () throws -> DatabaseEngine
+    /// What users may read where the rules are others than ``rules``: user, object and its row.
+    let oracle: ((RuledWorld, String, ObjectRef, Row) throws -> Bool)?
+    /// The lines that the server has logged.
+    let log = ServerLog()
     private(set) var clients: [String: Client] = [:]
     private var time: Int64 = 1_000_000
     private var connectionCount: UInt64 = 0
     private var number: UInt64 = 0
-    private(set) var problems: [String] = []
+    var problems: [String] = []
     private var options = ClientOptions()
     /// The properties that a user may not read, by class, read naively.
     var hidden: (Client) throws -> [Int: PropertySet] = { _ in [:] }
@@ -107,19 +76,26 @@ final class RuledWorld {
 
     init(
         rules: String = RuledWorld.rules, users: [String], limits: DatabaseLimits = DatabaseLimits(),
-        variables: ValueMap = ValueMap(), configure: (inout ClientOptions) -> Void = { _ in }
+        variables: ValueMap = ValueMap(),
+        oracle: ((RuledWorld, String, ObjectRef, Row) throws -> Bool)? = nil,
+        configure: (inout ClientOptions) -> Void = { _ in }
     ) throws {
         configure(&options)
+        self.oracle = oracle
         let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))
         _ = try storage.transaction { try storage.merge(Self.schema(), sides: ("the server", "the test")) }
         server = storage
         var state: UInt64 = 0
-        engine = DatabaseEngine(
-            name: "documents", storage: server, limits: limits, rules: AccessRules(try RulesFile(rules))
-        ) {
-            state += 1
-            return state
+        let file = try RulesFile(rules)
+        makeServer = { [log] in
+            DatabaseEngine(
+                name: "documents", storage: storage, limits: limits, log: log.sink, rules: AccessRules(file)
+            ) {
+                state += 1
+                return state
+            }
         }
+        engine = try makeServer()
         try addClient("root", claims: .object([.init(name: "role", value: .string("admin"))]))
         for user in users { try addClient(user, variables: variables) }
         connect("root")
@@ -182,6 +158,42 @@ final class RuledWorld {
         client.engine.handle(.closed(reason: "lost", isTransient: true))
     }
 
+    /// Kills the server, which comes back with what it has stored. Clients come again.
+    func crashServer() throws {
+        let connected = clients.values.filter { $0.connection != nil }.map(\.user).sorted()
+        for client in clients.values { client.connection = nil }
+        engine = try makeServer()
+        for user in connected {
+            self[user].engine.handle(.closed(reason: "lost", isTransient: true))
+            connect(user)
+        }
+    }
+
+    /// Kills a user's program, which comes back with what it has stored, without observing anything, and away.
+    func crash(_ user: String) throws {
+        disconnect(user)
+        self[user].results = [:]
+        self[user].ready = []
+        self[user].observations = [:]
+        self[user].engine = try makeEngine(self[user].storage)
+        self[user].engine.onRejection = { [unowned client = self[user]] in client.rejections.append($0) }
+    }
+
+    /// Has the server send a digest that is due.
+    func checkSessions() {
+        deliver(engine.checkSessions(now: now))
+        settle()
+    }
+
+    /// Has the server send the digests that are due.
+    func sendDigests() {
+        for _ in 0..<50 {
+            time += 120_000_000
+            deliver(engine.checkSessions(now: now))
+        }
+        settle()
+    }
+
     func write(_ user: String, _ body: (LocalWriter) throws -> Void) throws {
         try self[user].engine.write(body)
         settle()
@@ -208,15 +220,6 @@ final class RuledWorld {
         self[user].connection?.sessions.keys.first.map { SessionID(connection: self[user].number, session: $0) }
     }
 
-    /// Has the server send the digests that are due.
-    func sendDigests() {
-        for _ in 0..<50 {
-            time += 120_000_000
-            deliver(engine.checkSessions(now: now))
-        }
-        settle()
-    }
-
     /// Stops observing a query, whose objects stay.
     func stop(_ user: String, _ text: String) throws {
         let observation = try #require(self[user].observations[text])
@@ -229,14 +232,9 @@ final class RuledWorld {
     /// Changes how clients work that are made from now on.
     func configure(_ body: (inout ClientOptions) -> Void) { body(&options) }
 
-    /// Ends a user's process, with what it has not stored, and begins another with the same file.
+    /// Kills a user's program, which comes back and connects.
     func restart(_ user: String) throws {
-        disconnect(user)
-        let client = self[user]
-        client.ready = []
-        client.observations = [:]
-        client.engine = try makeEngine(client.storage)
-        client.engine.onRejection = { [unowned client] in client.rejections.append($0) }
+        try crash(user)
         connect(user)
     }
 
@@ -379,109 +377,6 @@ final class RuledWorld {
         client.engine.handle(.received(frame))
     }
 
-    // MARK: The oracle
-
-    private func judge(_ message: ServerMessage, to client: Client) throws {
-        if skipsOracle { return }
-        let blocks: [ViewBlock] =
-            switch message {
-            case .page(let page): [page.content]
-            case .commit(let commit): commit.blocks.map(\.content)
-            default: []
-            }
-        if case .withdrawn(let withdrawn) = message {
-            for group in withdrawn.content.groups {
-                for key in group.keys where try mayRead(client, ObjectRef(group.classIndex, key)) {
-                    problems.append("\(client.user) is told that \(key) is not there, and may read it")
-                }
-            }
-        }
-        for block in blocks {
-            // A linked object that was touched is in the block that says that it is no root.
-            let brought = block.objects.groups.flatMap { group in group.keys.map { ObjectRef(group.classIndex, $0) } }
-            let known = client.sent.union(brought).union(client.readable)
-            for departure in block.departures where !known.contains(departure.object) {
-                problems.append("\(client.user) is told that \(departure.object) is gone, and could never read it")
-            }
-            for group in block.objects.groups {
-                if try group.properties.meets(hidden(client)[group.classIndex] ?? []) {
-                    problems.append("\(client.user) is sent hidden properties of the class \(group.classIndex)")
-                }
-                for row in group.keys.indices {
-                    for case .string(let text) in group.values(at: row) { client.texts.insert(text) }
-                }
-                for row in group.keys.indices { try judgeLinks(group, row, to: client) }
-                for key in group.keys {
-                    let object = ObjectRef(group.classIndex, key)
-                    client.sent.insert(object)
-                    if try !mayRead(client, object) { problems.append("\(client.user) is sent \(object)") }
-                }
-            }
-        }
-    }
-
-    private func judgeLinks(_ group: ObjectGroup, _ row: Int, to client: Client) throws {
-        for (value, property) in zip(group.values(at: row), group.properties) {
-            let name = server.schema[group.classIndex].properties[property].type.targetClass
-            guard let target = name.flatMap(server.schema.index(of:)), veiled.contains(target) else { continue }
-            try value.forEachLink { key in
-                let object = ObjectRef(target, key)
-                if try !mayRead(client, object) { problems.append("\(client.user) is told of a link to \(object)") }
-            }
-        }
-    }
-
-    /// A value as a user is shown it, where the class that it links to hides who its objects are.
-    func shown(_ value: Value, _ target: Int, to user: String) throws -> Value {
-        guard veiled.contains(target), case .link(let key) = value else { return value }
-        return try mayRead(self[user], ObjectRef(target, key)) ? value : .null
-    }
-
-    /// What the rules mean, read naively.
-    func mayRead(_ client: Client, _ object: ObjectRef) throws -> Bool {
-        guard let row = try server.row(object) else { return false }
-        if let mayReadObject { return try mayReadObject(client, object) }
-        if object.classIndex == ClassIndex.user || client.claims["role"] == .string("admin") { return true }
-        if object.classIndex == ClassIndex.team { return try isMember(client, of: object.key) }
-        if row.values[Field.isPublic] == .bool(true) { return true }
-        if row.values[Field.owner] == .link(.string(client.user)),
-            try server.row(ObjectRef(ClassIndex.user, .string(client.user))) != nil
-        {
-            return true
-        }
-        if case .link(let team) = row.values[Field.team] { return try isMember(client, of: team) }
-        return false
-    }
-
-    func isMember(_ client: Client, of key: ObjectKey) throws -> Bool {
-        guard let team = try server.row(ObjectRef(ClassIndex.team, key)), case .list(let members) = team.values[1]
-        else { return false }
-        return try members.contains(.link(.string(client.user)))
-            && server.row(ObjectRef(ClassIndex.user, .string(client.user))) != nil
-    }
-
-    /// The documents that a user may read, ascending.
-    func readable(_ user: String) throws -> [Int64] {
-        var keys: [Int64] = []
-        try server.forEachRow(ofClass: ClassIndex.document) { row in
-            if try mayRead(self[user], ObjectRef(ClassIndex.document, row.key)), case .int(let key) = row.key {
-                keys.append(key)
-            }
-            return true
-        }
-        return keys.sorted()
-    }
-
-    /// The documents in a user's store, ascending.
-    func held(_ user: String) throws -> [Int64] {
-        var keys: [Int64] = []
-        try self[user].storage.forEachRow(ofClass: ClassIndex.document) { row in
-            if case .int(let key) = row.key { keys.append(key) }
-            return true
-        }
-        return keys.sorted()
-    }
-
     private func check() {
         do {
             for client in clients.values {
@@ -497,44 +392,5 @@ final class RuledWorld {
             }
         } catch { problems.append("\(error)") }
         for problem in problems.prefix(3) { Issue.record("\(problem)") }
-    }
-
-    // MARK: Data
-
-    static func document(
-        _ key: Int64, _ text: String = "", owner: String = "root", team: Int64? = nil, parent: Int64? = nil,
-        isPublic: Bool = false, grade: Int64 = 0
-    ) -> Row {
-        Row(
-            key: .int(key),
-            values: [
-                .int(key), .string(text), .bool(isPublic), .link(.string(owner)), team.map { .link(.int($0)) } ?? .null,
-                parent.map { .link(.int($0)) } ?? .null, .int(grade),
-            ])
-    }
-
-    static func document(_ key: Int64) -> ObjectRef { ObjectRef(ClassIndex.document, .int(key)) }
-
-    static func team(_ key: Int64) -> ObjectRef { ObjectRef(ClassIndex.team, .int(key)) }
-
-    /// Has the administrator create documents.
-    func create(_ documents: Row...) throws {
-        try write("root") { for row in documents { try $0.insert(row, ofClass: ClassIndex.document) } }
-    }
-
-    /// Has the administrator say who is in a team.
-    func setTeam(_ key: Int64, _ members: [String]) throws {
-        let value = Value.list(members.map { .link(.string($0)) })
-        try write("root") { writer in
-            if try writer.row(Self.team(key)) == nil {
-                try writer.insert(Row(key: .int(key), values: [.int(key), value]), ofClass: ClassIndex.team)
-            } else {
-                try writer.update(Self.team(key), [FieldOperation(1, .set(value))])
-            }
-        }
-    }
-
-    func update(_ user: String, _ key: Int64, _ field: Int, _ value: Value) throws {
-        try write(user) { try $0.update(Self.document(key), [FieldOperation(field, .set(value))]) }
     }
 }

@@ -64,6 +64,17 @@ import Testing
         #expect(named.filter { !functions.contains($0) }.isEmpty)
     }
 
+    @Test func everyGroupOfCasesAboutPermissionsNamesTestsThatExist() throws {
+        let functions = try functions()
+        let groups = try rows("testing.md").filter { Int($0[0]) != nil }
+        #expect(groups.compactMap { Int($0[0]) } == Array(1...18))
+        for group in groups {
+            try #require(group.count == 3, "group \(group[0]) has \(group.count) cells")
+            let names = names(group[2])
+            #expect(!names.isEmpty && names.allSatisfy(functions.contains), "group \(group[0]): \(names)")
+        }
+    }
+
     /// The Swift examples of a page, each line without its indentation.
     private func examples(_ page: String) -> [[Substring]] {
         var examples: [[Substring]] = []

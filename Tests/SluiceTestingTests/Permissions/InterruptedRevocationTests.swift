@@ -1,0 +1,209 @@
+import Sluice
+import SluiceModel
+import SluiceServer
+import SluiceStorage
+import Testing
+
+/// Group 12 of the cases: rights that change while the server or a client is down, and the ways back.
+@Suite struct InterruptedRevocationTests {
+    private typealias World = RuledWorld
+
+    /// Documents 1 to 8 of team 7, 9 of all.
+    private func world(pageRowCount: Int = 2, users: [String] = ["ada"]) throws -> RuledWorld {
+        var limits = DatabaseLimits()
+        limits.pageRowCount = pageRowCount
+        let world = try World(users: users, limits: limits)
+        try world.setTeam(7, ["ada"])
+        for key in 1...9 as ClosedRange<Int64> { try world.create(World.document(key, team: 7, isPublic: key == 9)) }
+        return world
+    }
+
+    @Test func aServerThatCrashesAfterARevocationTellsItToWhoComesBack() throws {
+        let world = try world()
+        try world.observe("ada", "Document")
+        world.disconnect("ada")
+        try world.setTeam(7, [])
+        try world.crashServer()
+        try world.update("root", 1, World.Field.text, .string("secret"))
+        world.connect("ada")
+        #expect(try world.held("ada") == [9])
+        // Who was away and lists what it has is not told whether an object is hidden or gone.
+        #expect(world["ada"].removals[.int(1)] == .unknown)
+        #expect(!world["ada"].texts.contains("secret"))
+    }
+
+    @Test func aServerThatCrashesDuringABootstrapSendsWhatMayBeReadThen() throws {
+        let world = try world()
+        world.sendsPages = false
+        try world.observe("ada", "Document")
+        world.step()
+        world.step()
+        try world.setTeam(7, [])
+        world.sendsPages = true
+        try world.crashServer()
+        world.settle()
+        #expect(try world.held("ada") == [9])
+    }
+
+    @Test func aClientThatCrashesBeforeItHearsOfARevocationLosesTheObjectsWhenItComesBack() throws {
+        let world = try world()
+        try world.observe("ada", "Document")
+        try world.crash("ada")
+        try world.setTeam(7, [])
+        try world.update("root", 1, World.Field.text, .string("secret"))
+        try world.observe("ada", "Document")
+        world.connect("ada")
+        #expect(try world.held("ada") == [9])
+        #expect(!world["ada"].texts.contains("secret"))
+    }
+
+    @Test func aClientThatCrashesDuringABootstrapKeepsNothingThatWasRevoked() throws {
+        let world = try world()
+        world.sendsPages = false
+        try world.observe("ada", "Document")
+        world.step()
+        world.step()
+        try world.crash("ada")
+        try world.setTeam(7, [])
+        world.sendsPages = true
+        try world.observe("ada", "Document")
+        world.connect("ada")
+        #expect(try world.held("ada") == [9])
+    }
+
+    @Test func aTeamThatIsDeletedTakesItsRightsAlong() throws {
+        let world = try world()
+        try world.observe("ada", "Document")
+        try world.write("root") { try $0.delete(World.team(7)) }
+        #expect(try world.held("ada") == [9])
+        #expect(world["ada"].removals[.int(1)] == .permission)
+    }
+
+    @Test func aUserWhoIsDeletedIsInNoTeam() throws {
+        let world = try world()
+        try world.observe("ada", "Document")
+        try world.write("root") { try $0.delete(ObjectRef(World.ClassIndex.user, .string("ada"))) }
+        #expect(try world.held("ada") == [9])
+    }
+
+    @Test(arguments: [true, false]) func whoComesBackAfterTheLogWasTrimmedHasExactlyWhatMayBeRead(gains: Bool) throws {
+        let world = try world()
+        try world.setTeam(7, gains ? [] : ["ada"])
+        try world.observe("ada", "Document")
+        try world.observe("ada", "Document SORT(id DESC) LIMIT(2)")
+        world.disconnect("ada")
+        try world.setTeam(7, gains ? ["ada"] : [])
+        try world.update("root", 2, World.Field.text, .string("secret"))
+        _ = try world.server.trimLog(keepingVersions: 0, keepingBytes: .max, entriesMax: 10_000)
+        world.connect("ada")
+        #expect(try world.held("ada") == world.readable("ada"))
+        #expect(world["ada"].texts.contains("secret") == gains)
+    }
+
+    @Test func accessThatWasLostAndRegainedAcrossACrashIsWhole() throws {
+        let world = try world()
+        try world.observe("ada", "Document")
+        world.disconnect("ada")
+        try world.setTeam(7, [])
+        try world.crashServer()
+        try world.update("root", 2, World.Field.text, .string("new"))
+        try world.setTeam(7, ["ada"])
+        world.connect("ada")
+        #expect(try world.held("ada") == Array(1...9))
+        #expect(try world["ada"].storage.row(World.document(2))?.values[World.Field.text] == .string("new"))
+    }
+}
+
+/// Group 14 of the cases: very many objects change hands at once.
+@Suite struct MassRevocationTests {
+    private typealias World = RuledWorld
+
+    private static let count: Int64 = 3_000
+
+    /// Documents of team 7; the last ten of them are everybody's.
+    private func world() throws -> RuledWorld {
+        var limits = DatabaseLimits()
+        limits.pageRowCount = 100
+        let world = try World(users: ["ada", "bob"], limits: limits)
+        try world.setTeam(7, ["ada"])
+        try world.write("root") { writer in
+            for key in 1...Self.count {
+                let row = World.document(key, team: 7, isPublic: key > Self.count - 10)
+                try writer.insert(row, ofClass: World.ClassIndex.document)
+            }
+        }
+        return world
+    }
+
+    private func checkHandover(_ world: RuledWorld) throws {
+        #expect(try world.held("ada") == Array(Self.count - 9...Self.count))
+        #expect(try world.held("bob") == Array(1...Self.count))
+        #expect(!world["ada"].texts.contains("secret") && world["bob"].texts.contains("secret"))
+    }
+
+    private func handOver(_ world: RuledWorld) throws {
+        try world.setTeam(7, ["bob"])
+        try world.update("root", 1, World.Field.text, .string("secret"))
+    }
+
+    @Test func objectsChangeHandsWhileBothAreConnected() throws {
+        let world = try world()
+        for user in ["ada", "bob"] { try world.observe(user, "Document") }
+        try handOver(world)
+        try checkHandover(world)
+    }
+
+    @Test func objectsChangeHandsDuringABootstrap() throws {
+        let world = try world()
+        world.sendsPages = false
+        for user in ["ada", "bob"] { try world.observe(user, "Document") }
+        for _ in 0..<6 { world.step() }
+        try handOver(world)
+        world.sendsPages = true
+        world.settle()
+        try checkHandover(world)
+    }
+
+    @Test func objectsChangeHandsWhileBothAreAway() throws {
+        let world = try world()
+        for user in ["ada", "bob"] { try world.observe(user, "Document") }
+        for user in ["ada", "bob"] { world.disconnect(user) }
+        try handOver(world)
+        for user in ["ada", "bob"] { world.connect(user) }
+        try checkHandover(world)
+    }
+
+    @Test func objectsChangeHandsDuringACatchUp() throws {
+        let world = try world()
+        for user in ["ada", "bob"] { try world.observe(user, "Document") }
+        for user in ["ada", "bob"] { world.disconnect(user) }
+        try world.setTeam(7, [])
+        world.sendsPages = false
+        for user in ["ada", "bob"] { world.connect(user) }
+        world.step()
+        try handOver(world)
+        world.sendsPages = true
+        world.settle()
+        try checkHandover(world)
+    }
+
+    @Test func objectsChangeHandsBeforeTheClientsBeginAnew() throws {
+        let world = try world()
+        for user in ["ada", "bob"] { try world.observe(user, "Document") }
+        for user in ["ada", "bob"] {
+            world.disconnect(user)
+            // A history that the server never had: the client is told to begin anew.
+            let storage = world[user].storage
+            let state = try #require(storage.syncState)
+            _ = try storage.transaction {
+                try storage.setSyncState(
+                    SyncState(
+                        databaseID: state.databaseID, epoch: state.epoch + 1, clientID: state.clientID,
+                        nonce: state.nonce, version: state.version))
+            }
+        }
+        try handOver(world)
+        for user in ["ada", "bob"] { world.connect(user) }
+        try checkHandover(world)
+    }
+}
