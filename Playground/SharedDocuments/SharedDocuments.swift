@@ -82,7 +82,6 @@ import SluiceServer
         step("Eva comes back. To who was away, the server does not tell whether an object is hidden or gone.")
         let eva = try await open("eva", url, file: file)
         let documents = eva.objects(Document.self).sorted(by: "title")
-        try await eva.uploaded(timeout: .seconds(30))
         for try await change in documents.changes {
             for removal in change.removals {
                 say("leaves: \(removal.identity.key), because of \(removal.reason)")

@@ -38,7 +38,7 @@ public struct StoreConfiguration: Sendable {
     /// Whether objects that the user may not read any more are removed from this store as soon as the server says so,
     /// whatever holds them.
     ///
-    /// If not, they leave the results of observed queries with the reason ``RemovalReason/permission`` and stay in the
+    /// If not, they leave the results of observed queries with the reason `RemovalReason.permission` and stay in the
     /// store, as they were when they were last synced, until ``Store/purgeUnsubscribed()``. Changing this back to `true`
     /// removes them with the next session.
     public var purgesRevokedObjects = true

@@ -30,7 +30,7 @@ extension Store {
     ///   - privilege: one or several; of several, all must be there.
     ///   - type: the class.
     ///   - timeout: the longest wait for an answer; nil waits without limit.
-    /// - Throws: as ``privileges(of:timeout:)``.
+    /// - Throws: as ``privileges(ofClass:timeout:)``.
     public func can<Element: Model>(
         _ privilege: Privileges, _ type: Element.Type, timeout: Duration? = nil
     ) async throws -> Bool {

@@ -105,7 +105,10 @@ final class SimulatedClient {
         let engine = try ClientEngine(
             storage: storage, options: engineOptions, now: clock, random: random,
             log: problems.sink("client \(index)"))
-        engine.onRejection = { [unowned self] _ in rejectionCount += 1 }
+        engine.onRejection = { [unowned self] rejection in
+            // The server took a write without effect.
+            if rejection.reason.message != SyncError.withoutEffect.message { rejectionCount += 1 }
+        }
         opened = (storage, engine)
     }
 

@@ -16,11 +16,12 @@ import Testing
 
     /// Public documents 1 to 4 with the texts a, b, b, c, and 5 of nobody with the text b.
     private func world(_ variables: ValueMap = ValueMap(), users: [String] = ["ada"]) throws -> RuledWorld {
-        let world = try World(rules: Self.rules, users: users, variables: variables)
-        world.mayReadObject = { [unowned world] client, object in
-            guard object.classIndex == World.ClassIndex.document, client.user != "root" else { return true }
-            return try world.server.row(object)?.values[World.Field.isPublic] == .bool(true)
-        }
+        let world = try World(
+            rules: Self.rules, users: users, variables: variables,
+            oracle: { _, user, object, row in
+                object.classIndex != World.ClassIndex.document || user == "root"
+                    || row.values[World.Field.isPublic] == .bool(true)
+            })
         for (key, text) in [(1, "a"), (2, "b"), (3, "b"), (4, "c")] as [(Int64, String)] {
             try world.create(World.document(key, text, isPublic: true))
         }

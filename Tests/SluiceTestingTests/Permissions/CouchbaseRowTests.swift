@@ -36,6 +36,8 @@ import Testing
     @Test func whoOnlyPushesLosesNothingAndIsRefusedWhenAccessIsRevoked() throws {
         let world = try world()
         try world.observe("root", "Document")
+        world.configure { $0.purgesRevokedObjects = false }
+        try world.restart("ada")
         // Without a subscription, what is written stays until it is cleaned up.
         try world.write("ada") { writer in
             try writer.insert(

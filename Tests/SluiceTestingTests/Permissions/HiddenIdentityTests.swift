@@ -164,15 +164,16 @@ import Testing
             .replacing(
                 "\"read\": \"TRUEPREDICATE\"",
                 with: "\"hideIdentity\": true, \"read\": \"id == $user.id OR id == 'root'\"")
-        let world = try World(rules: rules, users: ["ada", "bob", "cyd"])
+        let world = try World(
+            rules: rules, users: ["ada", "bob", "cyd"],
+            oracle: { world, user, object, _ in
+                switch object.classIndex {
+                case World.ClassIndex.user: object.key == .string(user) || object.key == .string("root")
+                case World.ClassIndex.team: try user == "root" || world.isMember(world[user], of: object.key)
+                default: user == "root"
+                }
+            })
         world.veiled = [World.ClassIndex.user]
-        world.mayReadObject = { [unowned world] client, object in
-            switch object.classIndex {
-            case World.ClassIndex.user: object.key == .string(client.user) || object.key == .string("root")
-            case World.ClassIndex.team: try client.user == "root" || world.isMember(client, of: object.key)
-            default: client.user == "root"
-            }
-        }
         try world.setTeam(7, ["bob", "ada", "root", "cyd"])
         return world
     }
@@ -222,15 +223,14 @@ import Testing
         let rules = RuledWorld.rules.replacing(
             "\"read\": \"isPublic == TRUE OR owner.id == $user.id OR team IN $user.teams OR $role.admin\"",
             with: "\"read\": \"id == 3 OR parent.isPublic == TRUE OR $role.admin\"")
-        let world = try World(rules: rules, users: ["ada", "bob"], limits: limits)
-        world.mayReadObject = { [unowned world] client, object in
-            guard object.classIndex == World.ClassIndex.document, client.user != "root" else { return true }
-            guard case .link(let parent)? = try world.server.row(object)?.values[World.Field.parent] else {
-                return object.key == .int(3)
-            }
-            return try world.server.row(ObjectRef(World.ClassIndex.document, parent))?.values[World.Field.isPublic]
-                == .bool(true)
-        }
+        let world = try World(
+            rules: rules, users: ["ada", "bob"], limits: limits,
+            oracle: { world, user, object, row in
+                guard object.classIndex == World.ClassIndex.document, user != "root" else { return true }
+                guard case .link(let parent) = row.values[World.Field.parent] else { return object.key == .int(3) }
+                return try world.server.row(ObjectRef(World.ClassIndex.document, parent))?
+                    .values[World.Field.isPublic] == .bool(true)
+            })
         try world.create(World.document(3, isPublic: true))
         for key in 10...17 as ClosedRange<Int64> { try world.create(World.document(key, "x", parent: 3)) }
         return world

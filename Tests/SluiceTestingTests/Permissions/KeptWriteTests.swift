@@ -9,7 +9,7 @@ import Testing
     private typealias World = RuledWorld
 
     private func world(keeps: Bool = true) throws -> RuledWorld {
-        let world = try World(users: ["ada"]) { $0.keepsRefusedWrites = keeps }
+        let world = try World(users: ["ada"], configure: { $0.keepsRefusedWrites = keeps })
         try world.create(World.document(1, owner: "ada"), World.document(4, "of all", isPublic: true))
         try world.observe("ada", "Document")
         return world

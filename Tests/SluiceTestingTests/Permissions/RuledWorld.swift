@@ -67,8 +67,6 @@ final class RuledWorld {
     var hidden: (Client) throws -> [Int: PropertySet] = { _ in [:] }
     /// The classes of which nobody is told a key of an object that they may not read.
     var veiled: Set<Int> = []
-    /// The naive reading of who may read an object; nil for that of ``RuledWorld/rules``.
-    var mayReadObject: ((Client, ObjectRef) throws -> Bool)?
     /// Whether the server sends pages; if not, bootstraps stay where they are.
     var sendsPages = true
     /// Whether the rules are others than those that the oracle reads.

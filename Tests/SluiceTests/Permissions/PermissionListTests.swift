@@ -314,7 +314,10 @@ import Testing
         }
 
         private func permissions(_ user: String) async throws -> [String] {
-            try await open(user).objects(Note.self).synced().first?.permissions.fetchAll().map(\.id) ?? []
+            let store = try await open(user)
+            let permissions = try await store.objects(Note.self).synced().first?.permissions.fetchAll().map(\.id) ?? []
+            await store.close()
+            return permissions
         }
 
         @Test func nobodyGivesWhatHeHasNot() async throws {

@@ -148,14 +148,9 @@ final class Retirement {
             else { return nil }
             return WriteRejection(
                 object: Identity(className: storage.schema[object.classIndex].name, key: object.key),
-                reason: Self.lost, rejectedValues: values(of: written))
+                reason: .withoutEffect, rejectedValues: values(of: written))
         }
     }
-
-    private static let lost = SyncError(
-        .notPermitted,
-        "the object is not there for this user any more: it was deleted, or may not be read; so the write had no effect"
-    )
 
     /// The reports of a transaction that the server rejected.
     private func reports(of rejection: ServerMessage.Rejection, _ changeset: Changeset) -> [WriteRejection] {
@@ -238,4 +233,12 @@ private final class OperationsByObject {
     init(_ changesets: some Sequence<Changeset>) { self.changesets = Array(changesets) }
 
     subscript(object: ObjectRef) -> [ObjectOperation] { operations[object] ?? [] }
+}
+
+extension SyncError {
+    /// What is reported of a write that the server took, of an object that was not there for its author.
+    package static let withoutEffect = SyncError(
+        .notPermitted,
+        "the object is not there for this user any more: it was deleted, or may not be read; so the write had no effect"
+    )
 }

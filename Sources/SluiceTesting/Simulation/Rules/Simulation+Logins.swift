@@ -105,7 +105,8 @@ extension Simulation {
         guard isRuled else { return [try state.readable(by: conditions(on: client))] }
         // The server has still to say what holds in the context that it has named.
         if hasHoles { return [] }
-        let context = try client.storage.metadata("context")
+        // Behind the two ids is what is hidden, which the rules of the simulation leave out.
+        let context = try client.storage.metadata("context").map { Array($0.prefix(32)) }
         let accesses = server.watch.accesses(of: client.index, in: context)
         guard !accesses.isEmpty else {
             throw SimulationFailure("client \(client.index) has a context that the server never named")
