@@ -186,7 +186,11 @@ final class FrameApplier {
 
     func apply(_ commit: ServerMessage.Commit) throws {
         for block in commit.blocks {
-            try apply(block.content, to: subscriptions(block.subscriptions))
+            let subscriptions = subscriptions(block.subscriptions)
+            try apply(block.content, to: subscriptions)
+            // What was on its way to a subscription that has ended brings no targets here, so that their absence says
+            // nothing.
+            guard !subscriptions.isEmpty else { continue }
             try forEachLinkTarget(block.content) { linkTargets.insert($0) }
         }
         if !commit.header.isContinued { try storage.advance(to: commit.header.version) }

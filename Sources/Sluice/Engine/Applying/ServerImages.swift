@@ -9,6 +9,7 @@ struct ServerImages {
     /// The store's positions of the properties that the rows have.
     let properties: [Int]
     let carried: PropertySet
+    /// The store's positions of those that a query leaves out.
     private let others: PropertySet
     /// The store's positions of those that the server has in a narrower type.
     private let widened: PropertySet
@@ -27,6 +28,10 @@ struct ServerImages {
         carried = PropertySet(properties)
         var others = PropertySet(all: classSchema.properties.count).subtracting(carried)
         if let primaryKey = classSchema.primaryKeyIndex { others.remove(primaryKey) }
+        // What the server lacks has its default in every object, also once the server has it.
+        for property in others where server.index(of: classSchema.properties[property].name) == nil {
+            others.remove(property)
+        }
         self.others = others
     }
 
