@@ -34,6 +34,11 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
     @Test(arguments: seeds) func whateverHappensEveryClientShowsWhatTheServerHolds(seed: UInt64) {
         simulate(seed: seed, actionCount: Self.actionCount)
     }
+
+    /// A program that changes the schema as its session opens was once judged by rules bound before that, for good.
+    @Test func whoReshapesTheSchemaWhileItsSessionOpensIsJudgedByWhatHolds() {
+        simulate(seed: 1_023, actionCount: 250)
+    }
 }
 
 /// Checks that engines, views and stores go when nobody uses them any more.

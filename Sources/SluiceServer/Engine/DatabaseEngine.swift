@@ -185,7 +185,10 @@ package final class DatabaseEngine {
             try check(request.variables)
             try permissions.open(id, user, variables: request.variables)
             let mayAdd = permissions.mayChangeSchema(id, user) && !request.options.contains(.readOnly)
-            try follow(database.extendSchema(by: request.schema, mayAdd: mayAdd))
+            let change = try database.extendSchema(by: request.schema, mayAdd: mayAdd)
+            try follow(change)
+            // What was found for the old schema is followed no more.
+            if change != .none { try permissions.open(id, user, variables: request.variables) }
             let opening = try sessions.open(id, request, user: user, now: now)
             if let stale = opening.superseded {
                 end(stale, .init(.protocolViolation, "the client has opened another session", action: .retry))
