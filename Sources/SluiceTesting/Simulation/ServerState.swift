@@ -207,9 +207,6 @@ final class ServerHistory {
     /// The state at a version; nil if the server never had that version.
     func state(at version: UInt64) -> ServerState? { states[version] }
 
-    /// Whether the server ever had a state that meets a condition.
-    func hasState(_ condition: (ServerState) -> Bool) -> Bool { states.values.contains(where: condition) }
-
     /// Records the present state of the server.
     func record(_ storage: any ServerStorage) throws {
         fresh = []

@@ -122,7 +122,8 @@ final class FrameApplier {
         guard let subscription = subscriptions([complete.subscription]).first else { return }
         concerned[subscription.record.id] = subscription
         let id = subscription.record.id
-        if subscription.hasLostMembers, complete.kind == .resumed || subscription.isCompared {
+        subscription.awaitsCompletion = false
+        if subscription.hasStaleRequest, complete.kind == .resumed || subscription.isCompared {
             misled.append(subscription)
             return
         }

@@ -59,7 +59,7 @@ final class ActiveSubscriptions {
         guard awaitsCatchUp || completeCount < count else { return }
         for id in try storage.subscriptions(having: object, role: nil) {
             guard let subscription = byID[id], awaitsCatchUp || !subscription.isComplete else { continue }
-            subscription.hasLostMembers = true
+            subscription.hasStaleRequest = true
         }
     }
 

@@ -71,12 +71,20 @@ struct ReadingContext {
         _ context: ServerMessage.Context, _ active: ActiveSubscriptions, _ values: HiddenValues
     ) throws -> Bool {
         guard let change = try change(to: context) else { return false }
-        for subscription in active.values where !subscription.isComplete {
+        var current: Set<UInt64> = []
+        for subscription in active.values {
+            if subscription.isComplete, !subscription.awaitsCompletion {
+                current.insert(subscription.record.id)
+                continue
+            }
             subscription.record.hasHoles = true
+            // The server may have the request already, and answer it in the new context from what was right in the old
+            // one. Whoever lists members lists what there is.
+            if !subscription.isCompared { subscription.hasStaleRequest = true }
             if change.isOfFields { subscription.record.version = 0 }
             try storage.updateSubscription(subscription.record)
         }
-        try expire(except: Set(active.values.filter(\.isComplete).map(\.record.id)), change)
+        try expire(except: current, change)
         if change.isOfFields { try values.remove() }
         return change.isOfFields
     }

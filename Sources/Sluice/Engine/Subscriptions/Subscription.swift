@@ -25,6 +25,8 @@ final class Subscription {
     var isRemembered = true
     /// The subscription's number in the open session; nil while there is none.
     var wireID: UInt64?
+    /// Whether the server has not completed it since the last request.
+    var awaitsCompletion = false
     /// The progress of the bootstrap, as the server reports it.
     var progress = 0.0 { didSet { if progress != oldValue { onStatusChange?(self, isComplete) } } }
     /// How many rows and departures the server has sent since the last request.
@@ -34,8 +36,9 @@ final class Subscription {
     var linkTargets: Set<ObjectRef> = []
     /// Whether the staged membership began as a copy of the stored one, to which the server sends the differences.
     var isCompared = false
-    /// Whether members were removed here since the server was told of them. What it sends instead of them is not enough.
-    var hasLostMembers = false
+    /// Whether what the server was told of the membership is true no more: members were removed here since, or the user
+    /// reads in another context now. What the server sends because of it is not enough.
+    var hasStaleRequest = false
     /// Why members leave, while their departure is only staged.
     var departureReasons: [ObjectRef: RemovalReason] = [:]
     var error: SyncError? { didSet { onStatusChange?(self, isComplete) } }

@@ -134,7 +134,8 @@ final class SubscriptionRequests {
         if let former = subscription.wireID { requested[former] = nil }
         subscription.wireID = number
         subscription.arrivedCount = 0
-        subscription.hasLostMembers = false
+        subscription.awaitsCompletion = true
+        subscription.hasStaleRequest = false
         requested[number] = subscription
         subscription.error = nil
         // A complete subscription is at the store's version.
@@ -189,7 +190,7 @@ final class SubscriptionRequests {
         // The subscription may have ended while the request was in transit.
         guard let subscription = requested[number] else { return }
         let id = subscription.record.id
-        subscription.hasLostMembers = false
+        subscription.hasStaleRequest = false
         try demote(subscription, to: .bootstrapping)
         try transactions.run(.local) { _ in try storage.beginStagingCopy(id) }
         subscription.endStaging()

@@ -26,6 +26,8 @@ final class AccessWatch {
     private(set) var rejected: [Int: Set<UInt64>] = [:]
     /// The objects that each client was sent, or wrote itself.
     private var known: [Int: Set<ObjectRef>] = [:]
+    /// What each client's user might do, with the version from which on, ascending.
+    private var holdings: [Int: [(since: UInt64, access: RuledAccess)]] = [:]
     /// What happened, to see that simulations reach it.
     var counts = AccessCounts()
 
@@ -35,12 +37,14 @@ final class AccessWatch {
 
     func opened(_ id: SessionID, client: Int, _ identity: SimulatedIdentity) {
         sessions[id.connection] = Session(id: id, client: client, identity: identity)
+        noteHolding(of: client, identity)
     }
 
     func renewed(_ id: SessionID, _ identity: SimulatedIdentity) {
         if sessions[id.connection]?.identity != identity { counts.changedIdentities += 1 }
         sessions[id.connection]?.identity = identity
         noteAccess(of: id.connection)
+        if let client = sessions[id.connection]?.client { noteHolding(of: client, identity) }
     }
 
     /// Forgets the sessions of connections that the server does not know any more.
@@ -51,6 +55,26 @@ final class AccessWatch {
     func deployed(_ rules: SimulatedRules?) {
         self.rules = rules
         for connection in sessions.keys { noteAccess(of: connection) }
+        for (client, holdings) in holdings {
+            if let identity = holdings.last?.access.identity { noteHolding(of: client, identity) }
+        }
+    }
+
+    private func noteHolding(of client: Int, _ identity: SimulatedIdentity) {
+        let access = RuledAccess(rules: rules, identity: identity)
+        if holdings[client]?.last?.access.name == access.name { return }
+        holdings[client, default: []].append((history.latest.version, access))
+    }
+
+    /// Whether the user of a client might read an object at some time, by what held then.
+    private func wasReadable(_ object: ObjectRef, by client: Int) -> Bool {
+        let holdings = holdings[client] ?? []
+        return holdings.indices.contains { index in
+            let end = index + 1 < holdings.count ? holdings[index + 1].since : history.latest.version
+            return (holdings[index].since...end).contains { version in
+                history.state(at: version)?.readable(by: holdings[index].access).isPresent(object) ?? false
+            }
+        }
     }
 
     /// The id of the user of the session on a connection.
@@ -143,10 +167,8 @@ final class AccessWatch {
             for departure in block.departures {
                 if departure.reason == .permission { counts.revokedObjects += 1 }
                 // An object may come and go again between two pages, and is told to be gone without having been sent.
-                let isKnown =
-                    known[session.client]?.contains(departure.object) ?? false
-                    || history.hasState { $0.readable(by: access).isPresent(departure.object) }
-                guard isKnown else {
+                let isKnown = known[session.client]?.contains(departure.object) ?? false
+                guard isKnown || wasReadable(departure.object, by: session.client) else {
                     throw SimulationFailure(
                         "client \(session.client) is told that \(departure.object) is gone, which it never might know")
                 }
