@@ -37,8 +37,8 @@ final class PageRun {
     }
 
     let query: Query.Key
-    /// The classes of which a change may make a page stale.
-    private let classes: Set<Int>
+    /// The classes of which a change may make a page stale; nil for all of them, once the view has changed its properties.
+    private var classes: Set<Int>?
     private(set) var pages: [Page] = []
     /// What remains to be read.
     private(set) var remaining: Bootstrap
@@ -162,7 +162,9 @@ final class PageRun {
 
     /// Makes the pages stale that bring an object which a commit has changed in any way.
     func noteChanges(_ commit: CommitDelta) {
-        for change in commit.changes where classes.contains(change.object.classIndex) { makeStale(change.object) }
+        for change in commit.changes where classes?.contains(change.object.classIndex) ?? true {
+            makeStale(change.object)
+        }
     }
 
     /// Makes the pages stale that bring an object.
@@ -180,6 +182,7 @@ final class PageRun {
     /// Makes all pages stale, since the view includes other properties now.
     func noteChangedView() {
         isOpen = false
+        classes = nil
         isOfEarlierView = isReading
         for position in pages.indices { pages[position].becomeStale() }
     }

@@ -66,7 +66,7 @@ final class FrameApplier {
             }
         }
         for subscription in bootstrapped {
-            for target in subscription.linkTargets where try isMissing(target, from: subscription) {
+            for target in subscription.linkTargets where try holdings.isMissed(target, by: subscription) {
                 linkTargets.insert(target)
             }
             subscription.endStaging()
@@ -167,20 +167,6 @@ final class FrameApplier {
             stale = try matching.filter { try !storage.isMember($0, of: id, role: nil) }
         }
         for object in stale { try dropIfUnheld(object, reason: .unknown) }
-    }
-
-    /// Whether an object is here that members of a complete subscription still link to, although it did not arrive with
-    /// them.
-    private func isMissing(_ target: ObjectRef, from subscription: Subscription) throws -> Bool {
-        guard try storage.isPresent(target) && !holdings.isCompletelySynced(target) else { return false }
-        var isMissing = false
-        for (classIndex, property) in storage.schema.backlinks(to: target.classIndex) where !isMissing {
-            try storage.backlinks(to: target, fromClass: classIndex, property: property) { key in
-                isMissing = try storage.isMember(ObjectRef(classIndex, key), of: subscription.record.id, role: nil)
-                return !isMissing
-            }
-        }
-        return isMissing
     }
 
     // MARK: Commits

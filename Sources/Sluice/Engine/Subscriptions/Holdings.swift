@@ -29,28 +29,45 @@ struct Holdings {
     /// not have it.
     func isMissedByMembers(_ object: ObjectRef) throws -> Bool {
         guard active.completeCount > 0, try !storage.isHeld(object, excluding: nil) else { return false }
-        for (classIndex, property) in storage.schema.backlinks(to: object.classIndex) {
-            var isMissed = false
-            try storage.backlinks(to: object, fromClass: classIndex, property: property) { key in
-                isMissed = try isMissed || follows(from: ObjectRef(classIndex, key), property)
-                return !isMissed
+        return try hasBacklink(to: object) { owner, property in
+            try storage.subscriptions(having: owner, role: nil).contains { id in
+                guard let subscription = active[id: id], subscription.isComplete else { return false }
+                return try follows(subscription, from: owner, property)
             }
-            if isMissed { return true }
+        }
+    }
+
+    /// Whether a subscription that has just become complete follows a link to an object that is here without having it,
+    /// and no complete subscription has it.
+    func isMissed(_ object: ObjectRef, by subscription: Subscription) throws -> Bool {
+        guard try storage.isPresent(object) && !isCompletelySynced(object) else { return false }
+        return try hasBacklink(to: object) { try follows(subscription, from: $0, $1) }
+    }
+
+    /// Whether a link to an object meets a condition. A link that was written here and is not acknowledged does not
+    /// count.
+    private func hasBacklink(
+        to object: ObjectRef, where condition: (_ owner: ObjectRef, _ property: Int) throws -> Bool
+    ) throws -> Bool {
+        for (classIndex, property) in storage.schema.backlinks(to: object.classIndex) {
+            var isFound = false
+            try storage.backlinks(to: object, fromClass: classIndex, property: property) { key in
+                let owner = ObjectRef(classIndex, key)
+                isFound = try !storage.hasPending(owner) && condition(owner, property)
+                return !isFound
+            }
+            if isFound { return true }
         }
         return false
     }
 
-    /// Whether a complete subscription has an object and follows its links through a property.
-    private func follows(from owner: ObjectRef, _ property: Int) throws -> Bool {
-        // A link that was written here and is not acknowledged does not count.
-        guard try !storage.hasPending(owner) else { return false }
-        for id in try storage.subscriptions(having: owner, role: nil) {
-            guard let subscription = active[id: id], subscription.isComplete else { continue }
-            for role in MemberRole.allCases
-            where subscription.plan.alwaysFollows(property, ofClass: owner.classIndex, isRoot: role == .root) {
-                if try storage.isMember(owner, of: id, role: role) { return true }
+    /// Whether a subscription has an object and follows its links through a property.
+    private func follows(_ subscription: Subscription, from owner: ObjectRef, _ property: Int) throws -> Bool {
+        try MemberRole.allCases.contains { role in
+            guard subscription.plan.alwaysFollows(property, ofClass: owner.classIndex, isRoot: role == .root) else {
+                return false
             }
+            return try storage.isMember(owner, of: subscription.record.id, role: role)
         }
-        return false
     }
 }
