@@ -114,7 +114,7 @@ let package = Package(
             name: "Benchmarks",
             dependencies: [
                 "Sluice", "SluiceServer", "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "SluiceTransport",
-                "SluiceStorage", "CSQLite", "CEpoll", "CAllocationCounter",
+                "SluiceStorage", "SluiceRules", "SluiceAccess", "SluiceJSON", "CSQLite", "CEpoll", "CAllocationCounter",
             ], path: "Benchmarks", swiftSettings: settings),
         // Shared by tests and benchmarks.
         .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),

@@ -58,6 +58,12 @@ enum Row: String, CaseIterable {
     case observers = "O1"
     case observedQueries = "O2"
     case evaluation = "E1"
+    case sharedRule = "A1"
+    case ownRows = "A2"
+    case teams = "A3"
+    case revocation = "A4"
+    case roleChange = "A5"
+    case untouchedRule = "A6"
 
     var title: String {
         switch self {
@@ -81,6 +87,12 @@ enum Row: String, CaseIterable {
         case .overlap: "commits beside bootstraps"
         case .committers: "durable commits of several writers"
         case .evaluation: "a predicate on a row"
+        case .sharedRule: "many sessions under one rule"
+        case .ownRows: "many users who read what is theirs"
+        case .teams: "many users with some of many teams each"
+        case .revocation: "from a commit that revokes to the last removal queued"
+        case .roleChange: "a role over many objects that is lost"
+        case .untouchedRule: "a commit that no rule concerns"
         }
     }
 
@@ -106,6 +118,12 @@ enum Row: String, CaseIterable {
         case .overlap: try OverlapRow(workbench).measure()
         case .committers: try CommittersRow(workbench).measure()
         case .evaluation: try EvaluationRow(workbench).measure()
+        case .sharedRule: try SharedRuleRow(workbench).measure()
+        case .ownRows: try OwnRowsRow(workbench).measure()
+        case .teams: try TeamsRow(workbench).measure()
+        case .revocation: try RevocationRow(workbench).measure()
+        case .roleChange: try RoleChangeRow(workbench).measure()
+        case .untouchedRule: try UntouchedRuleRow(workbench).measure()
         }
     }
 }

@@ -79,6 +79,7 @@ extension DatabaseEngine {
         statistics.commits = committer.counts
         statistics.sentPageCount = bootstraps.sentPageCount
         statistics.sentBlockCount = encodedBlockCount
+        statistics.concernedViewCount = hub.concernedCount
         statistics.sentDigestCount = sentDigestCount
         statistics.starts = resumer.starts
         statistics.sharedPages = bootstraps.counts

@@ -13,6 +13,8 @@ final class ViewHub {
     private var numbers = HashedNumbers<Query.Key>()
     private(set) var index: ViewIndex
     private var shapes: ViewShapes
+    /// How many views commits have found that they might change.
+    private(set) var concernedCount: UInt64 = 0
 
     private var storage: any ServerStorage { database.storage }
 
@@ -108,7 +110,9 @@ final class ViewHub {
             var deltas: [ObjectIdentifier: ViewDelta] = [:]
             defer { check(after: commit, reporting: deltas, except: failures.map(\.view)) }
         #endif
-        for view in concerned(by: commit, in: source, before: before) {
+        let concerned = concerned(by: commit, in: source, before: before)
+        concernedCount += UInt64(concerned.count)
+        for view in concerned {
             let live = view.live
             do {
                 let delta = try limitingUpkeep(of: view, spending: &spent) {
