@@ -92,4 +92,84 @@ struct StrangerTests {
             }
         }
     }
+
+    /// With users, rules and TLS: what its user may read by what it chooses, and nothing by a login that does not hold.
+    @Test func theStrangerChoosesVariablesAndSeesWhatItsUserMay() async throws {
+        guard let python = try await python() else { return }
+        try await withFolder { folder in
+            let made = try await run(
+                "openssl",
+                ("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=test -keyout key.pem "
+                    + "-out chain.pem -addext subjectAltName=IP:127.0.0.1")
+                    .split(separator: " ").map(String.init), in: folder)
+            guard made?.code == 0 else { return print("skipped: there is no openssl command") }
+            for (name, text) in [
+                ("secret", "correct horse"), ("rules.json", Self.rules),
+                (
+                    "shops.csv",
+                    "id,region,fruit,owner\n1,north,apple,ada\n2,north,fig,ada\n3,south,apple,ada\n4,north,apple,bob\n"
+                ),
+                ("good", "Basic " + Data("ada:correct horse".utf8).base64EncodedString()),
+                ("bad", "Basic " + Data("ada:battery staple".utf8).base64EncodedString()),
+            ] { try text.write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8) }
+            for user in ["ada", "root"] {
+                let arguments = [
+                    "users", "add", "--data=\(folder)/data", "--name=\(user)", "--password-file=\(folder)/secret",
+                ]
+                #expect(try await Tool.run(arguments).code == 0)
+            }
+            let options = [
+                "--users", "--rules=\(folder)/rules.json", "--tls-certificate=\(folder)/chain.pem",
+                "--tls-key=\(folder)/key.pem",
+            ]
+            try await withServer(folder: folder + "/data", options: options, isDevelopment: false) { server in
+                let authority = "--ca-file=\(folder)/chain.pem"
+                let imported = try await Tool.run([
+                    "import", server.url(), "Shop", folder + "/shops.csv", "--key=id", "--user=root",
+                    "--password-file=\(folder)/secret", authority,
+                ])
+                #expect(imported.code == 0, "\(imported.diagnostics)")
+                func arguments(_ query: String, login: String = "good", _ more: String...) -> [String] {
+                    [Self.script, server.url(), query, authority, "--authorization-file=\(folder)/\(login)"] + more
+                }
+                let north = #"{"region": "north", "fruits": ["apple", "pear"]}"#
+                func keys(_ query: String, _ variables: String) async throws -> [Int] {
+                    let exit = try await ChildProcess(python, arguments(query, "--variables", variables)).finish()
+                    #expect(exit.code == 0, "\(exit.diagnostics)")
+                    return try exit.lines.compactMap { line in
+                        let row = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+                        return row?["id"] as? Int
+                    }.sorted()
+                }
+                #expect(try await keys("Shop", north) == [1])
+                #expect(try await keys("Shop", #"{"region": "north"}"#) == [])
+                // What a client chooses is no authority, whatever it says of users, roles and rules.
+                for variables in [
+                    #"{"region": "north", "fruits": ["apple"], "user": "bob", "id": "bob", "role": "admin"}"#,
+                    #"{"region": "north", "fruits": ["apple", "' OR owner == 'bob"]}"#,
+                ] { #expect(try await keys("Shop WHERE owner == 'bob' OR TRUEPREDICATE", variables) == [1]) }
+                for query in [
+                    "Shop WHERE owner == $user.id", "Shop WHERE $role.admin", "Shop WHERE region == $client.region",
+                ] {
+                    #expect(try await ChildProcess(python, arguments(query, "--variables", north)).finish().code == 1)
+                }
+                let watcher = try ChildProcess(
+                    python,
+                    arguments(
+                        "Shop", "--variables", north, "--watch", "--then", #"{"region": "south", "fruits": ["apple"]}"#)
+                )
+                defer { watcher.signal(9) }
+                try await watcher.line(with: #""id": 1"#)
+                try await watcher.line(with: #""removed": [{"#, #""id": 3"#)
+                let refused = try await ChildProcess(python, arguments("Shop", login: "bad")).finish()
+                #expect(refused.code == 1 && refused.lines.isEmpty)
+            }
+        }
+    }
+
+    private static let rules = """
+        {"roles": {"admin": "$user.id == 'root'"}, "database": {"schema": "$role.admin"},
+         "classes": {"Shop": {"create": "$role.admin",
+           "read": "$role.admin OR (owner == $user.id AND region == $client.region AND fruit IN $client.fruits)"}}}
+        """
 }

@@ -1,4 +1,5 @@
 import SluiceModel
+import SluiceStorage
 import Testing
 
 @testable import SluiceQuery
@@ -74,6 +75,42 @@ struct OracleTests {
         }
         #expect(compared > 60, "seed \(seed): only \(compared) queries were accepted")
         #expect(hidden > 15, "seed \(seed): only \(hidden) queries had other results")
+    }
+
+    /// What a reader may not read has no influence on what the reader finds: a query that reads it is refused, and any
+    /// other finds the same whatever it holds, in the evaluator and in SQL.
+    @Test(arguments: 1...12 as ClosedRange<UInt64>)
+    func whatIsHiddenOfObjectsHasNoInfluenceOnAnyQueryThatIsNotRefused(seed: UInt64) throws {
+        var generator = WorldGenerator(seed: seed)
+        let schema = try generator.schema()
+        let world = try generator.world(schema)
+        let hidden = generator.hiddenProperties(schema)
+        let other = try generator.changing(hidden, of: world)
+        let context = ReadContext(
+            rules: try schema.classes.map { try Query(QuerySyntax(.objects(className: $0.name)), schema: schema) },
+            veils: hidden.mapValues { ReadVeil(properties: $0) }, denying: ReadDenial(schema))
+        var (taken, refused, wouldTell) = (0, 0, 0)
+        for number in 0..<400 {
+            let classIndex = number % schema.classes.count
+            let syntax = QuerySyntax(
+                .objects(className: schema[classIndex].name), where: generator.predicate(schema, classIndex, depth: 2),
+                clauses: number % 2 == 0 ? [] : generator.clauses(schema, classIndex))
+            guard let query = try? Query(syntax, schema: schema) else { continue }
+            do { try query.checkIsReadable(in: context) } catch {
+                refused += 1
+                wouldTell += try world.evaluate(query) == other.evaluate(query) ? 0 : 1
+                continue
+            }
+            taken += 1
+            let read = query.read(in: context)
+            let expected = NaiveInterpreter(world).results(syntax, ofClass: classIndex)
+            for world in [world, other] {
+                let select = SQLCompiler(schema: schema).select(read)
+                let found = try world.keys(world.database().integers(select), ofClass: classIndex)
+                #expect(try world.evaluate(read) == expected && found == expected, "seed \(seed): \(query)")
+            }
+        }
+        #expect(taken > 30 && refused > 20 && wouldTell > 5, "seed \(seed): \(taken), \(refused), \(wouldTell)")
     }
 
     private static let constructs = [

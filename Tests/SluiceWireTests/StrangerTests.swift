@@ -30,20 +30,26 @@ import Testing
         }
         try #require(status == 0, "\(output)")
         let printed = output.split(separator: "\n").map(String.init)
-        try #require(printed.count == 6, "\(output)")
+        try #require(printed.count == 8, "\(output)")
         #expect(printed[0] == "150 frames decoded")
-        let frames = try printed[1...4].map { line in
+        let frames = try printed[1...6].map { line in
             try Frame.decode(try #require(Hexadecimal.decode(line)), as: ClientMessage.self)
         }
+        let chosen = ValueMap([
+            (key: "from", value: .int(-3)), (key: "fruits", value: .list([.string("apple"), .string("fig")])),
+            (key: "isNew", value: .bool(true)), (key: "region", value: .string("north")),
+        ])
         #expect(
             frames == [
                 [.hello(.init(features: [], agent: "stranger"))],
                 [.open(.init(session: 1, path: "cars", options: .readOnly, schema: Schema()))],
+                [.open(.init(session: 1, path: "cars", options: .readOnly, variables: chosen, schema: Schema()))],
+                [.variables(session: 1, values: chosen)],
                 [.subscribe(.init(session: 1, subscription: 2, query: "Car WHERE price < 9000"))],
                 [.credit(session: 1, pages: 3)],
             ])
         let ids = [ObjectKey.string("JT2"), .int(-7)].map { Identity(className: "Car", key: $0).objectID.description }
-        #expect(printed[5] == ids.joined(separator: " "))
+        #expect(printed[7] == ids.joined(separator: " "))
     }
 
     /// Runs python3; nil if there is none. The output goes through a file, because a program that another test starts

@@ -39,6 +39,8 @@ package struct ClientOptions: Sendable {
     package var dormantSubscriptionCountMax = 256
     /// Whether objects that the user may not read any more are removed from the store.
     package var purgesRevokedObjects = true
+    /// Which of them stay all the same; nil lets none stay.
+    package var keepsRevokedObject: (@Sendable (Identity) -> Bool)?
     /// Whether values that the server has refused stay visible here.
     package var keepsRefusedWrites = false
     /// If at most so many observers follow links in the same way, each is asked whether it has a result that leads to

@@ -42,6 +42,13 @@ public struct StoreConfiguration: Sendable {
     /// store, as they were when they were last synced, until ``Store/purgeUnsubscribed()``. Changing this back to `true`
     /// removes them with the next session.
     public var purgesRevokedObjects = true
+    /// Decides for single objects that the user may not read any more whether they stay, as all do without
+    /// ``purgesRevokedObjects``; nil lets none stay.
+    ///
+    /// It is told the class and the key of an object that would be removed, and returns whether the object stays. While
+    /// it stays, later sessions ask again. It runs on the store's queue, so it must be quick and must not use the store.
+    /// It is not asked about deletions.
+    public var keepsRevokedObject: (@Sendable (Identity) -> Bool)?
     /// What becomes of local writes that the server refuses. What is kept already stays so until it is discarded.
     public var refusedWrites = RefusedWritePolicy.revert
     /// Where log lines go; nil logs nothing.

@@ -50,6 +50,7 @@ package final class StoreCore: Sendable {
         link = try configuration.sync.map { try ServerLink($0, environment: environment) }
         var options = ClientOptions()
         options.purgesRevokedObjects = configuration.purgesRevokedObjects
+        options.keepsRevokedObject = configuration.keepsRevokedObject
         options.keepsRefusedWrites = configuration.refusedWrites == .keepLocal
         if let sync = configuration.sync {
             options.databaseName = link?.databaseName

@@ -158,7 +158,7 @@ extension ClientEngine {
         let error = SyncError(SyncError.Code(failure.code), failure.message)
         switch failure.action {
         case .report:
-            session.note(report: failure.message)
+            session.note(report: failure.message, acknowledged: outbox.acknowledgedSequence)
             log?(
                 .warning, "the server reports a problem",
                 [("code", failure.code.rawValue), ("message", failure.message)])

@@ -201,8 +201,9 @@ extension ClientEngine {
     /// Says whether new credentials can be had when those expire.
     package func setLogin(isRenewable: Bool) { session.login.isRenewable = isRenewable }
 
-    /// Why the last session or attempt ended; nil once the server has sent content again.
-    package var lastProblem: String? { session.lastProblem }
+    /// Why the last session or attempt ended; nil once the server has sent content again, and acknowledged something if
+    /// it had reported a problem.
+    package var lastProblem: String? { session.problem(acknowledged: outbox.acknowledgedSequence) }
 
     /// The highest sequence that the server is known to have.
     package var acknowledgedSequence: UInt64 { outbox.acknowledgedSequence }

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 public import SluiceModel
+internal import SluiceWire
 
 /// What the user of a store may do. The server decides, so these ask it, and throw where it cannot be asked: what is not
 /// known is never answered with yes or no.
@@ -9,18 +10,27 @@ public import SluiceModel
 extension Store {
     /// Whether the user may do something with an object as it is on the server now.
     ///
-    /// An update must also leave the object as the rules allow, which the server judges when it comes.
+    /// Creating is judged with the property values of `object`, as if nothing had its key. An update must also leave the
+    /// object as the rules allow, which the server judges when it comes.
     ///
     /// - Parameters:
-    ///   - privilege: one or several; of several, all must be there. Creating is asked of a class.
-    ///   - object: names the object; its property values are not used.
+    ///   - privilege: one or several; of several, all must be there.
+    ///   - object: names the object; its property values are used for creating alone.
     ///   - timeout: the longest wait for an answer; nil waits without limit.
     /// - Throws: ``SyncError`` when there is no session (``SyncError/Code/unreachable``), when the store has no server,
-    ///   or when no answer comes in time; `CancellationError`.
+    ///   or when no answer comes in time; ``ModelError`` when `object` does not fit the store's schema;
+    ///   `CancellationError`.
     public func can<Element: Model>(
         _ privilege: Privileges, _ object: Element, timeout: Duration? = nil
     ) async throws -> Bool {
-        try await privileges(of: object, timeout: timeout).isSuperset(of: privilege)
+        guard privilege.contains(.create) else {
+            return try await privileges(of: object, timeout: timeout).isSuperset(of: privilege)
+        }
+        let binding = try core.binding(of: Element.self, classIndex: try core.classIndex(of: Element.className))
+        let question = PrivilegeQuestion(
+            class: Element.className, key: object.objectKey.description,
+            set: Proposal.text(try object.encoded(for: binding), of: binding.classSchema))
+        return try await core.privileges(question, timeout: timeout).isSuperset(of: privilege)
     }
 
     /// Whether the user may do something with objects of a class. Which of them, may depend on their values: `false`
@@ -90,6 +100,21 @@ extension Store {
 private struct PrivilegeQuestion: Encodable, Sendable {
     var `class`: String?
     var key: String?
+    /// The values of an object to be created.
+    var set: String?
+}
+
+/// Values that a question about writing them carries.
+package enum Proposal {
+    /// The values by property name, in the form of PROTOCOL.md, section 9.8.
+    package static func text(_ values: ValueMap) -> String { Hexadecimal.encode(values.wireBytes()) }
+
+    static func text(_ row: Row, of declared: ClassSchema) -> String {
+        var values = ValueMap()
+        for (position, property) in declared.properties.enumerated()
+        where !property.isRetired && !row.absent.contains(position) { values[property.name] = row.values[position] }
+        return text(values)
+    }
 }
 
 extension StoreCore {

@@ -1,5 +1,6 @@
 internal import Sluice
 internal import SluiceJSON
+internal import SluiceModel
 
 /// `sluice can`: says whether a user may do something, and why.
 struct CanCommand: Command {
@@ -13,14 +14,20 @@ struct CanCommand: Command {
                 completion: .choices(["read", "create", "update", "delete"])),
             ArgumentDescription("OBJECT", "CLASS/KEY; to create, CLASS"),
         ],
-        options: [AskedUser.claimsOption, OutputFormat.option] + ServerAccess.options,
+        options: [
+            AskedUser.claimsOption,
+            .value("set", "JSON", "the values to create the object with, or to update it to: an object of properties"),
+            OutputFormat.option,
+        ] + ServerAccess.options,
         notes: [
             "You need the right 'reports'. The answer shows rules as they are written, with the names of variables and not their values. Claims are those of --claims, since only a login knows a user's own.",
+            "Without --set, creating, and what an update leads to, are judged as far as the rules do not depend on values.",
             "The exit code is 1 if the user may not do it.",
         ],
         examples: [
             "sluice can wss://db.example.com:9443/app ada update Document/d1 --user=root",
             "sluice can wss://db.example.com:9443/app ada create Document --claims='{\"role\": \"editor\"}' --user=root",
+            "sluice can wss://db.example.com:9443/app ada update Document/d1 --set='{\"owner\": \"bob\"}' --user=root",
         ])
 
     private let access: ServerAccess
@@ -28,6 +35,8 @@ struct CanCommand: Command {
     private let action: String
     private let className: String
     private let key: String?
+    /// The values to write, by property.
+    private let set: [JSONValue.Member]?
     private let format: OutputFormat
 
     init(_ arguments: ParsedArguments) throws(CommandError) {
@@ -43,15 +52,25 @@ struct CanCommand: Command {
                 action == "create"
                     ? "what is created has no key yet: name the class alone" : "\(action) needs an object: CLASS/KEY")
         }
+        if let text = arguments.value("set") {
+            guard case .object(let members)? = try? JSONParser.parse(text) else {
+                throw .usage("--set is a JSON object, such as '{\"title\": \"Plan\"}'")
+            }
+            guard action == "create" || action == "update" else { throw .usage("\(action) takes no values (--set)") }
+            set = members
+        } else {
+            set = nil
+        }
     }
 
     func run() async throws {
         Signals.exitQuietly()
+        let store = try await access.open()
         let question = JSONValue.object(
             user.members + [
                 .init(name: "action", value: .string(action)), .init(name: "class", value: .string(className)),
-            ] + (key.map { [.init(name: "key", value: .string($0))] } ?? []))
-        let store = try await access.open()
+            ] + (key.map { [.init(name: "key", value: .string($0))] } ?? [])
+                + (try set.map { [.init(name: "set", value: .string(try proposal($0, store.schema)))] } ?? []))
         let text = try await store.core.report(.verdict(question.text), timeout: access.timeout)
         await store.close()
         let answer: JSONValue
@@ -64,6 +83,23 @@ struct CanCommand: Command {
         guard verdict == "allowed" || verdict == "depends" else {
             throw CommandError.failure(DisplayText.harmless("\(verdict): \(answer["reason"]?.string ?? "")"))
         }
+    }
+
+    /// The values to write, as the question carries them.
+    private func proposal(_ members: [JSONValue.Member], _ schema: Schema) throws -> String {
+        guard let declared = schema.classSchema(named: className) else {
+            throw CommandError.failure("there is no class '\(DisplayText.shortened(className))'")
+        }
+        var values = ValueMap()
+        for member in members {
+            guard let property = declared.property(named: member.name) else {
+                throw CommandError.failure(RecordError.unknownProperty(member.name, of: declared).message)
+            }
+            do throws(ConversionError) {
+                values[member.name] = try PropertyCodec(property.type, schema: schema).value(json: member.value)
+            } catch { throw CommandError.failure("--set: '\(member.name)': \(error.message)") }
+        }
+        return Proposal.text(values)
     }
 
     private static func lines(_ answer: JSONValue) -> [String] {

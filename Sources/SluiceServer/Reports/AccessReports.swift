@@ -68,8 +68,10 @@ struct AccessReports {
             return .object(DatabaseRight.allCases.map { ($0.rawValue, .bool(rights.contains($0))) })
         }
         let (classIndex, key) = try object(argument)
+        let mayCreate = try creation(argument, classIndex, key, access)
         guard let key else {
             return privileges { action in
+                if action == .create, let mayCreate { return mayCreate }
                 guard let rules = access.rules else { return true }
                 return rules.condition(of: action, onClass: classIndex).map { !$0.isNever } ?? false
             }
@@ -77,11 +79,43 @@ struct AccessReports {
         // What may not be read answers as what is not there.
         guard let row = try database.storage.row(ObjectRef(classIndex, key)),
             try access.reads.allows(row, ofClass: classIndex, in: database.storage)
-        else { return privileges { _ in false } }
+        else { return privileges { $0 == .create && mayCreate ?? false } }
         return try privileges { action in
-            try action != .create
-                && (action == .read || access.allows(action, row, ofClass: classIndex, in: database.storage))
+            switch action {
+            case .create: mayCreate ?? false
+            case .read: true
+            default: try access.allows(action, row, ofClass: classIndex, in: database.storage)
+            }
         }
+    }
+
+    /// Whether the rules let the user create an object with the proposed values, whatever else has their key: whether
+    /// somebody has it is no part of the answer, since the user may not know.
+    ///
+    /// - Returns: nil if no values are proposed.
+    private func creation(
+        _ argument: JSONValue, _ classIndex: Int, _ key: ObjectKey?, _ access: AccessBinding
+    ) throws -> Bool? {
+        guard let proposed = try proposed(argument, classIndex) else { return nil }
+        let row = try refusing { () throws(ProposedValues.Problem) in try proposed.creation(key) }
+        guard let rules = access.rules else { return true }
+        let verdict = try verdict(rules, classIndex, before: nil, after: row, proposed)
+        return verdict == .allowed
+    }
+
+    /// Judges a change, and nothing else of its transaction.
+    private func verdict(
+        _ binding: Binding, _ classIndex: Int, before: Row?, after: Row, _ proposed: ProposedValues
+    ) throws -> RuleVerdict {
+        let state = PreparedState(over: database.storage, schema: schema)
+        var verdict = RuleVerdict.missing
+        try state.attempt([(ObjectRef(classIndex, after.key), after)]) {
+            verdict = try binding.verdict(
+                onClass: classIndex, before: before, after: after,
+                changed: proposed.changes(from: before?.values ?? schema[classIndex].defaultValues),
+                old: database.storage, new: state)
+        }
+        return verdict
     }
 
     private func privileges(_ has: (RuleAction) throws -> Bool) rethrows -> JSONText {
@@ -104,6 +138,7 @@ struct AccessReports {
         }
         let storage = database.storage
         let row = try key.flatMap { try storage.row(ObjectRef(classIndex, $0)) }
+        let change = try change(argument, action, classIndex, row)
         guard let rules else {
             return .object([
                 ("user", name), ("action", .string(action.rawValue)), ("class", .string(schema[classIndex].name)),
@@ -114,9 +149,19 @@ struct AccessReports {
         let facts = try rules.facts(of: user, schema: schema, results: results)
         let compiled = rules.compiled(for: schema)
         let binding = compiled.bind(user, facts: facts)
-        let traces = try compiled.traces(
+        let state = PreparedState(over: storage, schema: schema)
+        var traces = try compiled.traces(
             of: action, onClass: classIndex, row, for: user, facts: facts, in: storage)
-        let verdict = Self.verdict(key != nil && row == nil, traces)
+        if let change {
+            try state.attempt([(ObjectRef(classIndex, change.after.key), change.after)]) {
+                let after = try compiled.traces(
+                    of: action, onClass: classIndex, change.after, for: user, facts: facts, in: state)
+                traces = traces.dropLast() + after.suffix(1)
+            }
+        }
+        let verdict =
+            try change.map { try self.verdict(of: $0, binding, classIndex, row) }
+            ?? Self.verdict(key != nil && row == nil, traces)
         return .object([
             ("user", name), ("action", .string(action.rawValue)), ("class", .string(schema[classIndex].name)),
             ("key", key.map { .string($0.description) } ?? .null), ("verdict", .string(verdict.word)),
@@ -130,6 +175,39 @@ struct AccessReports {
             ), ("rules", .array(traces.map(\.json))),
             ("properties", .array(try closedProperties(binding, action, classIndex, row).map { .string($0) })),
         ])
+    }
+
+    /// A change that somebody asks about.
+    private struct Change {
+        let proposed: ProposedValues
+        let after: Row
+    }
+
+    private func change(
+        _ argument: JSONValue, _ action: RuleAction, _ classIndex: Int, _ row: Row?
+    ) throws -> Change? {
+        guard let proposed = try proposed(argument, classIndex) else { return nil }
+        guard action == .create || action == .update else {
+            throw Refusal(code: .invalidQuery, message: "\(action.rawValue) takes no values")
+        }
+        if action == .update, row == nil { return nil }
+        let after = try refusing { () throws(ProposedValues.Problem) in
+            if let row { try proposed.update(row) } else { try proposed.creation(nil) }
+        }
+        return Change(proposed: proposed, after: after)
+    }
+
+    private func verdict(
+        of change: Change, _ binding: Binding, _ classIndex: Int, _ row: Row?
+    ) throws -> (word: String, reason: String) {
+        if row == nil, try database.storage.isPresent(ObjectRef(classIndex, change.after.key)) {
+            return ("denied", "there is an object with this key")
+        }
+        return switch try verdict(binding, classIndex, before: row, after: change.after, change.proposed) {
+        case .allowed: ("allowed", "every rule that the action needs holds")
+        case .missing: ("missing", "the user may not read it, and so it is not there")
+        case .denied(let denial): ("denied", denial.description)
+        }
     }
 
     private static func verdict(_ isMissing: Bool, _ traces: [RuleTrace]) -> (word: String, reason: String) {
@@ -181,6 +259,17 @@ struct AccessReports {
         case nil, .null: return (RuleUser(id: nil, claims: claims), .null)
         default: throw Refusal(code: .invalidQuery, message: "a user is an id, or null for nobody")
         }
+    }
+
+    private func proposed(_ argument: JSONValue, _ classIndex: Int) throws -> ProposedValues? {
+        guard let set = argument["set"] else { return nil }
+        return try refusing { () throws(ProposedValues.Problem) in
+            try ProposedValues(set.string ?? "-", ofClass: classIndex, schema: schema, limits: database.limits.data)
+        }
+    }
+
+    private func refusing<Result>(_ body: () throws(ProposedValues.Problem) -> Result) throws -> Result {
+        do { return try body() } catch { throw Refusal(code: .invalidQuery, message: error.message) }
     }
 
     private func object(_ argument: JSONValue) throws -> (Int, ObjectKey?) {

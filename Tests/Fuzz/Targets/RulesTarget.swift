@@ -3,31 +3,11 @@ import SluiceJSON
 import SluiceModel
 import SluiceQuery
 import SluiceRules
+import TestSupport
 
 /// Rules files as an administrator deploys them: read, checked, compiled, and bound to users with odd claims.
 enum RulesTarget {
-    private static let schema: Schema = {
-        let classes = try? [
-            ClassSchema(
-                "User", primaryKey: "id",
-                properties: [Property("id", .scalar(.string)), Property("name", .scalar(.string))]),
-            ClassSchema(
-                "Team", primaryKey: "id",
-                properties: [
-                    Property("id", .scalar(.string)),
-                    Property("members", PropertyType(.link("User"), container: .list)),
-                ]),
-            ClassSchema(
-                "Document", primaryKey: "id",
-                properties: [
-                    Property("id", .scalar(.string)), Property("public", .scalar(.bool)),
-                    Property("owner", .link("User")), Property("team", .link("Team")),
-                    Property("salary", .scalar(.int)),
-                    Property("channels", PropertyType(.scalar(.string), container: .list)),
-                ]),
-        ]
-        return classes.flatMap { try? Schema($0) } ?? Schema()
-    }()
+    private static let schema = RulesSchema.schema
 
     private static let users = [
         RuleUser(id: nil),

@@ -53,6 +53,31 @@ struct WorldGenerator {
         return world
     }
 
+    /// Properties that somebody may not read: some of each class, and no primary key.
+    mutating func hiddenProperties(_ schema: Schema) -> [Int: PropertySet] {
+        var hidden: [Int: PropertySet] = [:]
+        for (index, declared) in schema.classes.enumerated() {
+            hidden[index] = PropertySet(
+                declared.properties.indices.filter { $0 != declared.primaryKeyIndex && random.chance(25) })
+        }
+        return hidden
+    }
+
+    /// The same objects, with other values of some properties.
+    mutating func changing(_ properties: [Int: PropertySet], of world: TestWorld) throws -> TestWorld {
+        let changed = TestWorld(world.schema)
+        for (object, row) in world.rows.sorted(by: { $0.key < $1.key }) {
+            let declared = world.schema[object.classIndex]
+            var values: [String: Value] = [:]
+            for (position, property) in declared.properties.enumerated() where position != declared.primaryKeyIndex {
+                let isHidden = properties[object.classIndex]?.contains(position) ?? false
+                values[property.name] = isHidden ? value(of: property, world.schema) : row.values[position]
+            }
+            try changed.insert(declared.name, object.key, values)
+        }
+        return changed
+    }
+
     private func key(_ number: Int, of declared: ClassSchema) -> ObjectKey {
         switch declared.keyType {
         case .int: .int(Int64(number))

@@ -1,57 +1,13 @@
 import SluiceJSON
 import SluiceModel
 import SluiceQuery
+import TestSupport
 
 @testable import SluiceRules
 
 /// Users, teams and documents in memory.
 final class RulesWorld: ObjectSource {
-    static let schema: Schema = {
-        let classes = try? [
-            ClassSchema(
-                "User", primaryKey: "id",
-                properties: [Property("id", .scalar(.string)), Property("name", .scalar(.string))]),
-            ClassSchema(
-                "Team", primaryKey: "id",
-                properties: [
-                    Property("id", .scalar(.string)),
-                    Property("members", PropertyType(.link("User"), container: .list)),
-                ]),
-            ClassSchema(
-                "Document", primaryKey: "id",
-                properties: [
-                    Property("id", .scalar(.string)), Property("public", .scalar(.bool)),
-                    Property("owner", .link("User")), Property("team", .link("Team")),
-                    Property("salary", .scalar(.int)), Property("secret", .link("Secret")),
-                    Property("channels", PropertyType(.scalar(.string), container: .list)),
-                    Property("permissions", PropertyType(.link("Permission"), container: .list)),
-                ]),
-            ClassSchema(
-                "Secret", primaryKey: "id",
-                properties: [Property("id", .scalar(.string)), Property("text", .scalar(.string, isOptional: true))]),
-            ClassSchema(
-                "Channel", primaryKey: "name",
-                properties: [
-                    Property("name", .scalar(.string)),
-                    Property("readers", PropertyType(.link("User"), container: .set)),
-                ]),
-            ClassSchema(
-                "Role", primaryKey: "name",
-                properties: [
-                    Property("name", .scalar(.string)),
-                    Property("members", PropertyType(.link("User"), container: .list)),
-                ]),
-            ClassSchema(
-                "Permission",
-                properties: [
-                    Property("role", .link("Role")), Property("canRead", .scalar(.bool)),
-                    Property("canUpdate", .scalar(.bool)), Property("canDelete", .scalar(.bool)),
-                    Property("canCreate", .scalar(.bool)),
-                ]),
-        ]
-        guard let classes, let schema = try? Schema(classes) else { preconditionFailure("the schema is wrong") }
-        return schema
-    }()
+    static let schema = RulesSchema.schema
 
     let schema: Schema
     private(set) var rows: [ObjectRef: Row] = [:]

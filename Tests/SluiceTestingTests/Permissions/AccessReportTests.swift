@@ -77,6 +77,70 @@ import Testing
         #expect(try ask("ada", .privileges, "[", world) == .string("invalidQuery"))
     }
 
+    private func values(_ values: [(String, Value)]) -> String {
+        Proposal.text(ValueMap(values.map { (key: $0.0, value: $0.1) }))
+    }
+
+    @Test func aUserIsToldWhetherAnObjectMayBeCreatedAndNotWhetherItsKeyIsTaken() throws {
+        let world = try world()
+        func mayCreate(_ user: String, _ key: Int64, owner: String, _ others: [(String, Value)] = []) throws -> Bool {
+            let set = values([("id", .int(key)), ("owner", .link(.string(owner)))] + others)
+            let argument = "{\"class\":\"Document\",\"key\":\"\(key)\",\"set\":\"\(set)\"}"
+            return try ask(user, .privileges, argument, world)["create"] == .bool(true)
+        }
+        // 2 is bob's, which ada may not know, and 77 is nobody's.
+        for key in [2, 77] as [Int64] {
+            #expect(try mayCreate("ada", key, owner: "ada"))
+            #expect(try !mayCreate("ada", key, owner: "bob"))
+            #expect(try mayCreate("root", key, owner: "bob"))
+            #expect(try !mayCreate("ada", key, owner: "ada", [("grade", .int(3))]))
+            #expect(try mayCreate("ada", key, owner: "ada", [("grade", .int(0))]))
+        }
+        for set in [
+            "x", "0", "00ff", values([("nothing", .int(1))]), values([("text", .int(1))]),
+            values([("id", .int(78))]), values([("owner", .link(.int(1)))]),
+        ] {
+            #expect(
+                try ask("ada", .privileges, "{\"class\":\"Document\",\"key\":\"77\",\"set\":\"\(set)\"}", world)
+                    == .string("invalidQuery"), "\(set)")
+        }
+    }
+
+    @Test func aVerdictAboutValuesIsTheOneThatAWriteOfThemGets() throws {
+        let world = try world()
+        func verdict(_ action: String, _ key: String?, _ set: [(String, Value)]) throws -> JSONValue {
+            let object = key.map { ",\"key\":\"\($0)\"" } ?? ""
+            return try ask(
+                "root", .verdict,
+                "{\"user\":\"ada\",\"action\":\"\(action)\",\"class\":\"Document\"\(object),\"set\":\"\(values(set))\"}",
+                world)
+        }
+        let cases: [(String, String?, [(String, Value)], String)] = [
+            ("create", nil, [("id", .int(9)), ("owner", .link(.string("ada")))], "allowed"),
+            ("create", nil, [("id", .int(9)), ("owner", .link(.string("bob")))], "denied"),
+            ("create", nil, [("id", .int(2)), ("owner", .link(.string("ada")))], "denied"),
+            ("update", "1", [("text", .string("x"))], "allowed"), ("update", "1", [("grade", .int(1))], "denied"),
+            ("update", "1", [("grade", .int(0))], "allowed"), ("update", "4", [("text", .string("x"))], "denied"),
+            ("update", "2", [("text", .string("x"))], "missing"), ("update", "77", [("text", .string("x"))], "missing"),
+        ]
+        for (action, key, set, expected) in cases {
+            let answer = try verdict(action, key, set)
+            #expect(answer["verdict"] == .string(expected), "\(action) \(key ?? "") \(set): \(answer)")
+        }
+        #expect(try verdict("delete", "1", []) == .string("invalidQuery"))
+        #expect(try verdict("create", nil, [("text", .string("x"))]) == .string("invalidQuery"))
+        // The rule of what an update leads to is judged on that.
+        world.deploy(
+            try RulesFile(
+                Self.rules.replacing(
+                    "\"updateAfter\": \"TRUEPREDICATE\", \"delete\": \"owner",
+                    with: "\"updateAfter\": \"owner.id == $user.id\", \"delete\": \"owner")))
+        let given = try verdict("update", "1", [("owner", .link(.string("bob")))])
+        #expect(given["verdict"] == .string("denied"))
+        let outcomes = given["rules"]?.array?.map { "\($0["rule"]?.string ?? "") \($0["outcome"]?.string ?? "")" }
+        #expect(outcomes == ["read holds", "update holds", "updateAfter fails"])
+    }
+
     @Test func otherRightsToWriteAreToldAlsoWhereTheSameIsReadable() throws {
         let world = try world()
         let count = world["ada"].frames.count

@@ -164,6 +164,37 @@ import Testing
         #expect(try world.held("ada") == [4, 5])
     }
 
+    // MARK: A choice for single objects (rows C37 and C38 of the Couchbase table)
+
+    @Test func aStoreDecidesForEachObjectWhetherItKeepsWhatItMayNotReadAnyMore() throws {
+        let world = try world { $0.keepsRevokedObject = { $0.key == .int(2) } }
+        try world.observe("ada", "Document")
+        try world.setTeam(7, [])
+        #expect(try world.held("ada") == [2, 4, 5])
+        #expect(world["ada"].results["Document"]?.map(\.key).sorted() == [.int(4), .int(5)])
+        #expect(world["ada"].removals.filter { $0.value == .permission }.keys.sorted() == [.int(1), .int(2), .int(3)])
+        // What is deleted is no matter of rights.
+        try world.setTeam(7, ["ada"])
+        #expect(try world.held("ada") == [1, 2, 3, 4, 5])
+        try world.write("root") { try $0.delete(World.document(2)) }
+        #expect(try world.held("ada") == [1, 3, 4, 5])
+    }
+
+    @Test(arguments: [false, true]) func theChoiceHoldsForWhatNobodyObservesAndForWhoComesBack(restarts: Bool) throws {
+        let world = try world { $0.keepsRevokedObject = { $0.className == "Document" && $0.key == .int(2) } }
+        try world.update("root", 3, World.Field.team, .null)
+        #expect(try world.held("ada") == [1, 2, 4, 5])
+        world.disconnect("ada")
+        try world.setTeam(7, [])
+        if restarts { try world.restart("ada") } else { world.connect("ada") }
+        #expect(try world.held("ada") == [2, 4, 5])
+        // Asked again with the next session, the program lets it go.
+        world.disconnect("ada")
+        world.configure { $0.keepsRevokedObject = nil }
+        try world.restart("ada")
+        #expect(try world.held("ada") == [4, 5])
+    }
+
     @Test func aSessionThatEndsLeavesNothingToWatch() throws {
         let world = try world()
         #expect(world.engine.cachedObjectCount > 0)

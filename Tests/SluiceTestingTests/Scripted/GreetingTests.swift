@@ -3,6 +3,7 @@ import SluiceModel
 import SluiceQuery
 import SluiceStorage
 import SluiceWire
+import Synchronization
 import Testing
 
 /// How a client reacts to the ways in which a server can greet it.
@@ -153,5 +154,19 @@ import Testing
         server.loseConnection()
         server.greet(limits: ServerLimits(idleTimeoutMilliseconds: 90_000))
         #expect(lines.all.filter { $0.level == .warning }.count == 1)
+    }
+
+    @Test func theNamesOfVariablesAreLoggedAndNeverTheirValues() throws {
+        let lines = Mutex<[String]>([])
+        let log = LogSink(level: .debug) { line in lines.withLock { $0.append("\(line.message) \(line.metadata)") } }
+        let server = try ScriptedSession(log: log) { options in
+            options.variables = ValueMap([(key: "region", value: .string("north-4711"))])
+        }
+        server.open()
+        server.engine.setVariables(
+            ValueMap([(key: "fruits", value: .list([.string("apple-4711"), .string("fig-4711")]))]))
+        let text = lines.withLock { $0.joined(separator: "\n") }
+        #expect(text.contains("region") && text.contains("fruits") && text.contains("2 elements"), "\(text)")
+        #expect(!text.contains("4711"))
     }
 }

@@ -53,6 +53,26 @@ import Testing
         #expect(seen.states.last == .complete)
     }
 
+    /// A server whose disk is full ends sessions to try again; what it said is the reason until it takes something.
+    @Test func whatTheServerReportedIsTheReasonUntilItAcknowledgesSomething() throws {
+        func report() {
+            server.receive([.error(.init(code: .internalError, message: "the disk is full", action: .report))])
+        }
+        try server.setAge(of: 1, to: 41)
+        report()
+        #expect(server.engine.lastProblem == "the disk is full")
+        server.loseConnection()
+        #expect(server.engine.lastProblem == "cut")
+        server.open(.resumed)
+        #expect(server.engine.lastProblem == "the disk is full")
+        server.receive([server.complete(1, .resumed)])
+        #expect(server.engine.lastProblem == "the disk is full")
+        server.commit(4, to: 1, [ScriptedSession.user(1, age: 41, version: 4)], acknowledged: 1)
+        server.loseConnection()
+        server.open(.resumed, acknowledged: 1)
+        #expect(server.engine.lastProblem == nil)
+    }
+
     @Test func aServerThatRefusesForGoodEndsTheWaitAlthoughTheQueryWasComplete() throws {
         server.receive([.error(.init(code: .permissionDenied, message: "no", action: .stop))])
         try wait()

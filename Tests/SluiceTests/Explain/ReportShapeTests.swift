@@ -8,9 +8,11 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ReportShapeTests {
     private let server: TestServer
     private let store: Store
+    private let ruledServer: TestServer
 
     init() async throws {
         server = try TestServer()
+        ruledServer = try TestServer(rules: Self.rules)
         let schema = try Schema([
             ClassSchema(
                 "Car", primaryKey: "vin",
@@ -29,7 +31,9 @@ import Testing
         let document = try String(
             contentsOf: URL(filePath: #filePath).deletingLastPathComponent()
                 .appending(path: "../../../PROTOCOL.md").standardizedFileURL, encoding: .utf8)
-        let start = try #require(document.range(of: ", **\(report)**:"), "PROTOCOL.md has no report \(report)")
+        let start = try #require(
+            document.range(of: ", **\(report)**:") ?? document.range(of: "\nReport 8 answers *\(report)*"),
+            "PROTOCOL.md has no report \(report)")
         let lines = document[start.upperBound...].split(separator: "\n", omittingEmptySubsequences: false)
         let table = lines.drop { !$0.hasPrefix("|---") }.dropFirst().prefix { $0.hasPrefix("|") }
         var members: [String: String] = [:]
@@ -83,6 +87,82 @@ import Testing
         #expect(try sent(reports) == documented("explain"))
     }
 
+    // MARK: Reports about rules
+
+    private static let rules = """
+        {"user": {"garages": "Dealer WHERE city == $user.id"},
+         "roles": {"boss": "$user.id == 'root'"},
+         "database": {"schema": "$role.boss", "reports": "$role.boss", "rules": "$role.boss"},
+         "classes": {"Dealer": {"read": true, "create": "$role.boss"},
+                     "Car": {"read": "dealer IN $user.garages OR ($role.boss AND price > 0)", "create": "$role.boss",
+                             "fields": {"year": {"write": "$role.boss AND year > 2000"}}}}}
+        """
+
+    /// A store of somebody who has every right, on a server with rules and one car.
+    private func ruled() async throws -> Store {
+        let store = try await ruledServer.open(schema: self.store.schema, user: "root")
+        try await store.connected()
+        let car = try #require(store.schema.classSchema(named: "Car"))
+        try await store.write { try $0.insert(Record(car, ["vin": .string("1"), "price": .double(3)])) }
+        try await store.uploaded()
+        return store
+    }
+
+    @Test func theRulesHaveTheDocumentedMembers() async throws {
+        let store = try await ruled()
+        #expect(try sent([try await store.core.report(.rules, timeout: nil)]) == documented("rules"))
+    }
+
+    @Test func privilegesHaveTheDocumentedMembers() async throws {
+        let store = try await ruled()
+        var reports: [String] = []
+        for question in ["{}", #"{"class":"Car"}"#, #"{"class":"Car","key":"1"}"#] {
+            reports.append(try await store.core.report(.privileges(question), timeout: nil))
+        }
+        #expect(try sent(reports) == documented("privileges"))
+    }
+
+    @Test func aVerdictHasTheDocumentedMembers() async throws {
+        let store = try await ruled()
+        let set = Proposal.text(ValueMap([(key: "vin", value: .string("2"))]))
+        var reports: [String] = []
+        for question in [
+            #"{"user":"root","action":"update","class":"Car","key":"1"}"#,
+            #"{"user":"ada","action":"read","class":"Car","key":"1"}"#,
+            #"{"user":"root","action":"create","class":"Car","set":"\#(set)"}"#,
+            #"{"user":null,"action":"delete","class":"Dealer","key":"00000000000000000000000000000001"}"#,
+        ] {
+            reports.append(try await store.core.report(.verdict(question), timeout: nil))
+        }
+        var members = try sent(reports)
+        let parts = members.keys.filter { $0.hasPrefix("rules[].parts[]") }
+        for path in parts {
+            #expect(["condition", "outcome"].contains(path.split(separator: ".").last ?? ""), "\(path)")
+            members[path] = nil
+        }
+        #expect(parts.contains { $0.hasPrefix("rules[].parts[].parts[]") })
+        members["rules[].parts[]"] = "object"
+        let known = try documented("verdict")
+        #expect(Set(members.keys).symmetricDifference(known.keys) == [])
+        #expect(members == known)
+    }
+
+    @Test func anExplanationForSomebodyElseIsAnExplanation() async throws {
+        let store = try await ruled()
+        let question = #"{"user":"ada","query":"Car WHERE price > 3 AND year == 4 SORT(price ASC) LIMIT(3)"}"#
+        let members = try sent([try await store.core.report(.explainAs(question), timeout: nil)])
+        let known = try documented("explain")
+        #expect(members["query"] == "string")
+        for (member, type) in members { #expect(known[member] == type, "\(member)") }
+    }
+
+    @Test func whatADeploymentAnswersHasTheDocumentedMembers() async throws {
+        let store = try await ruled()
+        let file = Self.rules.replacing("{\"read\": true", with: "{\"read\": \"wheels > 3\", \"delete\": true")
+        let report = try await store.core.deploy(rules: Array(file.utf8), isTrial: true, timeout: nil)
+        #expect(try sent([report]) == documented("deploy"))
+    }
+
     @Test func whatIsOptionalIsLeftOut() async throws {
         let id = String(repeating: "0", count: 31) + "1"
         let members = try sent([try await store.records("OBJECT(\(id))").explainOnServer().json])
@@ -94,13 +174,16 @@ import Testing
 
 /// JSON of any shape.
 private indirect enum JSONTree: Decodable {
+    case null
     case scalar(String)
     case array([JSONTree])
     case object([String: JSONTree])
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        if (try? container.decode(Bool.self)) != nil {
+        if container.decodeNil() {
+            self = .null
+        } else if (try? container.decode(Bool.self)) != nil {
             self = .scalar("bool")
         } else if (try? container.decode(UInt64.self)) != nil {
             self = .scalar("number")
@@ -115,6 +198,7 @@ private indirect enum JSONTree: Decodable {
 
     func collect(at path: String = "", into members: inout [String: String]) {
         switch self {
+        case .null: break
         case .scalar(let type): members[path] = type
         case .array(let elements): for element in elements { element.collect(at: path + "[]", into: &members) }
         case .object(let object):

@@ -578,12 +578,28 @@ def hello_frame(agent):
     return frame(0x01, 0, fields)
 
 
+def write_variable(fields, value):
+    """A string, an int, a bool, or a list of such."""
+    if isinstance(value, list):
+        fields.byte(13)
+        fields.varint(len(value))
+        for element in value:
+            write_variable(fields, element)
+    elif isinstance(value, bool):
+        fields.byte(2 if value else 1)
+    elif isinstance(value, int):
+        fields.byte(3)
+        fields.varint(value << 1 if value >= 0 else (-value << 1) - 1)
+    else:
+        fields.byte(6)
+        fields.string(value)
+
+
 def write_variables(fields, variables):
     fields.varint(len(variables))
     for name in sorted(variables, key=str.encode):
         fields.string(name)
-        fields.byte(6)
-        fields.string(variables[name])
+        write_variable(fields, variables[name])
 
 
 def variables_frame(session, variables):
@@ -691,15 +707,24 @@ class Subscription:
         return row | {properties[position]["name"]: json_value(values[position]) for position in sorted(values)}
 
 
-async def run(url, query, watch):
+async def run(url, query, watch, variables={}, then=None, authorization=None, ca_file=None):
+    """Prints the results, and with `watch` what changes. `then` are variables that are chosen after the results."""
+    import ssl
+
     import websockets
+
+    extra = {}
+    if authorization:
+        extra["additional_headers"] = {"Authorization": authorization}
+    if ca_file:
+        extra["ssl"] = ssl.create_default_context(cafile=ca_file)
 
     database = url.rstrip("/").rsplit("/", 1)[1]
     state = Subscription()
     complete = False
-    async with websockets.connect(url, subprotocols=["sluice.1"], max_size=FRAME_LIMIT, compression=None) as socket:
+    async with websockets.connect(url, subprotocols=["sluice.1"], max_size=FRAME_LIMIT, compression=None, **extra) as socket:
         await socket.send(hello_frame("sluice_client.py"))
-        await socket.send(open_frame(1, database))
+        await socket.send(open_frame(1, database, variables))
         async for data in socket:
             for message in read_frame(data):
                 kind = message["type"]
@@ -717,6 +742,9 @@ async def run(url, query, watch):
                         print(json.dumps(state.json(name), ensure_ascii=False), flush=True)
                     if not watch:
                         return 0
+                    if then is not None:
+                        await socket.send(variables_frame(1, then))
+                        then = None
                 elif kind == "commit":
                     for _, content in message["blocks"]:
                         changed, left = state.apply(content)
@@ -806,6 +834,9 @@ def self_check(path):
     print(f"{count} frames decoded")
     print(hello_frame("stranger").hex())
     print(open_frame(1, "cars").hex())
+    chosen = {"region": "north", "fruits": ["apple", "fig"], "from": -3, "isNew": True}
+    print(open_frame(1, "cars", chosen).hex())
+    print(variables_frame(1, chosen).hex())
     print(subscribe_frame(1, 2, "Car WHERE price < 9000").hex())
     print(credit_frame(1, 3).hex())
     print(object_id("Car", ("string", "JT2")).hex(), object_id("Car", ("int", -7)).hex())
@@ -817,13 +848,27 @@ def main():
     parser.add_argument("url", nargs="?", help="ws://host:port/database")
     parser.add_argument("query", nargs="?", help="for example: Car WHERE price < 9000")
     parser.add_argument("--watch", action="store_true", help="go on after the first complete result")
+    parser.add_argument("--variables", type=json.loads, default={}, metavar="JSON", help="what $client has in rules")
+    parser.add_argument("--then", type=json.loads, metavar="JSON", help="with --watch: other variables, after the results")
+    parser.add_argument("--authorization-file", metavar="FILE", help="what the request's header Authorization says")
+    parser.add_argument("--ca-file", metavar="FILE", help="the authority to trust, for wss")
     parser.add_argument("--self-check", metavar="FILE", help="decode the frames in FILE instead")
     options = parser.parse_args()
     if options.self_check:
         sys.exit(self_check(options.self_check))
     if not options.query:
         parser.error("a URL and a query are needed")
-    sys.exit(asyncio.run(run(options.url, options.query, options.watch)))
+    authorization = None
+    if options.authorization_file:
+        authorization = open(options.authorization_file, encoding="ascii").read().strip()
+    sys.exit(
+        asyncio.run(
+            run(
+                options.url, options.query, options.watch, options.variables, options.then, authorization,
+                options.ca_file,
+            )
+        )
+    )
 
 
 if __name__ == "__main__":

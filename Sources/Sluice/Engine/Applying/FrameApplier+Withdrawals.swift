@@ -5,8 +5,11 @@ internal import SluiceWire
 /// What becomes of objects that the user may not read any more.
 extension FrameApplier {
     /// Whether an object that leaves for a reason, or may do so, stays in this store although nothing holds it.
-    func keeps(_ reason: RemovalReason) -> Bool {
-        !applier.options.purgesRevokedObjects && (reason == .permission || reason == .unknown && hasContext)
+    func keeps(_ object: ObjectRef, _ reason: RemovalReason) -> Bool {
+        guard reason == .permission || reason == .unknown && hasContext else { return false }
+        guard applier.options.purgesRevokedObjects else { return true }
+        guard let filter = applier.options.keepsRevokedObject else { return false }
+        return filter(Identity(className: storage.schema[object.classIndex].name, key: object.key))
     }
 
     /// Removes objects that this store keeps without a subscription. Unsent writes stay, and the server judges them.
@@ -27,7 +30,7 @@ extension FrameApplier {
     /// Notes that the server does not have an object any more, as far as the user may know, which shows something else
     /// here.
     func noteAbsence(of object: ObjectRef, because reason: RemovalReason) throws {
-        guard reason == .deleted || reason == .permission, !keeps(reason) else { return }
+        guard reason == .deleted || reason == .permission, !keeps(object, reason) else { return }
         if reason == .permission, try storage.hasPending(object) {
             try objectImages.lose(object, transaction)
         } else if try objectImages.differs(object) {

@@ -56,11 +56,10 @@ final class FrameApplier {
     /// Removes the objects that no subscription holds any more after these messages.
     func finish() throws {
         for (object, reason) in departed {
-            if keeps(reason) { continue }
             if reason == .deleted || reason == .permission, try !storage.hasPending(object) {
                 // A deletion applies at once, even if other subscriptions that hold the object learn of it later. So
                 // does the loss of the right to read it.
-                try objectImages.evict(object, reason: reason, transaction)
+                if !keeps(object, reason) { try objectImages.evict(object, reason: reason, transaction) }
             } else {
                 try dropIfUnheld(object, reason: reason)
             }
@@ -74,7 +73,7 @@ final class FrameApplier {
         }
         // The server does not have link targets that neither arrived nor belong to a complete subscription.
         for target in linkTargets
-        where try !keeps(.unknown) && !storage.hasPending(target) && !holdings.isCompletelySynced(target) {
+        where try !storage.hasPending(target) && !holdings.isCompletelySynced(target) && !keeps(target, .unknown) {
             try objectImages.evict(target, reason: .unknown, transaction)
         }
         guard !completed.isEmpty else { return }
@@ -152,7 +151,6 @@ final class FrameApplier {
 
     /// Removes stale rows: they match the query on disk, the server did not name them, and no subscription holds them.
     private func dropStale(_ subscription: Subscription) throws {
-        guard !keeps(.unknown) else { return }
         let id = subscription.record.id
         let query = subscription.query
         // Whether a row matches is not known without the objects that link to it.
@@ -294,9 +292,10 @@ final class FrameApplier {
         try noteAbsence(of: object, because: departure.reason)
     }
 
-    /// Removes an object that no subscription holds any more, unless it has pending writes.
+    /// Removes an object that no subscription holds any more, unless it has pending writes or this store keeps it.
     private func dropIfUnheld(_ object: ObjectRef, reason: RemovalReason) throws {
-        guard try !storage.hasPending(object), try !storage.isHeld(object, excluding: nil) else { return }
+        guard try !storage.hasPending(object), try !storage.isHeld(object, excluding: nil), !keeps(object, reason)
+        else { return }
         try objectImages.evict(object, reason: reason, transaction)
     }
 

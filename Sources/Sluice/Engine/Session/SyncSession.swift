@@ -53,6 +53,8 @@ final class SyncSession {
     private(set) var lastProblem: String?
     /// What the server reported, and goes on with.
     private var reportedProblem: String?
+    /// What the server reported last, in whichever session, and which uploads it had acknowledged by then.
+    private var reportBehindUploads: (problem: String, acknowledged: UInt64)?
     /// Called when a message cannot be sent, since the server would not accept it. Sending it again would not help.
     var onUnsendable: ((SyncError) -> Void)?
 
@@ -84,6 +86,7 @@ final class SyncSession {
     /// Says hello, and asks the server to open the session.
     func greet(opening message: ClientMessage.Open) {
         phase = .opening
+        logVariables()
         send([.hello(.init(features: Self.features, agent: options.agent)), .open(message)])
     }
 
@@ -129,9 +132,24 @@ final class SyncSession {
         guard variables != self.variables else { return false }
         self.variables = variables
         guard isListening else { return false }
+        logVariables()
         guard isActive, features.contains(.variables) else { return true }
         send([.variables(session: Self.number, values: variables)])
         return false
+    }
+
+    /// Logs which variables the server is told, and how many elements lists have. The values are the user's.
+    private func logVariables() {
+        guard !variables.entries.isEmpty else { return }
+        log?(
+            .debug, "variables are chosen",
+            variables.entries.map { entry in
+                if case .list(let elements) = entry.value {
+                    (entry.key, "\(elements.count) elements")
+                } else {
+                    (entry.key, "1")
+                }
+            })
     }
 
     // MARK: Login
@@ -151,9 +169,22 @@ final class SyncSession {
     // MARK: Problems
 
     /// Notes what the server reports and goes on with.
-    func note(report: String) {
+    ///
+    /// - Parameter acknowledged: the highest sequence that the server has acknowledged.
+    func note(report: String, acknowledged: UInt64) {
         lastProblem = report
         reportedProblem = report
+        reportBehindUploads = (report, acknowledged)
+    }
+
+    /// Why uploads are not acknowledged, as far as it is known: a server that takes none ends sessions from time to time
+    /// to try again, and what it reported holds until it acknowledges something.
+    ///
+    /// - Parameter acknowledged: the highest sequence that the server has acknowledged.
+    func problem(acknowledged: UInt64) -> String? {
+        if let lastProblem { return lastProblem }
+        guard let known = reportBehindUploads, known.acknowledged == acknowledged else { return nil }
+        return known.problem
     }
 
     /// Notes that the server has sent content.
