@@ -50,6 +50,8 @@ final class SimulatedClient {
     private var makeCredentials: (SimulatedClient) -> [SluiceWire.Credentials] = { _ in [] }
     /// Of the program that the client runs.
     var version = 0
+    /// The queries that were parsed against a schema, by their texts.
+    private var parsed: (schema: Schema, queries: [String: Query]) = (Schema(), [:])
     /// The schema that the queries are bound to.
     private var boundSchema = Schema()
 
@@ -65,6 +67,15 @@ final class SimulatedClient {
         self.random = random
         self.problems = problems
         try open(nil)
+    }
+
+    /// Parses a query against the schema of the store, once for each schema.
+    func query(_ text: String) throws -> Query {
+        if parsed.schema != storage.schema { parsed = (storage.schema, [:]) }
+        if let known = parsed.queries[text] { return known }
+        let query = try Query.parse(text, schema: storage.schema)
+        parsed.queries[text] = query
+        return query
     }
 
     /// Sets what the client presents, from now on and after each restart.

@@ -18,7 +18,7 @@ extension Simulation {
         for (position, record) in records.enumerated() {
             checked.insert(record.hash)
             guard (position + checkCount) % share == 0 else { continue }
-            let query = try Query.parse(record.canonicalText, schema: storage.schema)
+            let query = try client.query(record.canonicalText)
             if record.state == .complete {
                 let version = storage.syncState?.version ?? 0
                 guard let state = server.history.state(at: version) else {
@@ -225,7 +225,7 @@ extension Simulation {
             guard record.state == .complete else {
                 throw SimulationFailure("client \(client.index): '\(record.canonicalText)' is \(record.state) at rest")
             }
-            let query = try Query.parse(record.canonicalText, schema: storage.schema)
+            let query = try client.query(record.canonicalText)
             try SubscriptionCheck(client, query, record, readableAtRest(by: client), isAtRest: true).run()
         }
         try client.engine.purgeUnsubscribed()

@@ -22,7 +22,8 @@ package final class Simulation {
     private let problems = ProblemLog()
     private let folder: String?
     private var timers: [(at: Int64, client: Int, life: Int, event: ClientEvent)] = []
-    private var trace: [String] = []
+    /// What happened, as lines that are made when somebody reads them.
+    private var trace: [() -> String] = []
     /// Makes the users' tokens, where there are rules.
     let issuer = SimulatedIssuer()
     /// How many times clients were checked.
@@ -103,7 +104,10 @@ package final class Simulation {
 
     var now: Timestamp { Timestamp(microseconds: clock.now) }
 
-    func note(_ line: @autoclosure () -> String) { trace.append(line()) }
+    func note(_ line: String) { trace.append { line } }
+
+    /// Notes messages, whose text takes longer to make than the messages take to handle.
+    private func noteMessages(_ line: @escaping () -> String) { trace.append(line) }
 
     /// Runs the plan, then repairs all connections and continues until nothing is left to do.
     ///
@@ -124,7 +128,7 @@ package final class Simulation {
             var failure = error as? SimulationFailure ?? SimulationFailure("an error: \(error)")
             failure.seed = plan.seed
             failure.actionCount = plan.actions.count
-            failure.trace = trace
+            failure.trace = trace.suffix(120).map { $0() }
             throw failure
         }
     }
@@ -241,7 +245,9 @@ package final class Simulation {
     private func deliverToServer(
         _ batch: [(connection: UInt64, item: SimulatedNetwork.Item)], crashing: Bool
     ) throws {
-        note("  server takes \(batch.map { "\($0.connection): \(Self.describe($0.item, as: ClientMessage.self))" })")
+        noteMessages {
+            "  server takes \(batch.map { "\($0.connection): \(Self.describe($0.item, as: ClientMessage.self))" })"
+        }
         for case (let connection, .request) in batch { network.post(.opened, to: .toClient, of: connection) }
         let outputs = try server.handle(batch, from: { network.connections[$0]?.client }, now: now)
         if crashing { return try crashServer(SeededGenerator(seed: 0)) }
@@ -265,7 +271,7 @@ package final class Simulation {
         else { return }
         let client = clients[index]
         guard client.connection == connection else { return }
-        note("  client \(index) takes \(Self.describe(item, as: ServerMessage.self))")
+        noteMessages { "  client \(index) takes \(Self.describe(item, as: ServerMessage.self))" }
         switch item {
         case .request: break
         case .opened: try handle(.opened, of: client)

@@ -237,7 +237,7 @@ package struct SimulationFailure: Error, CustomStringConvertible {
     package let message: String
     package internal(set) var seed: UInt64 = 0
     package internal(set) var actionCount = 0
-    /// The actions and their steps so far.
+    /// The last actions and their steps.
     package internal(set) var trace: [String] = []
 
     init(_ message: String) { self.message = message }
@@ -245,7 +245,7 @@ package struct SimulationFailure: Error, CustomStringConvertible {
     package var description: String {
         """
         seed \(seed), \(actionCount) actions: \(message)
-        \(trace.suffix(120).joined(separator: "\n"))
+        \(trace.joined(separator: "\n"))
         """
     }
 }
