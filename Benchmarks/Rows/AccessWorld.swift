@@ -70,15 +70,18 @@ final class AccessWorld {
 
     /// - Parameters:
     ///   - rules: the file of rules; nil for none.
+    ///   - limits: the limits of the database.
     ///   - fill: stores the objects that there are in the beginning.
-    init(rules: String?, _ fill: (AccessWorld.Filler) throws -> Void) throws {
+    init(
+        rules: String?, limits: DatabaseLimits = DatabaseLimits(), _ fill: (AccessWorld.Filler) throws -> Void
+    ) throws {
         let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
         try storage.transaction {
             _ = try storage.merge(Self.schema(), sides: ("the server", "the benchmark"))
             try fill(Filler(storage: storage))
         }
         engine = DatabaseEngine(
-            name: "documents", storage: storage, rules: try rules.map { AccessRules(try RulesFile($0)) }
+            name: "documents", storage: storage, limits: limits, rules: try rules.map { AccessRules(try RulesFile($0)) }
         ) { 1 }
         try open(writer, "root", claims: ["role": .string("admin")])
     }

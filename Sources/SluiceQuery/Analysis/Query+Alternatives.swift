@@ -9,7 +9,6 @@ extension Query {
     /// - Complexity: linear in the text's length.
     package var alternatives: [Query] {
         precondition(!isPartial && sort.isEmpty && exclusions.isEmpty && object == nil, "a query with clauses")
-        let operands: [Predicate] = if case .or(let operands) = predicate { operands } else { [predicate] }
         let parts = operands.flatMap(\.members)
         guard parts.count > 1 else { return [self] }
         return parts.map { part in
@@ -21,14 +20,25 @@ extension Query {
                 hash: SHA256.truncatedID(of: Array(form.text(with: constants).utf8)), context: context)
         }
     }
+
+    /// The number of ``alternatives``, found without making them.
+    package var alternativeCount: Int { operands.reduce(0) { $0 + ($1.listed?.values.count ?? 1) } }
+
+    private var operands: [Predicate] { if case .or(let operands) = predicate { operands } else { [predicate] } }
 }
 
 extension Query.Predicate {
-    /// The equalities that an IN stands for, where any value may match; any other condition itself.
-    fileprivate var members: [Query.Predicate] {
+    /// An IN where any value may match, with its constants.
+    fileprivate var listed: (comparison: Query.Comparison, values: [Value])? {
         guard case .comparison(let comparison) = self, comparison.comparison == .isIn,
             comparison.relation == .each(.any, .any), case .list(let values) = comparison.right
-        else { return [self] }
+        else { return nil }
+        return (comparison, values)
+    }
+
+    /// The equalities that an IN stands for, where any value may match; any other condition itself.
+    fileprivate var members: [Query.Predicate] {
+        guard let (comparison, values) = listed else { return [self] }
         return values.map { .membership(.any, comparison.left, [$0], ignoresCase: comparison.ignoresCase) }
     }
 }

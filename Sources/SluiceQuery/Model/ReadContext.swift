@@ -233,6 +233,23 @@ package final class ReadContext: Sendable {
             veils: veils.filter { classes.contains($0.key) }, denying: denial)
     }
 
+    /// The same context with another condition on one class.
+    ///
+    /// - Returns: nil unless this is a context of rules that was narrowed to what a query can reach.
+    package func ruling(_ condition: Query) -> ReadContext? {
+        guard let denial, !rules.isBoundLater else { return nil }
+        var conditions = rules.all
+        conditions[condition.classIndex] = condition
+        return ReadContext(rules: Array(conditions.values), veils: veils, denying: denial)
+    }
+
+    /// The same context without anything of one class.
+    ///
+    /// - Returns: as ``ruling(_:)``.
+    package func closing(_ classIndex: Int) -> ReadContext? {
+        denial?.condition(ofClass: classIndex).flatMap(ruling)
+    }
+
     /// What was made of the condition on a class, kept for the next caller.
     ///
     /// - Parameter make: called once for a class, with its condition.

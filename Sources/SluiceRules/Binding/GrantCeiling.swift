@@ -1,21 +1,6 @@
 package import SluiceModel
 package import SluiceQuery
 
-/// An object that a transaction changes.
-package struct ChangedObject {
-    package let object: ObjectRef
-    /// The object before the transaction; nil if there was none.
-    package let old: Row?
-    /// The object after it; nil if there is none.
-    package let new: Row?
-
-    package init(_ object: ObjectRef, old: Row?, new: Row?) {
-        self.object = object
-        self.old = old
-        self.new = new
-    }
-}
-
 /// Where permission lists are in a schema.
 struct PermissionListLayout: Sendable {
     /// A property that is a list of permissions.

@@ -60,9 +60,7 @@ package final class AccessBinding: Sendable {
     func allows(
         _ action: RuleAction, _ row: Row, ofClass classIndex: Int, in source: any ObjectSource
     ) throws -> Bool {
-        guard let rules else { return true }
-        guard let condition = rules.condition(of: action, onClass: classIndex), !condition.isNever else { return false }
-        return try condition.isAlways || condition.allows(row, in: source)
+        try rules?.allows(action, row, ofClass: classIndex, in: source) ?? true
     }
 
     /// What the client of a session is told of what its user may read: nothing of it, but whether it is the same.

@@ -17,17 +17,6 @@ struct WriteRefusal: Error {
 /// Authority comes from the state before a transaction, and the result is judged after it, all of its operations
 /// together. What an author may not read does not exist for the author's updates and deletes.
 final class WriteGuard {
-    /// An object that a transaction changes.
-    struct Change {
-        let object: ObjectRef
-        let old: Row?
-        let new: Row?
-        /// Whether one of the operations deletes the object.
-        var deletes = false
-        /// The properties that the operations name.
-        var named: PropertySet = []
-    }
-
     private let schema: Schema
     private let state: PreparedState
     private let binding: (SessionID) -> AccessBinding
@@ -64,73 +53,33 @@ final class WriteGuard {
     /// Judges a transaction, which then counts for those that follow it in the group.
     ///
     /// - Throws: ``WriteRefusal``; nothing of the transaction counts then.
-    func judge(_ changes: [Change], by session: SessionID) throws {
-        let binding = binding(session)
-        guard let rules = binding.rules else {
-            return try state.attempt(changes.map { ($0.object, $0.new) }) {}
-        }
-        for change in changes { try judgeBefore(change, binding) }
-        try judgeGrants(changes, rules)
-        try state.attempt(changes.map { ($0.object, $0.new) }) {
-            for change in changes { try judgeAfter(change, binding) }
+    func judge(_ changes: [ChangedObject], by session: SessionID) throws {
+        let rows: [(object: ObjectRef, row: Row?)] = changes.map { ($0.object, $0.new) }
+        guard let rules = binding(session).rules else { return try state.attempt(rows) {} }
+        let judgement = WriteJudgement(changes, by: rules)
+        if let denied = try judgement.denial(before: state) { throw refusal(denied) }
+        try state.attempt(rows) {
+            if let denied = try judgement.denial(after: state) { throw refusal(denied) }
         }
     }
 
-    private func judgeBefore(_ change: Change, _ binding: AccessBinding) throws {
-        guard let old = change.old else { return }
-        let object = change.object
-        if change.deletes, try !allows(.delete, old, of: object, binding) { throw refusal("delete", object) }
-        guard change.new != nil, !change.deletes else { return }
-        guard try allows(.update, old, of: object, binding) else { throw refusal("update", object) }
-        try judgeFields(change.named, on: old, of: object, binding)
-    }
-
-    private func judgeAfter(_ change: Change, _ binding: AccessBinding) throws {
-        guard let new = change.new else { return }
-        let object = change.object
-        guard change.old == nil || change.deletes else {
-            guard try allows(.updateAfter, new, of: object, binding) else { throw refusal("update", object) }
-            return
-        }
-        guard try allows(.create, new, of: object, binding) else { throw refusal("create", object) }
-        // A creation names all properties, also those that have their defaults.
-        let defaults = schema[object.classIndex].defaultValues
-        let named = PropertySet(change.named.filter { !new.values[$0].isIdentical(to: defaults[$0]) })
-        try judgeFields(named, on: new, of: object, binding)
-    }
-
-    /// Nobody gives in a permission list what he has not.
-    private func judgeGrants(_ changes: [Change], _ rules: Binding) throws {
-        guard rules.hasPermissionLists else { return }
-        let changed = changes.map { ChangedObject($0.object, old: $0.old, new: $0.new) }
-        let rows = Dictionary(changes.map { ($0.object, $0.new) }) { _, last in last }
-        let refused = try rules.refusedGrant(changed, before: state) { object in
-            if let known = rows[object] { return known }
-            return try state.row(object)
-        }
-        if let refused { throw refusal("give these permissions by", refused) }
-    }
-
-    private func judgeFields(
-        _ properties: PropertySet, on row: Row, of object: ObjectRef, _ binding: AccessBinding
-    ) throws {
-        for property in properties {
-            guard let condition = binding.rules?.writeCondition(ofProperty: property, ofClass: object.classIndex),
-                try !condition.allows(row, in: state)
-            else { continue }
-            throw refusal("write '\(schema[object.classIndex].properties[property].name)' of", object)
-        }
+    private func refusal(_ denied: DeniedWrite) -> WriteRefusal {
+        let denial = denied.denial
+        let what =
+            switch (denial.action, denial.property) {
+            case (_, let property?): "write '\(property)' of"
+            case (nil, nil): "give these permissions by"
+            case (.create, nil): "create"
+            case (.read, nil): "read"
+            case (.update, nil), (.updateAfter, nil): "update"
+            case (.delete, nil): "delete"
+            }
+        return refusal(what, denied.object)
     }
 
     private func refusal(_ action: String, _ object: ObjectRef) -> WriteRefusal {
         WriteRefusal(
             object: object,
             message: "the server's rules do not let this user \(action) this \(schema[object.classIndex].name)")
-    }
-
-    private func allows(
-        _ action: RuleAction, _ row: Row, of object: ObjectRef, _ binding: AccessBinding
-    ) throws -> Bool {
-        try binding.allows(action, row, ofClass: object.classIndex, in: state)
     }
 }

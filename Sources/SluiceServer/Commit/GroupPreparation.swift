@@ -1,5 +1,6 @@
 internal import SluiceModel
 internal import SluiceQuery
+internal import SluiceRules
 internal import SluiceStorage
 internal import SluiceWire
 
@@ -140,7 +141,7 @@ struct GroupPreparation {
         }
         try writeGuard?.judge(
             touched.filter { !$0.isHidden }.map {
-                .init(object: $0.object, old: $0.old, new: $0.merger.row, deletes: $0.deletes, named: $0.named)
+                .init($0.object, old: $0.old, new: $0.merger.row, isDeleted: $0.deletes, named: $0.named)
             }, by: upload.session)
         // By position: a copy of each would cost as much as everything else here.
         for place in touched.indices {

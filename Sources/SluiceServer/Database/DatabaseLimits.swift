@@ -52,6 +52,9 @@ package struct DatabaseLimits: Sendable {
     /// From how many objects on, which commits have changed behind pages, these are read beside the writer too. Fewer
     /// take the writer less time than opening a connection.
     package var settlingCountBeside = 100
+    /// The maximum number of alternatives in what a reader may read of a class, list elements included, by which views
+    /// are shared. With more, the view is one of its own.
+    package var atomCountMax = 1_000
     /// The maximum number of linked objects of a view whose pages are read beside the writer. A commit that changes the
     /// links of a larger view would copy too much.
     package var copiedMemberCountMax = 50_000

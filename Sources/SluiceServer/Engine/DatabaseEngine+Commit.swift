@@ -84,6 +84,7 @@ extension DatabaseEngine {
         outbox.append(publication.frames { sessions[$0] != nil })
         encodedBlockCount += publication.encodedCount
         restart(restarts)
+        hub.dropIdleAtoms()
         withdraw(after: group.delta)
         for id in bootstraps.overloaded {
             let message = "more has changed behind the pages of a bootstrap than the server keeps"

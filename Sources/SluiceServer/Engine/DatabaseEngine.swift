@@ -187,8 +187,13 @@ package final class DatabaseEngine {
             let mayAdd = permissions.mayChangeSchema(id, user) && !request.options.contains(.readOnly)
             let change = try database.extendSchema(by: request.schema, mayAdd: mayAdd)
             try follow(change)
+            switch change {
+            case .none: break
+            // Everybody was bound anew.
+            case .grown: try permissions.confirm(id)
             // What was found for the old schema is followed no more.
-            if change != .none { try permissions.open(id, user, variables: request.variables) }
+            case .reshaped: try permissions.open(id, user, variables: request.variables)
+            }
             let opening = try sessions.open(id, request, user: user, now: now)
             if let stale = opening.superseded {
                 end(stale, .init(.protocolViolation, "the client has opened another session", action: .retry))
@@ -313,6 +318,9 @@ package final class DatabaseEngine {
 
     /// The views that are kept current, to see whether any outlives the engine.
     package var views: [AnyObject] { Array(hub.all) }
+
+    /// How many live views commits may have to be followed by. What users share is counted once, however many they are.
+    package var liveViewCount: Int { hub.filedCount }
 
     // Views, subscriptions and subscribers refer to each other.
     deinit {

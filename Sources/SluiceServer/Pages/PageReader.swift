@@ -176,11 +176,14 @@ struct PageReader {
     /// Why an object that the client has listed is not in the view.
     ///
     /// A client can list any key. So that it does not learn which keys hidden objects have, the answer is the same for
-    /// those and for keys that no object has.
+    /// those and for keys that no object has: of a class of which nothing may be read any more, that this is why; else
+    /// that the reason is not known.
     private func reasonOfListed(_ object: ObjectRef, wasRoot: Bool) throws -> RemovalReason {
+        let rule = live.query.context.condition(ofClass: object.classIndex)
+        if let rule, rule.isOfNothing { return .permission }
         let reason = try live.reasonOfDeparture(object, wasRoot: wasRoot, in: storage)
         guard reason == .deleted || reason == .permission else { return reason }
-        return live.query.context.condition(ofClass: object.classIndex) == nil ? reason : .unknown
+        return rule == nil ? reason : .unknown
     }
 
     /// Adds the changed objects of the present round.

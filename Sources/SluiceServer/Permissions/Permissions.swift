@@ -53,6 +53,8 @@ final class Permissions {
         var binding: AccessBinding
         var facts: Set<Query.Key> = []
         var sessions: Set<SessionID> = []
+        /// Why it is not known what holds; nothing is allowed then.
+        var failure: (any Error)?
     }
 
     private let database: Database
@@ -87,9 +89,12 @@ final class Permissions {
     /// What holds for the user of a session; nothing is allowed in one that is not open.
     func binding(of session: SessionID) -> AccessBinding {
         if case .none = source { return .everything }
-        return subjects[session].flatMap { bound[$0]?.binding } ?? departed[session]
-            ?? AccessRules.denial.bind(User(id: nil, mayExtendSchema: false), schema: database.storage.schema) { _ in []
-            }
+        return subjects[session].flatMap { bound[$0]?.binding } ?? departed[session] ?? denial
+    }
+
+    /// Allows nothing.
+    private var denial: AccessBinding {
+        AccessRules.denial.bind(User(id: nil, mayExtendSchema: false), schema: database.storage.schema) { _ in [] }
     }
 
     /// Forgets the sessions that have ended. Call it when nothing waits to be judged.
@@ -129,6 +134,13 @@ final class Permissions {
         }
         subjects[session] = subject
         bound[subject]?.sessions.insert(session)
+    }
+
+    /// Checks that it is known what holds for the user of a session.
+    ///
+    /// - Throws: why it could not be found.
+    func confirm(_ session: SessionID) throws {
+        if let failure = subjects[session].flatMap({ bound[$0]?.failure }) { throw failure }
     }
 
     func close(_ session: SessionID) {
@@ -231,11 +243,14 @@ final class Permissions {
         return changes.sorted { $0.session < $1.session }
     }
 
+    /// Takes everything from users of whom it is not known what holds now.
     private func fail(_ concerned: Set<Subject>, _ error: any Error) -> [Change] {
-        concerned.flatMap { subject in
-            (bound[subject]?.sessions ?? []).map { session in
-                Change(session: session, former: binding(of: session), binding: .failure(error))
-            }
+        concerned.flatMap { subject -> [Change] in
+            guard let known = bound[subject] else { return [] }
+            bound[subject]?.binding = denial
+            bound[subject]?.failure = error
+            release(known.binding)
+            return known.sessions.map { Change(session: $0, former: known.binding, binding: .failure(error)) }
         }
     }
 

@@ -3,7 +3,7 @@ package struct DatabaseStatistics: Sendable, Hashable {
     package internal(set) var commits = CommitCounts()
     package internal(set) var sentPageCount: UInt64 = 0
     package internal(set) var sentBlockCount: UInt64 = 0
-    /// How many views commits have found that they might change.
+    /// How many views had to work out what commits change for them.
     package internal(set) var concernedViewCount: UInt64 = 0
     package internal(set) var sentDigestCount: UInt64 = 0
     package internal(set) var starts = StartCounts()

@@ -13,7 +13,10 @@ final class ViewHub {
     private var numbers = HashedNumbers<Query.Key>()
     private(set) var index: ViewIndex
     private var shapes: ViewShapes
-    /// How many views commits have found that they might change.
+    private var atoms = AtomTable()
+    /// The classes for which it was logged that a view is of too many atoms.
+    private var notedClasses: Set<Int> = []
+    /// How many views had to work out what commits change for them.
     private(set) var concernedCount: UInt64 = 0
 
     private var storage: any ServerStorage { database.storage }
@@ -25,6 +28,9 @@ final class ViewHub {
     }
 
     var all: some Collection<SharedView> { slots.lazy.compactMap { $0 } }
+
+    /// How many views are kept current: those that changes find as a whole, and the atoms of the others.
+    var filedCount: Int { index.filedCount }
 
     /// The view of a query, by the query's key.
     subscript(key: Query.Key) -> SharedView? {
@@ -58,10 +64,38 @@ final class ViewHub {
     }
 
     private func place(_ view: SharedView) {
-        let number = index.insert(view.live)
+        let parts = atoms(of: view.live)
+        let number = parts == nil ? index.insert(view.live) : index.insertUnfiled(view.live)
         while slots.count <= number { slots.append(nil) }
         slots[number] = view
         numbers.insert(UInt64(number), for: view.query.key)
+        guard let parts else { return }
+        atoms.hold(parts, of: view.query, by: UInt32(number)) { query in
+            let live = unmade(query)
+            live.activateWithoutReading()
+            return (live, UInt32(index.insert(live)))
+        }
+    }
+
+    /// The atoms of a view; nil if changes find it as a whole.
+    private func atoms(of live: LiveView) -> ReadAtoms? {
+        let count = live.atomCount
+        guard count > database.limits.atomCountMax else { return count > 1 ? live.atoms : nil }
+        if notedClasses.insert(live.query.classIndex).inserted {
+            database.note(
+                .warning, "what a reader may read of a class has too many parts to be shared part by part",
+                [("class", live.query.className), ("parts", "\(count)"), ("most", "\(database.limits.atomCountMax)")])
+        }
+        return nil
+    }
+
+    /// The numbers of the atoms by which changes find a view, ascending; empty if they find it as a whole.
+    func atoms(of view: SharedView) -> [UInt32] {
+        var found: [UInt32] = []
+        numbers.forEach(of: view.query.key) { number in
+            if slots[Int(number)] === view { found = atoms.atoms(of: UInt32(number)) }
+        }
+        return found
     }
 
     /// Removes a view that nobody subscribes to any more.
@@ -69,8 +103,13 @@ final class ViewHub {
         guard let number = index.remove(view.live) else { return }
         slots[number] = nil
         numbers.remove(UInt64(number), for: view.query.key)
+        atoms.release(by: UInt32(number))
+        if atoms.hasManyIdle { dropIdleAtoms() }
         if index.count == 0 { slots = [] }
     }
+
+    /// Drops the atoms that no view holds.
+    func dropIdleAtoms() { for atom in atoms.takeIdle() { index.remove(atom.live) } }
 
     /// Removes all views. Call it when the schema has changed in another way than by growing.
     func removeAll() {
@@ -79,15 +118,20 @@ final class ViewHub {
         numbers = HashedNumbers()
         index = ViewIndex(schema: storage.schema)
         shapes = ViewShapes(schema: storage.schema)
+        atoms = AtomTable()
     }
 
     /// Makes the views anew that must include what has come to the schema, which has grown.
     func grow() throws {
         index.schema = storage.schema
         let changed = Set(shapes.grow(to: storage.schema).map(ObjectIdentifier.init))
-        for view in Array(all) where changed.contains(ObjectIdentifier(view.live.shape)) {
-            let live = try make(view.query.rebound(to: storage.schema))
-            remove(view)
+        guard !changed.isEmpty else { return }
+        // Views that share an atom are made anew together.
+        let stale = all.filter { !atoms(of: $0).isEmpty || changed.contains(ObjectIdentifier($0.live.shape)) }
+        let made = try stale.map { try make($0.query.rebound(to: storage.schema)) }
+        for view in stale { remove(view) }
+        dropIdleAtoms()
+        for (view, live) in zip(stale, made) {
             view.replace(by: live)
             place(view)
         }
@@ -110,15 +154,16 @@ final class ViewHub {
             var deltas: [ObjectIdentifier: ViewDelta] = [:]
             defer { check(after: commit, reporting: deltas, except: failures.map(\.view)) }
         #endif
-        let concerned = concerned(by: commit, in: source, before: before)
-        concernedCount += UInt64(concerned.count)
-        for view in concerned {
+        for (view, told) in concerned(by: commit, in: source, before: before) {
             let live = view.live
             do {
-                let delta = try limitingUpkeep(of: view, spending: &spent) {
-                    defer { index.update(live) }
-                    return try live.apply(commit, in: source, before: before)
-                }
+                let delta =
+                    try told
+                    ?? limitingUpkeep(of: view, spending: &spent) {
+                        concernedCount += 1
+                        defer { index.update(live) }
+                        return try live.apply(commit, in: source, before: before)
+                    }
                 guard let delta else { continue }
                 #if SLUICE_CHECK
                     deltas[ObjectIdentifier(live)] = delta
@@ -132,16 +177,50 @@ final class ViewHub {
         return failures
     }
 
-    /// The views that a commit may change. If the index cannot be read, these are all views: each of them then fails by
-    /// itself, or follows the commit.
+    /// The views that a commit may change, each with what its atoms have told of the commit if that is all. If the index
+    /// cannot be read, these are all views: each of them then fails by itself, or follows the commit.
     private func concerned(
         by commit: CommitDelta, in source: CommitSource, before: OldStateSource
-    ) -> [SharedView] {
+    ) -> [(view: SharedView, told: ViewDelta?)] {
         do {
-            return try index.numbers(for: commit, in: source, before: before).compactMap { slots[$0] }
+            var changes = AtomChanges()
+            var found: [Int] = []
+            for number in try index.numbers(for: commit, in: source, before: before) {
+                if let atom = atoms[number] {
+                    follow(commit, atom, in: source, before: before, &changes)
+                } else {
+                    found.append(number)
+                }
+            }
+            if !changes.isEmpty {
+                found += changes.holders.map { Int($0) }
+                found.sort()
+            }
+            return found.compactMap { number in
+                slots[number].map { ($0, changes.told(to: UInt32(number))) }
+            }
         } catch {
             database.note(.error, "the views that a commit concerns were not found", [("error", "\(error)")])
-            return Array(all)
+            return all.map { ($0, nil) }
+        }
+    }
+
+    /// Works out once what a commit changes for all who hold an atom.
+    private func follow(
+        _ commit: CommitDelta, _ atom: Atom, in source: CommitSource, before: OldStateSource,
+        _ changes: inout AtomChanges
+    ) {
+        guard !atom.holders.isEmpty else { return }
+        concernedCount += 1
+        do {
+            let delta = try database.limitingWork(for: nil, stepCountMax: database.limits.upkeepStepCountMax) { _ in
+                defer { index.update(atom.live) }
+                return try atom.live.apply(commit, in: source, before: before)
+            }
+            if let delta { changes.add(delta, of: atom) }
+        } catch {
+            // Each of the views finds out by itself.
+            changes.add(nil, of: atom)
         }
     }
 

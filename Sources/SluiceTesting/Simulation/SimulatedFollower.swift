@@ -137,7 +137,7 @@ final class SimulatedFollower {
 }
 
 /// How often a follower met what it must cope with, to see that the simulations reach it.
-package struct FollowerCounts: Sendable {
+package struct FollowerCounts: Sendable, SummedCounts {
     package var groups = 0
     package var comparisons = 0
     package var restarts = 0
@@ -146,11 +146,7 @@ package struct FollowerCounts: Sendable {
 
     package init() {}
 
-    package static func += (left: inout FollowerCounts, right: FollowerCounts) {
-        left.groups += right.groups
-        left.comparisons += right.comparisons
-        left.restarts += right.restarts
-        left.snapshots += right.snapshots
-        left.refusals += right.refusals
+    package static var all: [WritableKeyPath<FollowerCounts, Int>] {
+        [\.groups, \.comparisons, \.restarts, \.snapshots, \.refusals]
     }
 }

@@ -16,6 +16,10 @@ extension ViewIndex {
                 problems.append("'\(view.query.canonicalText)' does not know that it is filed")
                 continue
             }
+            guard place.isFiled else {
+                if view.atoms == nil { problems.append("'\(view.query.canonicalText)' has no atoms and is not filed") }
+                continue
+            }
             if place.followsWindow, view.windowEnd != view.filedWindowEnd {
                 problems.append("'\(view.query.canonicalText)' is filed under an end that its window no longer has")
             }

@@ -17,26 +17,44 @@ package final class ViewIndex {
 
     package init(schema: Schema) { self.schema = schema }
 
-    /// How many views are filed.
+    /// How many views have a number.
     package var count: Int { slots.count - free.count }
+
+    /// How many of them are filed.
+    package var filedCount: Int { count - unfiledCount }
+    private var unfiledCount = 0
 
     /// Files an active view. The cost grows with the view's conditions and linked objects.
     ///
     /// - Returns: the number of the view, which is free again once the view is removed.
     @discardableResult
     package func insert(_ view: LiveView) -> Int {
-        let slot: UInt64
-        if let known = free.popLast() {
-            slot = known
-            slots[Int(slot)] = view
-        } else {
-            slot = UInt64(slots.count)
-            slots.append(view)
-        }
+        let slot = takeSlot(for: view)
         file(view, slot)
         members.insert(view, slot)
         view.forgetJudge()
         return Int(slot)
+    }
+
+    /// Gives a view a number without filing it: whoever asks finds it by its atoms, which are filed. See
+    /// ``LiveView/atoms``.
+    ///
+    /// - Returns: the number of the view, which is free again once the view is removed.
+    package func insertUnfiled(_ view: LiveView) -> Int {
+        let slot = takeSlot(for: view)
+        view.filed = FiledPlace(slot: UInt32(slot), cover: -1, isFiled: false, followsWindow: false)
+        unfiledCount += 1
+        view.forgetJudge()
+        return Int(slot)
+    }
+
+    private func takeSlot(for view: LiveView) -> UInt64 {
+        guard let slot = free.popLast() else {
+            slots.append(view)
+            return UInt64(slots.count - 1)
+        }
+        slots[Int(slot)] = view
+        return slot
     }
 
     private func file(_ view: LiveView, _ slot: UInt64) {
@@ -54,20 +72,25 @@ package final class ViewIndex {
         view.filed = nil
     }
 
-    /// Whether a view is filed here.
+    /// The place of a view; nil if it has no number here.
     private func place(of view: LiveView) -> FiledPlace? {
         guard let place = view.filed, Int(place.slot) < slots.count, slots[Int(place.slot)] === view else { return nil }
         return place
     }
 
-    /// Removes a view; nothing happens if it is not filed.
+    /// Removes a view; nothing happens if it has no number here.
     ///
-    /// - Returns: the number that the view had; nil if it was not filed.
+    /// - Returns: the number that the view had; nil if it had none.
     @discardableResult
     package func remove(_ view: LiveView) -> Int? {
         guard let place = place(of: view) else { return nil }
-        unfile(view, place)
-        members.remove(view, UInt64(place.slot))
+        if place.isFiled {
+            unfile(view, place)
+            members.remove(view, UInt64(place.slot))
+        } else {
+            view.filed = nil
+            unfiledCount -= 1
+        }
         slots[Int(place.slot)] = nil
         free.append(UInt64(place.slot))
         if free.count == slots.count { (slots, free) = ([], []) }
@@ -78,7 +101,7 @@ package final class ViewIndex {
     /// to hold or ceased to hold.
     package func update(_ view: LiveView) {
         guard let place = place(of: view) else { return }
-        members.update(view, UInt64(place.slot))
+        if place.isFiled { members.update(view, UInt64(place.slot)) }
         if place.followsWindow, view.windowEnd != view.filedWindowEnd {
             unfile(view, place)
             file(view, UInt64(place.slot))

@@ -5,6 +5,8 @@ struct FiledPlace {
     let slot: UInt32
     /// The position of the chosen cover in the filing's covers; -1 if it has none.
     let cover: Int16
+    /// Whether changes find the view by itself, and not by its atoms.
+    var isFiled = true
     /// Whether it is filed anew when its window holds other rows: it is filed under these, or under no cover at all.
     let followsWindow: Bool
 }

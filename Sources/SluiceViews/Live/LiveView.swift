@@ -12,7 +12,7 @@ package final class LiveView {
     package let query: Query
     package let shape: ViewShape
     /// Whether the view is at the current state; see ``activate(in:)``.
-    package private(set) var isActive = false
+    package internal(set) var isActive = false
     /// How many rows beyond the limit a window holds; -1 for the usual number.
     private let overscan: Int32
     var roots = RootState.matches

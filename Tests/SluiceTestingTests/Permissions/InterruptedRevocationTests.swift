@@ -32,6 +32,31 @@ import Testing
         #expect(!world["ada"].texts.contains("secret"))
     }
 
+    @Test func whoMayReadNothingOfAClassAnyMoreIsToldSoOfAllThatThereWas() throws {
+        let rules = World.rules
+            .replacing(
+                "isPublic == TRUE OR owner.id == $user.id OR team IN $user.teams OR $role.admin",
+                with: "$role.admin OR $role.reader"
+            )
+            .replacing("\"admin\": ", with: "\"reader\": \"ANY Team.members.id == $user.id\", \"admin\": ")
+        let world = try World(rules: rules, users: ["ada"]) { world, user, object, _ in
+            if user == "root" || object.classIndex == World.ClassIndex.user { return true }
+            return try world.isMember(world[user], of: .int(7))
+        }
+        try world.setTeam(7, ["ada"])
+        try world.create(World.document(1), World.document(2))
+        try world.observe("ada", "Document")
+        #expect(try world.held("ada") == [1, 2])
+        world.disconnect("ada")
+        try world.setTeam(7, [])
+        try world.write("root") { try $0.delete(World.document(2)) }
+        world.connect("ada")
+        #expect(try world.held("ada") == [])
+        // The answer is the same for what is hidden and for what is gone, so it tells nothing of either.
+        #expect(world["ada"].removals[.int(1)] == .permission)
+        #expect(world["ada"].removals[.int(2)] == .permission)
+    }
+
     @Test func aServerThatCrashesDuringABootstrapSendsWhatMayBeReadThen() throws {
         let world = try world()
         world.sendsPages = false

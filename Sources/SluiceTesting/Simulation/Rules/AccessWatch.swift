@@ -178,7 +178,7 @@ final class AccessWatch {
 }
 
 /// How often simulations met what concerns permissions.
-package struct AccessCounts: Sendable {
+package struct AccessCounts: Sendable, SummedCounts {
     package var judgedRows = 0
     package var contexts = 0
     package var revokedObjects = 0
@@ -192,16 +192,10 @@ package struct AccessCounts: Sendable {
 
     package init() {}
 
-    package static func += (left: inout AccessCounts, right: AccessCounts) {
-        left.judgedRows += right.judgedRows
-        left.contexts += right.contexts
-        left.revokedObjects += right.revokedObjects
-        left.refusals += right.refusals
-        left.judgedWrites += right.judgedWrites
-        left.judgedRefusals += right.judgedRefusals
-        left.deployments += right.deployments
-        left.changedIdentities += right.changedIdentities
-        left.endedSessions += right.endedSessions
-        left.refusedLogins += right.refusedLogins
+    package static var all: [WritableKeyPath<AccessCounts, Int>] {
+        [
+            \.judgedRows, \.contexts, \.revokedObjects, \.refusals, \.judgedWrites, \.judgedRefusals, \.deployments,
+            \.changedIdentities, \.endedSessions, \.refusedLogins,
+        ]
     }
 }
