@@ -13,7 +13,8 @@ package enum RuleVerdict: Hashable, Sendable {
 /// What exactly was denied.
 package struct RuleDenial: Hashable, Sendable, CustomStringConvertible {
     package let className: String
-    /// Nil for a change of who may do what, which a permission list does not let the user make.
+    /// Nil for a change of who may do what, which a permission list, or a class that is transitive, does not let the user
+    /// make.
     package let action: RuleAction?
     /// The property whose own rule denied it.
     package let property: String?
@@ -21,7 +22,7 @@ package struct RuleDenial: Hashable, Sendable, CustomStringConvertible {
     package var description: String {
         switch (action, property) {
         case (_, let property?): "\(className).\(property) may not be written"
-        case (nil, nil): "\(className) gives permissions that its author has not"
+        case (nil, nil): "\(className) gives permissions that its author has not, or links what the author may not read"
         case (.create, nil): "\(className) may not be created so"
         case (.read, nil): "\(className) may not be read"
         case (.update, nil): "\(className) may not be updated"
@@ -70,7 +71,7 @@ extension Binding {
             let refused = try refusedGrant([change], before: old) { object in
                 try object == change.object ? after : new.row(object)
             }
-            if refused != nil {
+            if try refused != nil || refusedLink([change], before: old) != nil {
                 return .denied(
                     RuleDenial(className: reads.schema[classIndex].name, action: nil, property: nil))
             }

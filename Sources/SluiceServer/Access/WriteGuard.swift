@@ -71,6 +71,7 @@ final class WriteGuard {
         }
         for change in changes { try judgeBefore(change, binding) }
         try judgeGrants(changes, rules)
+        try judgeLinks(changes, rules)
         try state.attempt(changes.map { ($0.object, $0.new) }) {
             for change in changes { try judgeAfter(change, binding) }
         }
@@ -109,6 +110,14 @@ final class WriteGuard {
             return try state.row(object)
         }
         if let refused { throw refusal("give these permissions by", refused) }
+    }
+
+    /// Nobody makes readable, by a link, what he may not read.
+    private func judgeLinks(_ changes: [Change], _ rules: Binding) throws {
+        guard rules.hasTransitiveLinks else { return }
+        let changed = changes.map { ChangedObject($0.object, old: $0.old, new: $0.new) }
+        guard let refused = try rules.refusedLink(changed, before: state) else { return }
+        throw refusal("link what it may not read from", refused)
     }
 
     private func judgeFields(
