@@ -23,6 +23,7 @@ package struct Binding: Sendable {
     let classes: BoundClasses
     /// Where permission lists are; nil if there are none.
     let lists: PermissionListLayout?
+    let transitive: TransitiveLinks
 
     /// How many conditions were made so far; each is made when it is first asked for.
     package var madeConditionCount: Int { classes.madeCount }

@@ -16,6 +16,7 @@ package final class Rules: Sendable {
     /// The variables that any rule names.
     private let variables: [VariableSyntax]
     private let lists: PermissionListLayout?
+    private let transitive: TransitiveLinks
     /// Those that decide what is readable, and the others, sorted.
     private let readVariables: [VariableSyntax]
     private let otherVariables: [VariableSyntax]
@@ -46,6 +47,7 @@ package final class Rules: Sendable {
             variables.append(variable)
         }
         self.variables = variables
+        transitive = TransitiveLinks(document, schema: schema)
         lists = PermissionListLayout(document, schema: schema)
         let sorted = variables.sorted { $0.description < $1.description }
         let reading = Set(classes.values.flatMap(\.readVariables))
@@ -124,6 +126,7 @@ package final class Rules: Sendable {
                 guard case .members(_, let keys)? = values[VariableSyntax(.user, [set.name])] else { return nil }
                 return (set.name, keys.count)
             }.sorted { $0.name < $1.name },
-            facts: resolution.facts, isComplete: resolution.isComplete, classes: bound, lists: lists)
+            facts: resolution.facts, isComplete: resolution.isComplete, classes: bound, lists: lists,
+            transitive: transitive)
     }
 }

@@ -44,7 +44,8 @@ package struct WriteJudgement {
         self.changes = changes
     }
 
-    /// The first change that the author has no authority for: updates, deletions, and permissions that are given.
+    /// The first change that the author has no authority for: updates, deletions, permissions that are given, and links
+    /// that let others read.
     ///
     /// - Parameter state: the objects as they are before the transaction.
     /// - Complexity: a look at each changed object, and at its properties that have rules of their own.
@@ -60,16 +61,17 @@ package struct WriteJudgement {
                 return denied(.update, change, property: property)
             }
         }
+        if let object = try ungivable(before: state) { return denied(.permissions, object) }
+        return try binding.refusedLink(changes, before: state).map { denied(.links, $0) }
+    }
+
+    /// The first change that gives in a permission list what its author has not.
+    private func ungivable(before state: any ObjectSource) throws -> ObjectRef? {
         guard binding.hasPermissionLists else { return nil }
         let rows = Dictionary(changes.map { ($0.object, $0.new) }) { _, last in last }
-        let refused = try binding.refusedGrant(changes, before: state) { object in
+        return try binding.refusedGrant(changes, before: state) { object in
             if let known = rows[object] { return known }
             return try state.row(object)
-        }
-        return refused.map { object in
-            let declared = binding.reads.schema[object.classIndex]
-            return DeniedWrite(
-                object: object, denial: RuleDenial(className: declared.name, action: nil, property: nil))
         }
     }
 
@@ -112,6 +114,13 @@ package struct WriteJudgement {
             return property
         }
         return nil
+    }
+
+    private func denied(_ ceiling: RuleDenial.Ceiling, _ object: ObjectRef) -> DeniedWrite {
+        let declared = binding.reads.schema[object.classIndex]
+        return DeniedWrite(
+            object: object,
+            denial: RuleDenial(className: declared.name, action: nil, property: nil, ceiling: ceiling))
     }
 
     private func denied(_ action: RuleAction, _ change: ChangedObject, property: Int? = nil) -> DeniedWrite {

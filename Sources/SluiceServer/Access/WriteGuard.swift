@@ -68,6 +68,7 @@ final class WriteGuard {
         let what =
             switch (denial.action, denial.property) {
             case (_, let property?): "write '\(property)' of"
+            case (nil, nil) where denial.ceiling == .links: "link what it may not read from"
             case (nil, nil): "give these permissions by"
             case (.create, nil): "create"
             case (.read, nil): "read"

@@ -109,6 +109,8 @@ package struct SimulationOptions: Sendable {
     package var limitedClientCount = 0
     /// Whether clients log in as users, to whom rules apply.
     package var isRuled = false
+    /// Whether the rules let most be read, so that much is lost when they or the objects change.
+    package var hasGenerousRules = false
     /// How long the users' tokens hold, in microseconds; nil for ever.
     package var tokenLifetime: Int64?
 
@@ -170,6 +172,7 @@ package struct SimulationPlan: Sendable {
         let isRuled = seed % 4 == 3
         if isRuled {
             options.isRuled = true
+            options.hasGenerousRules = seed % 20 > 11
             options.tokenLifetime = seed % 8 == 3 ? 20_000_000 : nil
             options.clientCount = max(2, options.clientCount)
         }
@@ -218,6 +221,20 @@ package struct SimulationPlan: Sendable {
                     kind: generator.pick(weighted: SimulationAction.ruledWeights),
                     client: generator.below(options.clientCount), seed: generator.next())
                 actions.insert(action, at: generator.below(actions.count + 1))
+            }
+        }
+        if options.hasGenerousRules {
+            var generator = SeededGenerator(seed: seed ^ 0x6E4E)
+            for _ in 0..<6 {
+                // Clients that are logged in have what they may read, and then rights or objects change.
+                var kinds: [SimulationAction.Kind] = [.logIn, .logIn, .plugIn, .plugIn, .gather]
+                kinds += [.deliverMuch, .deliverMuch, .deliverMuch, .deliverMuch]
+                kinds += generator.pick([[.deploy], [.changeClaims, .logIn], [.write, .write, .write]])
+                kinds += [.deliverMuch, .deliverMuch]
+                let herd = kinds.map {
+                    SimulationAction(kind: $0, client: generator.below(options.clientCount), seed: generator.next())
+                }
+                actions.insert(contentsOf: herd, at: generator.below(actions.count + 1))
             }
         }
         if evolves {

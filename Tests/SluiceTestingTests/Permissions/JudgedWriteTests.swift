@@ -34,6 +34,41 @@ import Testing
         #expect(world["ada"].rejections.isEmpty)
     }
 
+    /// A link to an object of a transitive class lets everybody read it who may read what has the link. Who makes one must
+    /// be able to read it already, and what is not there answers as what may not be read.
+    @Test func nobodyReadsByALinkOfHisOwnWhatHeMayNotRead() throws {
+        let world = try World(
+            rules: World.rules.replacing(
+                "\"Team\": {\"read\": \"$role.admin", with: "\"Team\": {\"transitive\": true, \"read\": \"$role.admin"),
+            users: ["ada"])
+        world.skipsOracle = true
+        try world.setTeam(7, ["ada"])
+        for key in [8, 9] as [Int64] { try world.setTeam(key, []) }
+        try world.create(World.document(1, owner: "ada"), World.document(2, team: 9, isPublic: true))
+        for query in ["Document", "Team"] { try world.observe("ada", query) }
+        func teams() -> [ObjectKey] { world["ada"].results["Team"]?.map(\.key).sorted() ?? [] }
+        #expect(teams() == [.int(7), .int(9)])
+        for (key, team) in [(10, 8), (11, 77)] as [(Int64, Int64)] {
+            try world.write("ada") {
+                try $0.insert(World.document(key, owner: "ada", team: team), ofClass: World.ClassIndex.document)
+            }
+            try world.update("ada", 1, World.Field.team, .link(.int(team)))
+        }
+        #expect(
+            world["ada"].rejections.count == 4 && world["ada"].rejections.allSatisfy { $0.reason.code == .notPermitted }
+        )
+        #expect(Set(world["ada"].rejections.map(\.reason.message)).count == 1)
+        #expect(teams() == [.int(7), .int(9)])
+        // What the author may read may be linked, and the administrator may link everything.
+        for team in [7, 9] as [Int64] { try world.update("ada", 1, World.Field.team, .link(.int(team))) }
+        #expect(world["ada"].rejections.count == 4)
+        try world.update("root", 1, World.Field.team, .link(.int(8)))
+        #expect(teams() == [.int(7), .int(8), .int(9)])
+        // A link that is there already is no new one.
+        try world.update("ada", 1, World.Field.text, .string("x"))
+        #expect(world["ada"].rejections.count == 4)
+    }
+
     @Test func whatMayBeReadAndNotWrittenIsRefusedWithAReasonAndReverted() throws {
         let world = try world()
         try world.update("ada", 4, World.Field.text, .string("mine"))

@@ -52,6 +52,19 @@ indirect enum RuleCondition: Sendable {
         }
         return operands.count == 1 ? operands[0] : .or(operands)
     }
+
+    /// Makes a condition that most objects meet, until something changes.
+    static func wide(for className: String, _ generator: inout SeededGenerator) -> RuleCondition {
+        let leaves = RuleLeaf.ofClasses[className] ?? []
+        let narrow = RuleCondition.leaf(generator.pick(leaves))
+        let wide = RuleCondition.not(.leaf(generator.pick(leaves)))
+        return switch generator.below(4) {
+        case 0: wide
+        case 1: .or([wide, narrow])
+        case 2: .or([wide, .leaf(generator.pick(RuleLeaf.ofUsers))])
+        default: .or([.leaf(generator.pick(RuleLeaf.ofUsers)), .and(wide, .not(narrow))])
+        }
+    }
 }
 
 /// What a condition is asked about: an object, and a user.

@@ -14,22 +14,28 @@ final class SimulatedRules {
     let number: Int
     let classes: [String: ClassRules]
 
-    init(number: Int, _ generator: inout SeededGenerator) {
+    /// - Parameter isGenerous: whether most objects are readable in most states, so that much can be lost. Strict rules
+    ///   leave little to lose, and refuse more.
+    init(number: Int, isGenerous: Bool, _ generator: inout SeededGenerator) {
         self.number = number
         var classes: [String: ClassRules] = [:]
         for className in RuleLeaf.ofClasses.keys.sorted() {
             // Sometimes a class has no rules, so that nobody sees it.
-            if generator.chance(5) { continue }
+            if generator.chance(isGenerous ? 2 : 5) { continue }
             var rules = ClassRules()
-            let readsAll = generator.chance(20)
-            rules.conditions[.read] =
-                readsAll ? .always : .generate(for: className, breadth: 3, &generator)
+            if isGenerous {
+                rules.conditions[.read] = generator.chance(20) ? .always : .wide(for: className, &generator)
+            } else {
+                let readsAll = generator.chance(20)
+                rules.conditions[.read] =
+                    readsAll ? .always : .generate(for: className, breadth: 3, &generator)
+            }
             for action in [RuleAction.create, .update, .delete] where !generator.chance(5) {
-                let isFree = generator.chance(65)
+                let isFree = generator.chance(isGenerous ? 85 : 65)
                 rules.conditions[action] = isFree ? .always : .generate(for: className, breadth: 3, &generator)
             }
             if generator.chance(30), rules.conditions[.update] != nil {
-                let isFree = generator.chance(30)
+                let isFree = generator.chance(isGenerous ? 85 : 30)
                 rules.conditions[.updateAfter] = isFree ? .always : .generate(for: className, breadth: 3, &generator)
             }
             if className != "Note", className != "Dealer", generator.chance(25) {
@@ -121,6 +127,31 @@ struct AccessJudge {
         let writes = access.rules?.classes[className]?.writes ?? [:]
         let names = [property.name] + property.formerNames
         return names.allSatisfy { name in writes[name].map { holds($0, className, row) } ?? true }
+    }
+
+    /// What an object would make readable by a link, although the user may not read it in this state.
+    ///
+    /// - Parameters:
+    ///   - old: the object before; links that it had make nothing readable that was not.
+    ///   - countsMissing: whether what is not there counts, which depends on whether the user may read everything.
+    func linkToUnreadable(
+        in row: Row, of declared: ClassSchema, replacing old: Row?, countsMissing: Bool
+    ) -> String? {
+        guard let rules = access.rules else { return nil }
+        for (position, property) in declared.properties.enumerated() where !property.isRetired {
+            guard let target = property.type.targetClass, target != declared.name,
+                rules.classes[target]?.isTransitive ?? false
+            else { continue }
+            let former = old.map { ServerState.links($0.values[position]) } ?? []
+            for key in ServerState.links(row.values[position]) where !former.contains(key) {
+                if let known = state.objects(named: target)[key] {
+                    if !mayRead(target, known) { return "\(target) \(key)" }
+                } else if countsMissing {
+                    return "\(target) \(key)"
+                }
+            }
+        }
+        return nil
     }
 
     private func holds(_ condition: RuleCondition, _ className: String, _ row: Row) -> Bool {

@@ -8,7 +8,8 @@ import SluiceWire
 extension SimulatedServer {
     /// Stores other rules, which hold from now on.
     func deploy(_ generator: inout SeededGenerator, now: Timestamp) throws -> [Output] {
-        let rules = SimulatedRules(number: (watch.rules?.number ?? 0) + 1, &generator)
+        let rules = SimulatedRules(
+            number: (watch.rules?.number ?? 0) + 1, isGenerous: options.hasGenerousRules, &generator)
         try engine.deploy(try RulesFile(rules.text))
         watch.counts.deployments += 1
         watch.deployed(rules)

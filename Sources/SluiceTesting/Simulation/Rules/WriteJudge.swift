@@ -38,6 +38,11 @@ enum WriteJudge {
                         } || mayDelete(old) && mayCreate(new)
                 }
             if !isRight { return "\(change.kind) of \(declared.name) \(change.object.key) is not allowed" }
+            if let new,
+                let target = former.linkToUnreadable(in: new, of: declared, replacing: old, countsMissing: false)
+            {
+                return "\(declared.name) \(change.object.key) links \(target), which its author may not read"
+            }
         }
         return nil
     }
@@ -60,7 +65,8 @@ enum WriteJudge {
                 var row = Row(key: object.key, values: declared.defaultValues(for: object.key))
                 apply(fields, to: &row)
                 let after = AccessJudge(access, in: state.overlaid(object, row), factsOf: state)
-                return after.may(.create, declared.name, row)
+                return former.linkToUnreadable(in: row, of: declared, replacing: nil, countsMissing: true) == nil
+                    && after.may(.create, declared.name, row)
                     && operation.fields.allSatisfy {
                         after.mayWrite(declared.properties[$0.property], declared.name, row)
                     }
@@ -78,7 +84,8 @@ enum WriteJudge {
             var row = old
             apply(fields, to: &row)
             let after = AccessJudge(access, in: state.overlaid(object, row), factsOf: state)
-            return after.may(.updateAfter, declared.name, row)
+            return former.linkToUnreadable(in: row, of: declared, replacing: old, countsMissing: true) == nil
+                && after.may(.updateAfter, declared.name, row)
         }
     }
 
