@@ -19,7 +19,7 @@ struct JournalTests {
                         JournalChange(Garage.carRef("A"), .create, written: [0, 1], values: [.string("A"), .int(5)]),
                         JournalChange(
                             Garage.carRef("B"), .update, written: [1], values: [.int(12)],
-                            additions: [LogChange.Addition(property: 1, amount: .int(2))]),
+                            partial: [FieldOperation(1, .add(.int(2)))]),
                         JournalChange(Garage.carRef("C"), .delete),
                     ])),
             .rejection(client: 3, sequence: 10, notice: [1, 2]), .confirmation(client: 3, sequence: 8),

@@ -230,14 +230,14 @@ struct GroupPreparation {
         case (nil, let row?):
             return JournalChange(
                 touched.object, .create, written: merger.written, values: merger.written.map { row.values[$0] },
-                additions: merger.additions)
+                partial: merger.partial)
         case (_?, nil): return JournalChange(touched.object, .delete)
         case (let old?, let row?):
             let written = row.differences(from: old).union(merger.written)
             guard !written.isEmpty else { return nil }
             return JournalChange(
                 touched.object, .update, written: written, values: written.map { row.values[$0] },
-                additions: merger.additions)
+                partial: merger.partial)
         }
     }
 

@@ -8,19 +8,19 @@ extension LogChange {
     init(fromFormat1 reader: inout ByteReader) throws(WireError) {
         let object = try ObjectRef(from: &reader)
         let flags = try reader.byte()
-        guard let kind = Kind(rawValue: flags & 3), flags & ~(3 | Self.hasAdditions) == 0 else {
+        guard let kind = WriteKind(rawValue: flags & 3), flags & ~(3 | Self.hasAdditions) == 0 else {
             throw WireError(.malformed, "a change of kind \(flags)", offset: reader.offset)
         }
         let oldVersion = try reader.varint()
         let written = try PropertySet(from: &reader)
         let oldValues = try reader.array { reader throws(WireError) in try Value(from: &reader) }
-        let additions =
+        let partial =
             flags & Self.hasAdditions == 0
-            ? [] : try reader.array { reader throws(WireError) in try Addition(from: &reader) }
+            ? [] : try FieldOperation.additions(from: &reader)
         if kind == .update, oldValues.count != written.count {
             throw WireError(.malformed, "\(oldValues.count) values of \(written.count)", offset: reader.offset)
         }
         self.init(
-            object, kind, oldVersion: oldVersion, written: written, oldValues: oldValues, additions: additions)
+            object, kind, oldVersion: oldVersion, written: written, oldValues: oldValues, partial: partial)
     }
 }

@@ -1,5 +1,3 @@
-package import SluiceModel
-
 /// Tells merging what was done to one object after a version. Valid until the next entry of the log.
 package struct ObjectHistory {
     /// What the log has, and what the group has that is being merged; nil if that is nothing.

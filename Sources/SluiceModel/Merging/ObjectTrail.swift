@@ -1,5 +1,3 @@
-package import SluiceModel
-
 /// Records what was done to one object since its last creation or deletion, so that merging finds what it needs in
 /// logarithmic time.
 ///
@@ -13,18 +11,18 @@ package final class ObjectTrail {
         var additions = AdditionTree()
     }
 
-    private(set) var deleted: WriteStamp?
+    package private(set) var deleted: WriteStamp?
     /// Whether the object was created or deleted here, so that nothing counts that was done to it before.
-    private(set) var isWhole = false
+    package private(set) var isWhole = false
     private var properties: [Int: PropertyTrail] = [:]
     /// How many stamps and stretches were read, for tests of how the work grows.
-    var stepCount: UInt64 = 0
+    package internal(set) var stepCount: UInt64 = 0
 
     package init() {}
 
     /// Appends a change, whose version must be later than all before. Amortised O(written properties).
     package func append(
-        _ kind: LogChange.Kind, written: PropertySet, additions: [LogChange.Addition], _ stamp: WriteStamp
+        _ kind: WriteKind, written: PropertySet, partial: [FieldOperation], _ stamp: WriteStamp
     ) {
         switch kind {
         case .create, .delete:
@@ -35,10 +33,10 @@ package final class ObjectTrail {
         }
         for property in written {
             stepCount += 1
-            if kind == .update, let addition = additions.first(where: { $0.property == property }) {
-                properties[property, default: PropertyTrail()].additions.append(addition.amount, stamp)
-            } else {
-                properties[property, default: PropertyTrail()].assign(stamp)
+            let partial = kind == .update ? partial.first { $0.property == property } : nil
+            switch partial?.change {
+            case .add(let amount): properties[property, default: PropertyTrail()].additions.append(amount, stamp)
+            case .set, nil: properties[property, default: PropertyTrail()].assign(stamp)
             }
         }
     }
