@@ -45,6 +45,28 @@ struct JournalTests {
         #expect(try JournalGroup.decode(bytes) == Self.everyStep)
     }
 
+    @Test func whatWasDoneToElementsIsReadBackWithTheValues() throws {
+        let edits = FieldOperation(2, .edit(ElementEdits(inserting: [.string("b")], erasing: [.string("c")])))
+        let group = JournalGroup(
+            baseVersion: 7, acceptedAt: Timestamp(microseconds: 1_000),
+            steps: [
+                .transaction(
+                    JournalTransaction(
+                        clientID: 3, sequence: 9, userID: nil, timestamp: HybridTimestamp(microseconds: 20),
+                        kinds: [.setInsert, .setErase, .add],
+                        changes: [
+                            JournalChange(
+                                Garage.carRef("B"), .update, written: [1, 2],
+                                values: [.int(12), .set([.string("a"), .string("b")])],
+                                partial: [FieldOperation(1, .add(.int(2))), edits])
+                        ]))
+            ])
+        #expect(try JournalGroup.decode(group.encoded()) == group)
+        let outline = try JournalGroup.decode(group.encoded(), wantsValues: false)
+        #expect(
+            outline.transactions.flatMap(\.changes).flatMap(\.partial) == [FieldOperation(1, .add(.int(2))), edits])
+    }
+
     @Test func theChainHasTheHashThatItHadInThisFormat() {
         let start = JournalHead(of: ObjectID(high: 1, low: 2), version: 0)
         #expect(

@@ -83,17 +83,20 @@ package struct Merger {
 
     private mutating func apply(_ field: FieldOperation, author: WriteStamp, history: ObjectHistory) {
         guard let current = row?.values[field.property] else { return }
-        guard let value = field.merged(into: current, author: author, history: history) else {
+        let isAssigned = written.contains(field.property) && !partial.contains { $0.property == field.property }
+        // Edits after an assignment of the same upload are edits of what that has made.
+        let isOwn = isAssigned && field.yieldsToEarlierWrites
+        guard
+            let merged = field.merged(into: current, author: author, history: isOwn ? ObjectHistory() : history)
+        else {
             supersededCount += 1
             return
         }
-        row?.values[field.property] = value
-        switch field.change {
-        case .set: partial.removeAll { $0.property == field.property }
-        case .add:
-            if !written.contains(field.property) || partial.contains(where: { $0.property == field.property }) {
-                partial.fold(field)
-            }
+        row?.values[field.property] = merged.value
+        if field.change.isAssignment {
+            partial.removeAll { $0.property == field.property }
+        } else if !isAssigned {
+            partial.fold(merged.effective)
         }
         written.insert(field.property)
     }

@@ -35,6 +35,24 @@ package struct ObjectHistory {
         return max(logged, recent)
     }
 
+    /// Whether another client than one assigned the property. O(log n) in the assignments.
+    package func isAssigned(_ property: Int, byOtherThan client: UInt64) -> Bool {
+        if recent?.isAssigned(property, byOtherThan: client, since: 0) ?? false { return true }
+        // A recent assignment overrides those of the log that are not later.
+        let overriding = recent?.latestAssignment(of: property, since: 0)
+        return logged?.isAssigned(property, byOtherThan: client, since: version, laterThan: overriding) ?? false
+    }
+
+    /// The latest edit of an element of a collection by stamp. O(log n) in the edits of the element.
+    package func latestEdit(of property: Int, element: Value) -> WriteStamp? {
+        // What was edited before an assignment is gone.
+        let isReset = recent?.latestAssignment(of: property, since: 0) != nil
+        let logged = isReset ? nil : logged?.latestEdit(of: property, element: element, since: version)
+        let recent = recent?.latestEdit(of: property, element: element, since: 0)
+        guard let logged, let recent else { return logged ?? recent }
+        return max(logged, recent)
+    }
+
     /// The amounts of the additions to a property that are later than a stamp, to be added one after the other.
     /// Neighbouring additions may come as their sum.
     package func additions(to property: Int, laterThan stamp: WriteStamp) -> [Value] {

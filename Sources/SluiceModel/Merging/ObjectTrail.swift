@@ -6,9 +6,10 @@
 package final class ObjectTrail {
     /// What was done to one property.
     fileprivate struct PropertyTrail {
-        /// The assignments that no assignment of a later version overrides: versions ascend, stamps descend.
-        var assignments: [WriteStamp] = []
+        var assignments = StampStack()
         var additions = AdditionTree()
+        /// The edits of elements since the last assignment, by the names of the elements.
+        var edits: [Value: StampStack] = [:]
     }
 
     package private(set) var deleted: WriteStamp?
@@ -36,26 +37,37 @@ package final class ObjectTrail {
             let partial = kind == .update ? partial.first { $0.property == property } : nil
             switch partial?.change {
             case .add(let amount): properties[property, default: PropertyTrail()].additions.append(amount, stamp)
-            case .set, nil: properties[property, default: PropertyTrail()].assign(stamp)
+            case .edit(let edits):
+                stepCount += UInt64(edits.count)
+                for name in edits.outcomes.keys {
+                    properties[property, default: PropertyTrail()].edits[name, default: StampStack()].push(stamp)
+                }
+            case .set, .clear, nil:
+                properties[property, default: PropertyTrail()].assignments.push(stamp)
+                // What was edited before is gone, and with it what an edit would have to be later than.
+                properties[property]?.edits = [:]
             }
         }
     }
 
     func latestAssignment(of property: Int, since version: UInt64) -> WriteStamp? {
         stepCount += 1
-        guard let assignments = properties[property]?.assignments else { return nil }
-        let position = assignments.firstPosition { $0.version > version }
-        return position < assignments.count ? assignments[position] : nil
+        return properties[property]?.assignments.latest(since: version)
+    }
+
+    func isAssigned(
+        _ property: Int, byOtherThan client: UInt64, since version: UInt64, laterThan stamp: WriteStamp? = nil
+    ) -> Bool {
+        stepCount += 1
+        return properties[property]?.assignments.contains(otherThan: client, since: version, laterThan: stamp) ?? false
+    }
+
+    func latestEdit(of property: Int, element: Value, since version: UInt64) -> WriteStamp? {
+        stepCount += 1
+        return properties[property]?.edits[element]?.latest(since: version)
     }
 
     func additions(to property: Int, since version: UInt64, laterThan stamp: WriteStamp) -> [Value] {
         properties[property]?.additions.amounts(since: version, laterThan: stamp, steps: &stepCount) ?? []
-    }
-}
-
-extension ObjectTrail.PropertyTrail {
-    fileprivate mutating func assign(_ stamp: WriteStamp) {
-        while let last = assignments.last, !(stamp < last) { assignments.removeLast() }
-        assignments.append(stamp)
     }
 }

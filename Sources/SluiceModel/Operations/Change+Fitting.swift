@@ -15,6 +15,23 @@ extension Property {
         switch change {
         case .set(let value): convert(type, value).map { .set($0) }
         case .add(let amount): type.isCollection ? nil : convert(PropertyType(type.element), amount).map { .add($0) }
+        case .clear: type.isCollection ? .clear : nil
+        case .edit(let edits): converted(edits, convert).map { .edit($0) }
+        }
+    }
+
+    private func converted(
+        _ edits: ElementEdits, _ convert: (PropertyType, Value) -> Value?
+    ) -> ElementEdits? {
+        guard let inserted = convert(type, edits.inserted) else { return nil }
+        switch (type.container, edits.container, inserted) {
+        case (.map, .map, .map(let map)):
+            let keys = edits.erased.compactMap { if case .string(let key) = $0 { key } else { nil } }
+            return ElementEdits(setting: map.entries, erasing: keys)
+        case (.set, .set, .set(let elements)):
+            guard case .set(let erased)? = convert(type, .set(edits.erased)) else { return nil }
+            return ElementEdits(inserting: elements, erasing: erased)
+        default: return nil
         }
     }
 }

@@ -31,6 +31,8 @@ extension [ObjectOperation] {
     /// The kinds of the operations, for change events.
     package var kinds: Set<OperationKind> {
         var (creates, deletes, sets, adds) = (false, false, false, false)
+        // Collections are edited rarely, and most transactions have few kinds but many operations.
+        var edits: Set<OperationKind> = []
         for operation in self {
             switch operation.action {
             case .create: creates = true
@@ -40,6 +42,8 @@ extension [ObjectOperation] {
                     switch field.change {
                     case .set: sets = true
                     case .add: adds = true
+                    case .clear: edits.insert(.clear)
+                    case .edit(let change): edits.formUnion(change.kinds)
                     }
                 }
             }
@@ -47,6 +51,18 @@ extension [ObjectOperation] {
         let all: [(kind: OperationKind, occurs: Bool)] = [
             (.create, creates), (.delete, deletes), (.set, sets), (.add, adds),
         ]
-        return Set(all.lazy.filter(\.occurs).map(\.kind))
+        return edits.union(all.lazy.filter(\.occurs).map(\.kind))
+    }
+}
+
+extension ElementEdits {
+    fileprivate var kinds: Set<OperationKind> {
+        Set(
+            outcomes.values.map { outcome in
+                switch container {
+                case .set: outcome == nil ? .setErase : .setInsert
+                case .map: outcome == nil ? .mapErase : .mapSet
+                }
+            })
     }
 }

@@ -185,28 +185,24 @@ extension JournalTransaction {
 }
 
 extension JournalChange {
-    private static let hasAdditions: UInt8 = 4
-
     fileprivate func encode(into writer: inout ByteWriter) {
         object.encode(into: &writer)
-        writer.byte(kind.rawValue | (partial.isEmpty ? 0 : Self.hasAdditions))
+        writer.byte(kind.rawValue | partial.journalFlags)
         written.encode(into: &writer)
-        if !partial.isEmpty { FieldOperation.encode(additions: partial, into: &writer) }
+        partial.encodeForJournal(into: &writer)
     }
 
     fileprivate init(from reader: inout ByteReader) throws(WireError) {
         let object = try ObjectRef(from: &reader)
         let flags = try reader.byte()
-        guard let kind = WriteKind(rawValue: flags & 3), flags & ~(3 | Self.hasAdditions) == 0 else {
+        guard let kind = WriteKind(rawValue: flags & 3), flags & ~(3 | [FieldOperation].journalFlags) == 0 else {
             throw WireError(.malformed, "a change of kind \(flags)", offset: reader.offset)
         }
         let written = try PropertySet(from: &reader)
         guard kind != .delete || written.isEmpty else {
             throw WireError(.malformed, "a delete that writes", offset: reader.offset)
         }
-        let partial =
-            flags & Self.hasAdditions == 0
-            ? [] : try FieldOperation.additions(from: &reader)
+        let partial = try [FieldOperation](flags: flags, fromJournal: &reader)
         self.init(object, kind, written: written, partial: partial)
     }
 }
