@@ -19,6 +19,7 @@ struct BacklogMergeTests {
                     Property("id", .scalar(.int)), Property("name", .scalar(.string)), Property("count", .scalar(.int)),
                     Property("tags", PropertyType(.scalar(.int), container: .list)),
                     Property("price", .scalar(.decimal)),
+                    Property("labels", PropertyType(.scalar(.int), container: .set)),
                 ])
         ])
         try storage.transaction {
@@ -45,6 +46,7 @@ struct BacklogMergeTests {
     /// How two offline clients wrote to one object.
     enum Backlog: CaseIterable {
         case increments, assignments, assignmentsAgainstIncrements, deletionsAgainstIncrements
+        case edits, clearingsAgainstEdits
 
         func operation(_ number: Int, client: UInt64) -> ObjectOperation.Action {
             switch (self, client) {
@@ -52,6 +54,9 @@ struct BacklogMergeTests {
                 .update([FieldOperation(2, .add(.int(1)))])
             case (.assignments, _), (.assignmentsAgainstIncrements, _):
                 .update([FieldOperation(2, .set(.int(Int64(number))))])
+            case (.edits, _), (.clearingsAgainstEdits, 1):
+                .update([FieldOperation(5, .edit(ElementEdits(inserting: [.int(Int64(number % 7))])))])
+            case (.clearingsAgainstEdits, _): .update([FieldOperation(5, .clear)])
             case (.deletionsAgainstIncrements, _):
                 number % 2 == 0 ? .delete : .create([FieldOperation(2, .set(.int(Int64(number))))])
             }
@@ -107,7 +112,12 @@ struct BacklogMergeTests {
         let object = ObjectRef(0, .int(Int64.random(in: 1...3, using: &generator)))
         func field() -> FieldOperation {
             let number = Int64.random(in: 1...100, using: &generator)
-            return switch Int.random(in: 0..<6, using: &generator) {
+            let label = Value.int(number % 4)
+            return switch Int.random(in: 0..<11, using: &generator) {
+            case 6, 7: FieldOperation(5, .edit(ElementEdits(inserting: [label, .int(7)])))
+            case 8: FieldOperation(5, .edit(ElementEdits(inserting: [], erasing: [label])))
+            case 9: FieldOperation(5, .set(.set([label])))
+            case 10: FieldOperation(5, .clear)
             case 0: FieldOperation(1, .set(.string("\(number)")))
             case 1: FieldOperation(2, .set(.int(number)))
             case 2: FieldOperation(3, .set(.list([.int(number)])))

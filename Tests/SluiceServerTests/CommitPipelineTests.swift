@@ -161,7 +161,7 @@ import Testing
         #expect(try values == [.int(1), .string("a"), .int(5)])
         #expect(group.delta.changes.map(\.old) == [nil])
         #expect(group.delta.changes.first?.new == (try storage.row(object)))
-        var kinds: [LogChange.Kind] = []
+        var kinds: [WriteKind] = []
         try storage.forEachLogEntry(after: 0) { entry in
             kinds += entry.changes.map(\.kind)
             return true

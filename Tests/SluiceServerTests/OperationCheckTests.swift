@@ -12,6 +12,8 @@ struct OperationCheckTests {
                         Property("id", .scalar(.int)), Property("seats", .scalar(.int)),
                         Property("name", .scalar(.string)), Property("next", .link("Plane")),
                         Property("fleet", .links("Plane")),
+                        Property("near", PropertyType(.link("Plane"), container: .set)),
+                        Property("marks", PropertyType(.scalar(.int), container: .map)),
                     ])
             ]))
     }
@@ -21,7 +23,25 @@ struct OperationCheckTests {
             (ObjectRef(1, .int(1)), nil, "there is no class 1; the schema has 1"),
             (ObjectRef(-1, .int(1)), nil, "there is no class -1; the schema has 1"),
             (ObjectRef(0, .string("a")), nil, "Plane names its objects by int, not by the kind of key given"),
-            (ObjectRef(0, .int(1)), FieldOperation(5, .set(.null)), "Plane has no property 5; it has 5"),
+            (ObjectRef(0, .int(1)), FieldOperation(7, .set(.null)), "Plane has no property 7; it has 7"),
+            (ObjectRef(0, .int(1)), FieldOperation(1, .clear), "Plane.seats is int, and cannot be emptied"),
+            (
+                ObjectRef(0, .int(1)), FieldOperation(6, .edit(ElementEdits(inserting: [.int(1)]))),
+                "Plane.marks is [string: int], and the value is set"
+            ),
+            (
+                ObjectRef(0, .int(1)), FieldOperation(1, .edit(ElementEdits(setting: [], erasing: ["a"]))),
+                "Plane.seats is int, and the value is map"
+            ),
+            (
+                ObjectRef(0, .int(1)), FieldOperation(5, .edit(ElementEdits(inserting: [], erasing: [.int(1)]))),
+                "Plane.near is Set<Plane>, and the value is set"
+            ),
+            (
+                ObjectRef(0, .int(1)),
+                FieldOperation(5, .edit(ElementEdits(inserting: [], erasing: [.link(.string("a"))]))),
+                "Plane.near holds a link whose key is not of the kind that Plane has"
+            ),
             (
                 ObjectRef(0, .int(1)), FieldOperation(1, .set(.string("a"))),
                 "Plane.seats is int, and the value is string"

@@ -19,7 +19,7 @@ struct JournalTests {
                         JournalChange(Garage.carRef("A"), .create, written: [0, 1], values: [.string("A"), .int(5)]),
                         JournalChange(
                             Garage.carRef("B"), .update, written: [1], values: [.int(12)],
-                            additions: [LogChange.Addition(property: 1, amount: .int(2))]),
+                            partial: [FieldOperation(1, .add(.int(2)))]),
                         JournalChange(Garage.carRef("C"), .delete),
                     ])),
             .rejection(client: 3, sequence: 10, notice: [1, 2]), .confirmation(client: 3, sequence: 8),
@@ -43,6 +43,28 @@ struct JournalTests {
         let bytes = Self.everyStep.encoded()
         #expect(Self.hexadecimal(bytes) == Self.everyStepBytes.filter { $0 != " " })
         #expect(try JournalGroup.decode(bytes) == Self.everyStep)
+    }
+
+    @Test func whatWasDoneToElementsIsReadBackWithTheValues() throws {
+        let edits = FieldOperation(2, .edit(ElementEdits(inserting: [.string("b")], erasing: [.string("c")])))
+        let group = JournalGroup(
+            baseVersion: 7, acceptedAt: Timestamp(microseconds: 1_000),
+            steps: [
+                .transaction(
+                    JournalTransaction(
+                        clientID: 3, sequence: 9, userID: nil, timestamp: HybridTimestamp(microseconds: 20),
+                        kinds: [.setInsert, .setErase, .add],
+                        changes: [
+                            JournalChange(
+                                Garage.carRef("B"), .update, written: [1, 2],
+                                values: [.int(12), .set([.string("a"), .string("b")])],
+                                partial: [FieldOperation(1, .add(.int(2))), edits])
+                        ]))
+            ])
+        #expect(try JournalGroup.decode(group.encoded()) == group)
+        let outline = try JournalGroup.decode(group.encoded(), wantsValues: false)
+        #expect(
+            outline.transactions.flatMap(\.changes).flatMap(\.partial) == [FieldOperation(1, .add(.int(2))), edits])
     }
 
     @Test func theChainHasTheHashThatItHadInThisFormat() {

@@ -128,10 +128,10 @@ struct LogTests {
             try storage.write { try storage.record(client: client, at: time, [change]) }
         }
         func set(_ client: UInt64, at time: Int64, adding: Int64? = nil) throws {
-            let additions = adding.map { [LogChange.Addition(property: 1, amount: .int($0))] } ?? []
+            let partial = adding.map { [FieldOperation(1, .add(.int($0)))] } ?? []
             try upload(
                 client, at: time,
-                JournalChange(object, .update, written: [1], values: [.int(time)], additions: additions))
+                JournalChange(object, .update, written: [1], values: [.int(time)], partial: partial))
         }
         try upload(1, at: 10, JournalChange(object, .create, written: [0, 1], values: [.string("A"), .int(1)]))
         try set(2, at: 30)

@@ -50,6 +50,31 @@ struct DataSizeTests {
         _ = try ObjectOperation(wireBytes: operation.wireBytes(), limits: limits)
     }
 
+    @Test func editsTakeNoMoreThanTheirSizeSays() throws {
+        var generator = SampleGenerator(seed: 5)
+        for _ in 0..<500 {
+            for operation in generator.operations() {
+                let bytes = operation.wireBytes()
+                #expect(bytes.count <= operation.dataSize.byteCount, "\(operation)")
+                var limits = WireLimits.standard
+                limits.elementCountMax = operation.dataSize.elementCount
+                #expect(try ObjectOperation(wireBytes: bytes, limits: limits) == operation)
+            }
+        }
+    }
+
+    @Test func anInsertedElementTakesFewBytesHoweverLargeTheSetIs() {
+        let element = Value.string("a tag of usual length")
+        let changeset = Changeset(
+            sequence: 100_000, baseVersion: 1_000_000, timestamp: HybridTimestamp(microseconds: 1_800_000_000_000_000),
+            operations: [
+                ObjectOperation(
+                    ObjectRef(3, .id(ObjectID(high: .max, low: 7))),
+                    .update([FieldOperation(9, .edit(ElementEdits(inserting: [element])))]))
+            ])
+        #expect(changeset.wireBytes().count <= 100)
+    }
+
     @Test func aTransactionThatCannotBeReadIsKnownByItsSequenceAndEndsItsMessageOnly() throws {
         func changeset(_ sequence: UInt64, _ value: Value) -> Changeset {
             Changeset(

@@ -65,13 +65,28 @@ extension SampleGenerator {
     mutating func operations() -> [ObjectOperation] {
         many(upTo: 5) { generator in
             let fields = generator.many(upTo: 4) { generator in
-                FieldOperation(
-                    generator.below(500),
-                    generator.bool() ? .set(generator.value()) : .add(generator.scalar()))
+                FieldOperation(generator.below(500), generator.change())
             }
             return ObjectOperation(
                 ObjectRef(generator.below(1000), generator.key()),
                 generator.pick([.create(fields), .update(fields), .delete]))
+        }
+    }
+
+    private mutating func change() -> FieldOperation.Change {
+        switch below(8) {
+        case 0: .clear
+        case 1:
+            .edit(
+                ElementEdits(
+                    inserting: many(upTo: 4) { $0.scalar() }, erasing: many(upTo: 4) { $0.scalar() }))
+        case 2:
+            .edit(
+                ElementEdits(
+                    setting: many(upTo: 4) { ValueMap.Entry(key: $0.text(), value: $0.scalar()) },
+                    erasing: many(upTo: 4) { $0.text() }))
+        case 3, 4: .add(scalar())
+        default: .set(value())
         }
     }
 

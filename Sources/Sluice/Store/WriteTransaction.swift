@@ -38,7 +38,8 @@ public struct WriteTransaction: ~Copyable {
     }
 
     /// Changes an object. `body` receives its current value; the transaction records the properties that `body`
-    /// changes.
+    /// changes. Of a set or map it records which elements or entries `body` has inserted, changed or erased, so what
+    /// others change in it at the same time counts too; one that `body` leaves empty is emptied. A list is one value.
     ///
     /// - Throws: ``StoreError/Code/objectMissing`` if the object is not here; `RecordError` if `body` changes the
     ///   primary key; what `body` throws.
@@ -52,7 +53,10 @@ public struct WriteTransaction: ~Copyable {
         let fields = after.values.indices.compactMap { property -> FieldOperation? in
             guard !after.absent.contains(property), !after.values[property].isIdentical(to: before.values[property])
             else { return nil }
-            return FieldOperation(property, .set(after.values[property]))
+            let change: FieldOperation.Change =
+                before.absent.contains(property)
+                ? .set(after.values[property]) : .difference(from: before.values[property], to: after.values[property])
+            return FieldOperation(property, change)
         }
         guard !fields.contains(where: { $0.property == binding.classSchema.primaryKeyIndex }) else {
             throw RecordError(

@@ -92,6 +92,8 @@ extension ObjectOperation {
             let size =
                 switch field.change {
                 case .set(let value), .add(let value): value.dataSize
+                case .clear: DataSize(byteCount: 1)
+                case .edit(let edits): edits.inserted.dataSize + Value.list(edits.erased).dataSize
                 }
             return DataSize(
                 byteCount: sum.byteCount + 4 + size.byteCount, elementCount: sum.elementCount + 1 + size.elementCount)

@@ -1,5 +1,3 @@
-internal import FoundationEssentials
-
 /// What one transaction does to one object. The class is a position in a schema that client and server agree on.
 package struct ObjectOperation: Hashable, Sendable {
     package var object: ObjectRef
@@ -29,28 +27,12 @@ package struct ObjectOperation: Hashable, Sendable {
     }
 }
 
-/// What an operation does to one property. The property is a position in its class.
-package struct FieldOperation: Hashable, Sendable {
-    package var property: Int
-    package var change: Change
-
-    package enum Change: Hashable, Sendable {
-        /// Replaces the value; a collection is replaced as a whole.
-        case set(Value)
-        /// Adds an amount to a number. Integers wrap around; null stays null.
-        case add(Value)
-    }
-
-    package init(_ property: Int, _ change: Change) {
-        self.property = property
-        self.change = change
-    }
-}
-
 extension [ObjectOperation] {
     /// The kinds of the operations, for change events.
     package var kinds: Set<OperationKind> {
         var (creates, deletes, sets, adds) = (false, false, false, false)
+        // Collections are edited rarely, and most transactions have few kinds but many operations.
+        var edits: Set<OperationKind> = []
         for operation in self {
             switch operation.action {
             case .create: creates = true
@@ -60,6 +42,8 @@ extension [ObjectOperation] {
                     switch field.change {
                     case .set: sets = true
                     case .add: adds = true
+                    case .clear: edits.insert(.clear)
+                    case .edit(let change): edits.formUnion(change.kinds)
                     }
                 }
             }
@@ -67,20 +51,18 @@ extension [ObjectOperation] {
         let all: [(kind: OperationKind, occurs: Bool)] = [
             (.create, creates), (.delete, deletes), (.set, sets), (.add, adds),
         ]
-        return Set(all.lazy.filter(\.occurs).map(\.kind))
+        return edits.union(all.lazy.filter(\.occurs).map(\.kind))
     }
 }
 
-extension FieldOperation.Change {
-    /// The value that results from applying this change to `value`.
-    package func applied(to value: Value) -> Value {
-        switch (self, value) {
-        case (.set(let new), _): new
-        case (.add(.int(let amount)), .int(let number)): .int(number &+ amount)
-        case (.add(.double(let amount)), .double(let number)): .double(number + amount)
-        case (.add(.float(let amount)), .float(let number)): .float(number + amount)
-        case (.add(.decimal(let amount)), .decimal(let number)): .decimal(number + amount)
-        case (.add, _): value
-        }
+extension ElementEdits {
+    fileprivate var kinds: Set<OperationKind> {
+        Set(
+            outcomes.values.map { outcome in
+                switch container {
+                case .set: outcome == nil ? .setErase : .setInsert
+                case .map: outcome == nil ? .mapErase : .mapSet
+                }
+            })
     }
 }

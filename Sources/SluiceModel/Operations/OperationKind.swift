@@ -18,15 +18,15 @@ public enum OperationKind: String, Sendable, Hashable, CaseIterable {
     case listMove
     /// Reserved: an element was removed from a list. No operation has this kind yet.
     case listErase
-    /// Reserved: an element was inserted into a set. No operation has this kind yet.
+    /// An element was inserted into a set.
     case setInsert
-    /// Reserved: an element was removed from a set. No operation has this kind yet.
+    /// An element was removed from a set.
     case setErase
-    /// Reserved: an entry of a map was set. No operation has this kind yet.
+    /// An entry of a map was set.
     case mapSet
-    /// Reserved: an entry was removed from a map. No operation has this kind yet.
+    /// An entry was removed from a map.
     case mapErase
-    /// Reserved: a collection was emptied. No operation has this kind yet.
+    /// A collection was emptied.
     case clear
 
     /// The stable number of the kind: its position in this declaration.

@@ -88,13 +88,3 @@ extension PropertyType {
         }
     }
 }
-
-extension Property {
-    /// A change of this property as its type takes it; nil where it cannot be taken exactly.
-    package func fitting(_ change: FieldOperation.Change) -> FieldOperation.Change? {
-        switch change {
-        case .set(let value): type.fitting(value).map { .set($0) }
-        case .add(let amount): type.isCollection ? nil : PropertyType(type.element).fitting(amount).map { .add($0) }
-        }
-    }
-}

@@ -23,6 +23,9 @@ public struct ValueMap: Hashable, Sendable {
         for (key, value) in entries { self[key] = value }
     }
 
+    /// - Parameter entries: the entries by ascending bytes of their keys, each key once.
+    package init(ascending entries: [Entry]) { self.entries = entries }
+
     /// The value of a key; setting nil removes the key. Reading is O(log n), adding and removing O(n).
     public subscript(key: String) -> Value? {
         get {

@@ -136,7 +136,7 @@ struct GroupPreparation {
             if let writeGuard { try note(operation, of: &touched[place], writeGuard) }
             let history =
                 touched[place].isUnknown
-                ? ObjectHistory() : try history(of: touched[place], since: changeset.baseVersion, for: stamp)
+                ? ObjectHistory() : try history(of: touched[place], since: changeset.baseVersion, for: operation, stamp)
             touched[place].merger.apply(operation, author: stamp, history: history)
         }
         try writeGuard?.judge(
@@ -201,23 +201,24 @@ struct GroupPreparation {
     /// write.
     ///
     /// It reads the log only if the object was changed since the author's version, and only from the first change that
-    /// is not earlier than the author's write.
+    /// is not earlier than the author's write, unless earlier ones may take precedence too.
     private mutating func history(
-        of touched: TouchedObject, since version: UInt64, for author: WriteStamp
+        of touched: TouchedObject, since version: UInt64, for operation: ObjectOperation, _ author: WriteStamp
     ) throws -> ObjectHistory {
         let (object, row) = (touched.object, touched.merger.row)
+        let time = operation.yieldsToEarlierWrites ? HybridTimestamp(microseconds: .min) : author.timestamp
         let isReset = objects.isReset(touched.number)
-        let logged = isReset ? ObjectHistory() : try logged(object, row: row, since: version, for: author)
+        let logged = isReset ? ObjectHistory() : try logged(object, row: row, since: version, notBefore: time)
         guard version <= storage.version, isReset || (row?.version ?? 0) > storage.version,
-            let trail = groupHistory.trail(of: object, notBefore: author.timestamp)
+            let trail = groupHistory.trail(of: object, notBefore: time)
         else { return logged }
         return logged.followed(by: trail)
     }
 
     private func logged(
-        _ object: ObjectRef, row: Row?, since version: UInt64, for author: WriteStamp
+        _ object: ObjectRef, row: Row?, since version: UInt64, notBefore time: HybridTimestamp
     ) throws -> ObjectHistory {
-        let version = max(version, storage.version(before: author.timestamp))
+        let version = max(version, storage.version(before: time))
         guard version < storage.version, let last = try row?.version ?? storage.lastVersion(of: object), last > version
         else { return ObjectHistory() }
         return try storage.history(of: object, since: max(version, storage.logStart))
@@ -231,14 +232,14 @@ struct GroupPreparation {
         case (nil, let row?):
             return JournalChange(
                 touched.object, .create, written: merger.written, values: merger.written.map { row.values[$0] },
-                additions: merger.additions)
+                partial: merger.partial)
         case (_?, nil): return JournalChange(touched.object, .delete)
         case (let old?, let row?):
             let written = row.differences(from: old).union(merger.written)
             guard !written.isEmpty else { return nil }
             return JournalChange(
                 touched.object, .update, written: written, values: written.map { row.values[$0] },
-                additions: merger.additions)
+                partial: merger.partial)
         }
     }
 

@@ -65,18 +65,20 @@ package struct OperationCheck: Sendable {
         var property: Property { schema.classes[classIndex].properties[field.property] }
         var place: String { "\(schema.classes[classIndex].name).\(property.name)" }
         switch field.change {
-        case .set(let value):
-            guard schema.classes[classIndex].properties[field.property].type.accepts(value) else {
-                return "\(place) is \(property.type), and the value is \(value.kindName)"
+        case .clear:
+            guard property.type.isCollection else { return "\(place) is \(property.type), and cannot be emptied" }
+        case .edit(let edits):
+            let erased = edits.container == .set ? [Value.set(edits.erased)] : []
+            for value in [edits.inserted] + erased {
+                if let problem = problem(with: value, field.property, ofClass: classIndex, place: place) {
+                    return problem
+                }
             }
+        case .set(let value):
+            if let problem = problem(with: value, field.property, ofClass: classIndex, place: place) { return problem }
             if field.property == schema.classes[classIndex].primaryKeyIndex, ObjectKey(primaryKey: value) != key {
                 return "\(place) is the primary key and cannot differ from the object's key"
             }
-            let target = schema.classes[classIndex].properties[field.property].type.targetClass
-            guard linksAreSound(value, to: target) else {
-                return "\(place) holds a link whose key is not of the kind that \(target ?? "") has"
-            }
-            if let excess = limits.excess(ofLinksIn: value, in: place) { return excess.description }
         case .add(let amount):
             let type = property.type
             guard type.container == .single, let scalar = amount.scalarType, type.element == .scalar(scalar),
@@ -84,6 +86,20 @@ package struct OperationCheck: Sendable {
             else { return "\(place) is \(type), and \(amount.kindName) cannot be added to it" }
         }
         return nil
+    }
+
+    private func problem(
+        with value: Value, _ position: Int, ofClass classIndex: Int, place: @autoclosure () -> String
+    ) -> String? {
+        guard schema.classes[classIndex].properties[position].type.accepts(value) else {
+            let type = schema.classes[classIndex].properties[position].type
+            return "\(place()) is \(type), and the value is \(value.kindName)"
+        }
+        let target = schema.classes[classIndex].properties[position].type.targetClass
+        guard linksAreSound(value, to: target) else {
+            return "\(place()) holds a link whose key is not of the kind that \(target ?? "") has"
+        }
+        return limits.excess(ofLinksIn: value, in: place())?.description
     }
 
     private func linksAreSound(_ value: Value, to target: String?) -> Bool {

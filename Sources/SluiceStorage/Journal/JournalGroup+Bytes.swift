@@ -185,39 +185,24 @@ extension JournalTransaction {
 }
 
 extension JournalChange {
-    private static let hasAdditions: UInt8 = 4
-
     fileprivate func encode(into writer: inout ByteWriter) {
         object.encode(into: &writer)
-        writer.byte(kind.rawValue | (additions.isEmpty ? 0 : Self.hasAdditions))
+        writer.byte(kind.rawValue | partial.journalFlags)
         written.encode(into: &writer)
-        if !additions.isEmpty { writer.array(additions) { $1.encode(into: &$0) } }
+        partial.encodeForJournal(into: &writer)
     }
 
     fileprivate init(from reader: inout ByteReader) throws(WireError) {
         let object = try ObjectRef(from: &reader)
         let flags = try reader.byte()
-        guard let kind = LogChange.Kind(rawValue: flags & 3), flags & ~(3 | Self.hasAdditions) == 0 else {
+        guard let kind = WriteKind(rawValue: flags & 3), flags & ~(3 | [FieldOperation].journalFlags) == 0 else {
             throw WireError(.malformed, "a change of kind \(flags)", offset: reader.offset)
         }
         let written = try PropertySet(from: &reader)
         guard kind != .delete || written.isEmpty else {
             throw WireError(.malformed, "a delete that writes", offset: reader.offset)
         }
-        let additions =
-            flags & Self.hasAdditions == 0
-            ? [] : try reader.array { reader throws(WireError) in try LogChange.Addition(from: &reader) }
-        self.init(object, kind, written: written, additions: additions)
-    }
-}
-
-extension LogChange.Addition {
-    func encode(into writer: inout ByteWriter) {
-        writer.varint(property)
-        amount.encode(into: &writer)
-    }
-
-    init(from reader: inout ByteReader) throws(WireError) {
-        self.init(property: try reader.position(), amount: try Value(from: &reader))
+        let partial = try [FieldOperation](flags: flags, fromJournal: &reader)
+        self.init(object, kind, written: written, partial: partial)
     }
 }

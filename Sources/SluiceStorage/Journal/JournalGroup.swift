@@ -80,22 +80,22 @@ package struct JournalTransaction: Hashable, Sendable {
 /// What one transaction did to one object.
 package struct JournalChange: Hashable, Sendable {
     package var object: ObjectRef
-    package var kind: LogChange.Kind
+    package var kind: WriteKind
     /// The properties that were written; none for a delete. The others of a new object have their defaults.
     package var written: PropertySet
     /// The values of `written` after the transaction, in ascending order of position.
     package var values: [Value]
-    /// Which of `written` were additions and not assignments, with the amounts.
-    package var additions: [LogChange.Addition]
+    /// Which of `written` were changed in part and not assigned, and how.
+    package var partial: [FieldOperation]
 
     package init(
-        _ object: ObjectRef, _ kind: LogChange.Kind, written: PropertySet = [], values: [Value] = [],
-        additions: [LogChange.Addition] = []
+        _ object: ObjectRef, _ kind: WriteKind, written: PropertySet = [], values: [Value] = [],
+        partial: [FieldOperation] = []
     ) {
         self.object = object
         self.kind = kind
         self.written = written
         self.values = values
-        self.additions = additions
+        self.partial = partial
     }
 }

@@ -2,25 +2,21 @@ internal import SluiceModel
 internal import SluiceWire
 
 extension LogChange {
-    private static let hasAdditions: UInt8 = 4
-
     /// Reads a change of the log of file format 1: what was done, and in the middle of it what there was before.
     init(fromFormat1 reader: inout ByteReader) throws(WireError) {
         let object = try ObjectRef(from: &reader)
         let flags = try reader.byte()
-        guard let kind = Kind(rawValue: flags & 3), flags & ~(3 | Self.hasAdditions) == 0 else {
+        guard let kind = WriteKind(rawValue: flags & 3), flags & ~(3 | [FieldOperation].journalFlags) == 0 else {
             throw WireError(.malformed, "a change of kind \(flags)", offset: reader.offset)
         }
         let oldVersion = try reader.varint()
         let written = try PropertySet(from: &reader)
         let oldValues = try reader.array { reader throws(WireError) in try Value(from: &reader) }
-        let additions =
-            flags & Self.hasAdditions == 0
-            ? [] : try reader.array { reader throws(WireError) in try Addition(from: &reader) }
+        let partial = try [FieldOperation](flags: flags, fromJournal: &reader)
         if kind == .update, oldValues.count != written.count {
             throw WireError(.malformed, "\(oldValues.count) values of \(written.count)", offset: reader.offset)
         }
         self.init(
-            object, kind, oldVersion: oldVersion, written: written, oldValues: oldValues, additions: additions)
+            object, kind, oldVersion: oldVersion, written: written, oldValues: oldValues, partial: partial)
     }
 }

@@ -7,7 +7,7 @@ extension LogChange {
         let declared = schema[object.classIndex]
         let properties = declared.properties.indices
         return declared.accepts(object.key) && written.allSatisfy(properties.contains)
-            && additions.allSatisfy { properties.contains($0.property) }
+            && partial.allSatisfy { properties.contains($0.property) }
             && oldValues.count <= properties.count
     }
 
@@ -24,9 +24,8 @@ extension LogChange {
             change.oldValues[index] =
                 property.isRetired ? .null : property.type.nearest(oldValues[index]) ?? property.defaultValue
         }
-        for (index, addition) in additions.enumerated() {
-            let type = PropertyType(declared.properties[addition.property].type.element)
-            change.additions[index].amount = type.nearest(addition.amount) ?? addition.amount
+        for (index, field) in partial.enumerated() {
+            change.partial[index].change = declared.properties[field.property].nearest(field.change) ?? field.change
         }
         return change
     }

@@ -28,23 +28,8 @@ package struct LogEntry: Hashable, Sendable {
 
 /// What one transaction did to one object, with the data that restores the object as it was before.
 package struct LogChange: Hashable, Sendable {
-    package enum Kind: UInt8, Sendable {
-        case create, update, delete
-    }
-
-    /// An amount added to a number.
-    package struct Addition: Hashable, Sendable {
-        package var property: Int
-        package var amount: Value
-
-        package init(property: Int, amount: Value) {
-            self.property = property
-            self.amount = amount
-        }
-    }
-
     package var object: ObjectRef
-    package var kind: Kind
+    package var kind: WriteKind
     /// The version of the object before the change; 0 for a create.
     package var oldVersion: UInt64
     /// The properties that were written: named by a create, changed by an update, none for a delete.
@@ -52,18 +37,19 @@ package struct LogChange: Hashable, Sendable {
     /// The values before the change: those of `written` for an update, in ascending order of position; the whole row
     /// for a delete; none for a create.
     package var oldValues: [Value]
-    /// Which of `written` were additions and not assignments.
-    package var additions: [Addition]
+    /// Which of `written` were changed in part and not assigned.
+    package var partial: [FieldOperation]
 
     package init(
-        _ object: ObjectRef, _ kind: Kind, oldVersion: UInt64 = 0, written: PropertySet = [], oldValues: [Value] = [],
-        additions: [Addition] = []
+        _ object: ObjectRef, _ kind: WriteKind, oldVersion: UInt64 = 0, written: PropertySet = [],
+        oldValues: [Value] = [],
+        partial: [FieldOperation] = []
     ) {
         self.object = object
         self.kind = kind
         self.oldVersion = oldVersion
         self.written = written
         self.oldValues = oldValues
-        self.additions = additions
+        self.partial = partial
     }
 }

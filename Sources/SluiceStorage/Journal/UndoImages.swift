@@ -58,6 +58,6 @@ extension LogEntry {
 extension LogChange {
     /// The change without what was before it.
     init(_ change: JournalChange) {
-        self.init(change.object, change.kind, written: change.written, additions: change.additions)
+        self.init(change.object, change.kind, written: change.written, partial: change.partial)
     }
 }

@@ -6,9 +6,9 @@ struct WriteIndex {
     /// A change, and the position of the same object's change before it.
     private struct Record {
         var stamp: WriteStamp
-        var kind: LogChange.Kind
+        var kind: WriteKind
         var written: PropertySet
-        var additions: [LogChange.Addition]
+        var partial: [FieldOperation]
         var previous: Int
     }
 
@@ -49,13 +49,13 @@ struct WriteIndex {
         for change in entry.changes {
             let chain = chains[change.object]
             let record = Record(
-                stamp: stamp, kind: change.kind, written: change.written, additions: change.additions,
+                stamp: stamp, kind: change.kind, written: change.written, partial: change.partial,
                 previous: chain?.last ?? -1)
             chains[change.object] = Chain(
                 last: records.count, count: change.kind == .update ? (chain?.count ?? 0) + 1 : 1)
             records.append(record)
             ownStepCount += 1
-            trails[change.object]?.append(change.kind, written: change.written, additions: change.additions, stamp)
+            trails[change.object]?.append(change.kind, written: change.written, partial: change.partial, stamp)
         }
         end = entry.version
     }
@@ -82,7 +82,7 @@ struct WriteIndex {
         let trail = ObjectTrail()
         for position in positions.reversed() {
             let record = records[position]
-            trail.append(record.kind, written: record.written, additions: record.additions, record.stamp)
+            trail.append(record.kind, written: record.written, partial: record.partial, record.stamp)
         }
         return trail
     }

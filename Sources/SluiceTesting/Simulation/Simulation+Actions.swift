@@ -203,8 +203,11 @@ extension Simulation {
             if type == .scalar(.int) || client.version > 0 && Self.isNumber(type), generator.chance(60) {
                 let amount = Value.int(Int64(1 + generator.below(3)))
                 fields.append(FieldOperation(index, .add(PropertyType(type.element).fitting(amount) ?? amount)))
+            } else if let current, !current.absent.contains(index), generator.chance(70) {
+                fields.append(FieldOperation(index, .difference(from: current.values[index], to: row.values[index])))
             } else {
-                fields.append(FieldOperation(index, .set(row.values[index])))
+                fields.append(
+                    FieldOperation(index, type.isCollection && generator.chance(10) ? .clear : .set(row.values[index])))
             }
         }
         note("  updates \(declared.name) \(key) \(fields)")

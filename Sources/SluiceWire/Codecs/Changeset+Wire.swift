@@ -119,7 +119,7 @@ extension ObjectOperation: WireCodable {
             self.init(object, .delete)
             return
         }
-        let fields = try reader.array(minimumSize: 3) { reader throws(WireError) in try FieldOperation(from: &reader) }
+        let fields = try reader.array(minimumSize: 2) { reader throws(WireError) in try FieldOperation(from: &reader) }
         self.init(object, code == 0 ? .create(fields) : .update(fields))
     }
 }
@@ -135,6 +135,10 @@ extension FieldOperation: WireCodable {
         case .add(let value):
             writer.byte(1)
             value.encode(into: &writer)
+        case .clear: writer.byte(2)
+        case .edit(let edits):
+            writer.byte(3)
+            edits.encode(into: &writer)
         }
     }
 
@@ -143,6 +147,8 @@ extension FieldOperation: WireCodable {
         switch try reader.byte() {
         case 0: self.init(property, .set(try Value(from: &reader)))
         case 1: self.init(property, .add(try Value(from: &reader)))
+        case 2: self.init(property, .clear)
+        case 3: self.init(property, .edit(try ElementEdits(from: &reader)))
         case let code: throw reader.malformed("\(code) is no kind of change")
         }
     }

@@ -19,8 +19,12 @@ package struct Features: OptionSet, Hashable, Sendable {
     package static let rules = Features(rawValue: 1 << 5)
     /// ``ClientMessage/variables(session:values:)``.
     package static let variables = Features(rawValue: 1 << 6)
+    /// The server reads edits of sets and maps, and clearings, in uploads.
+    package static let elementEdits = Features(rawValue: 1 << 7)
     /// All that this version knows.
-    package static let all: Features = [.resume, .reports, .removal, .creationRuns, .withdrawals, .rules, .variables]
+    package static let all: Features = [
+        .resume, .reports, .removal, .creationRuns, .withdrawals, .rules, .variables, .elementEdits,
+    ]
 }
 
 /// Versions of the protocol.

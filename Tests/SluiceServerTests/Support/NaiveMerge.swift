@@ -13,6 +13,7 @@ struct NaiveMerge {
         var kind: Kind
         var assigned: Set<Int> = []
         var added: [Int: Value] = [:]
+        var edited: [Int: Set<Value>] = [:]
     }
 
     let defaults: [Value]
@@ -39,7 +40,7 @@ struct NaiveMerge {
             switch operation.action {
             case .delete:
                 (state.row, state.isOwn) = (nil, true)
-                (state.write.assigned, state.write.added) = ([], [:])
+                (state.write.assigned, state.write.added, state.write.edited) = ([], [:], [:])
             case .update where state.row == nil:
                 supersededCount += 1
             case .create where state.row == nil:
@@ -65,13 +66,17 @@ struct NaiveMerge {
             case (nil, _?):
                 state.write.kind = .create
                 state.write.assigned.formUnion(state.write.added.keys)
-                state.write.added = [:]
+                state.write.assigned.formUnion(state.write.edited.keys)
+                (state.write.added, state.write.edited) = ([:], [:])
             case (_?, nil): state.write.kind = .delete
             case (let old?, let row?):
-                for property in row.indices where row[property] != old[property] && state.write.added[property] == nil {
+                for property in row.indices
+                where row[property] != old[property] && state.write.added[property] == nil
+                    && state.write.edited[property] == nil
+                {
                     state.write.assigned.insert(property)
                 }
-                if state.write.assigned.isEmpty && state.write.added.isEmpty { continue }
+                if state.write.assigned.isEmpty && state.write.added.isEmpty && state.write.edited.isEmpty { continue }
             }
             writes.append(state.write)
         }
@@ -81,19 +86,24 @@ struct NaiveMerge {
         _ field: FieldOperation, _ row: inout [Value], _ write: inout Write, _ concurrent: [Write]
     ) {
         let property = field.property
+        if case .edit(let edits) = field.change {
+            return apply(edits, to: property, &row, &write, concurrent)
+        }
         if concurrent.contains(where: { $0.assigned.contains(property) && Self.isEarlier(write, $0) }) {
             supersededCount += 1
             return
         }
         row[property] = field.change.applied(to: row[property])
         switch field.change {
-        case .set:
+        case .set, .clear:
             for other in concurrent where Self.isEarlier(write, other) {
                 guard let amount = other.added[property] else { continue }
                 row[property] = FieldOperation.Change.add(amount).applied(to: row[property])
             }
             write.assigned.insert(property)
             write.added[property] = nil
+            write.edited[property] = nil
+        case .edit: break
         case .add(let amount):
             if let sum = write.added[property] {
                 write.added[property] = field.change.applied(to: sum)
@@ -101,6 +111,32 @@ struct NaiveMerge {
                 write.added[property] = amount
             }
         }
+    }
+
+    private mutating func apply(
+        _ edits: ElementEdits, to property: Int, _ row: inout [Value], _ write: inout Write, _ concurrent: [Write]
+    ) {
+        let assignments = concurrent.filter { $0.assigned.contains(property) }
+        // What was edited before an assignment is gone.
+        let recent = concurrent.filter { $0.version > assignments.last?.version ?? -1 }
+        let isOwn = write.assigned.contains(property)
+        let left = edits.filter { name in
+            isOwn
+                || !recent.contains { $0.edited[property]?.contains(name) == true && Self.isEarlier(write, $0) }
+        }
+        let isDiscarded = !isOwn && assignments.contains { counts($0, among: assignments, write) }
+        guard !isDiscarded, !left.isEmpty else {
+            supersededCount += 1
+            return
+        }
+        row[property] = FieldOperation.Change.edit(left).applied(to: row[property])
+        if !write.assigned.contains(property) { write.edited[property, default: []].formUnion(left.outcomes.keys) }
+    }
+
+    /// Whether an assignment discards an edit: one of another, that no later one of the log has outdone.
+    private func counts(_ assignment: Write, among assignments: [Write], _ write: Write) -> Bool {
+        assignment.client != write.client
+            && !assignments.contains { $0.version > assignment.version && !Self.isEarlier($0, assignment) }
     }
 
     private static func isEarlier(_ write: Write, _ other: Write) -> Bool {

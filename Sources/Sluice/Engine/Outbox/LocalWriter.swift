@@ -75,12 +75,8 @@ package final class LocalWriter {
         }
         guard !fields.isEmpty else { return }
         let old = row
-        var changed = PropertySet()
-        for field in fields {
-            row.values[field.property] = field.change.applied(to: row.values[field.property])
-            row.absent.remove(field.property)
-            changed.insert(field.property)
-        }
+        row.apply(fields)
+        let changed = PropertySet(fields.map(\.property))
         try check(row, object, changed: changed, replacing: old)
         lastRead = nil
         try transaction.update(row, of: object, changed: changed, replacing: old)

@@ -192,7 +192,13 @@ final class Retirement {
         for operation in operations {
             let declared = storage.schema[operation.object.classIndex]
             for field in operation.fields {
-                if case .set(let value) = field.change { values[declared.properties[field.property].name] = value }
+                let name = declared.properties[field.property].name
+                switch field.change {
+                case .set(let value): values[name] = value
+                case .clear: values[name] = field.change.applied(to: declared.properties[field.property].type.zero)
+                case .edit(let edits): values[name] = edits.inserted
+                case .add: break
+                }
             }
         }
         return values

@@ -105,13 +105,15 @@ final class Uploads {
         var upload = EncodedUpload(changeset)
         if quarantine.isSetAside(changeset.sequence) {
             upload.encodePlaceholder()
-        } else if let bytes = entry.bytes, session.features.contains(.creationRuns), classes.allSatisfy(map.isSame) {
+        } else if let bytes = entry.bytes, session.features.contains(.creationRuns), classes.allSatisfy(map.isSame),
+            session.features.contains(.elementEdits) || !changeset.operations.contains(where: \.editsCollections)
+        {
             // What is stored is what travels.
             guard !declareNeeded(for: changeset, areComplete: true) else { return false }
             upload.bytes = bytes
             upload.size = UploadSize(changeset.operations)
         } else {
-            let operations = changeset.operations.compactMap(map.toServer)
+            let operations = inFormOfServer(changeset.operations).compactMap(map.toServer)
             let isComplete = operations.count == changeset.operations.count
             guard !declareNeeded(for: changeset, areComplete: isComplete) else { return false }
             upload.encode(operations, usingRuns: session.features.contains(.creationRuns))
@@ -129,6 +131,19 @@ final class Uploads {
         underWay.append(changeset.sequence, size, classes: classes)
         if batch.size.operationCount >= options.uploadOperationCountMax { send(&batch) }
         return true
+    }
+
+    /// The operations as the server reads them: collections as a whole where it does not know edits of them.
+    private func inFormOfServer(_ operations: [ObjectOperation]) -> [ObjectOperation] {
+        guard !session.features.contains(.elementEdits), operations.contains(where: \.editsCollections) else {
+            return operations
+        }
+        return operations.map { operation in
+            guard operation.editsCollections else { return operation }
+            var row: Row?
+            faults.recording("an object to upload could not be read") { row = try storage.row(operation.object) }
+            return operation.settingCollections(of: row)
+        }
     }
 
     /// Declares to the server the classes and properties that it lacks and that a changeset needs.

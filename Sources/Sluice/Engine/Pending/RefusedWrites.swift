@@ -216,7 +216,7 @@ extension ObjectOperation {
     fileprivate func overwritten(by later: ObjectOperation) -> ObjectOperation? {
         guard object == later.object else { return self }
         guard case .update(let fields) = later.action else { return nil }
-        let written = fields.filter { if case .set = $0.change { true } else { false } }
+        let written = fields.filter(\.change.isAssignment)
         func left(_ own: [FieldOperation]) -> [FieldOperation] {
             own.filter { field in !written.contains { $0.property == field.property } }
         }

@@ -1,6 +1,4 @@
 import SluiceModel
-import SluiceServer
-import SluiceStorage
 import Testing
 
 struct MergerTests {
@@ -29,8 +27,8 @@ struct MergerTests {
     /// The log entry of one write to the seats: an assignment, or the addition of an amount.
     static func wrote(_ stamp: WriteStamp, adding amount: Int64? = nil) throws -> ObjectHistory {
         let trail = ObjectTrail()
-        let additions = amount.map { [LogChange.Addition(property: 1, amount: .int($0))] } ?? []
-        trail.append(.update, written: [1], additions: additions, stamp)
+        let partial = amount.map { [FieldOperation(1, .add(.int($0)))] } ?? []
+        trail.append(.update, written: [1], partial: partial, stamp)
         return ObjectHistory(trail, since: 0)
     }
 
@@ -77,7 +75,7 @@ struct MergerTests {
     @Test(arguments: [(99, true), (101, false)] as [(Int64, Bool)])
     func aCreationMakesAnObjectAnewIfItIsLaterThanTheConcurrentDelete(time: Int64, made: Bool) throws {
         let trail = ObjectTrail()
-        trail.append(.delete, written: [], additions: [], Self.stamp(time, client: 6))
+        trail.append(.delete, written: [], partial: [], Self.stamp(time, client: 6))
         let result = try Self.merge(.create([]), exists: false, ObjectHistory(trail, since: 0))
         #expect(result.seats == (made ? .int(7) : nil))
         #expect(result.superseded == (made ? 0 : 1))

@@ -1,5 +1,3 @@
-internal import SluiceModel
-
 /// The additions to one property in the order of versions, with sums over stretches of them.
 ///
 /// To find the additions after a version that are later than a stamp, a whole stretch is used at once where all of it
@@ -100,7 +98,7 @@ extension AdditionTree.Stretch {
 extension Array {
     /// The position of the first element that meets a condition, which all elements after it must meet too; the count
     /// if none does. O(log n).
-    func firstPosition(where isTrue: (Element) -> Bool) -> Int {
+    package func firstPosition(where isTrue: (Element) -> Bool) -> Int {
         var low = 0
         var high = count
         while low < high {

@@ -1,8 +1,6 @@
-internal import SluiceModel
-
 /// The effect of consecutive operations on one object, in as few fields as possible. It is known for both cases: that
 /// the object exists before, and that it does not.
-struct OperationEffect {
+package struct OperationEffect {
     /// The effect on an object that does not exist.
     private enum OfMissing {
         case missing
@@ -22,11 +20,11 @@ struct OperationEffect {
     private var ofPresent = OfPresent.changed([])
 
     /// Makes the effect of no operation.
-    init() {}
+    package init() {}
 
     /// The effect of an operation on an object of a class as it is now: what was written under narrower types counts as
     /// far as it fits. The server rejects the rest.
-    init(_ operation: ObjectOperation, of declared: ClassSchema) {
+    package init(_ operation: ObjectOperation, of declared: ClassSchema) {
         func folded(_ fields: [FieldOperation]) -> [FieldOperation] {
             [FieldOperation]().folding(
                 fields.compactMap { field in
@@ -44,7 +42,7 @@ struct OperationEffect {
     }
 
     /// The effect of this followed by another effect. O(fields).
-    func followed(by later: OperationEffect) -> OperationEffect {
+    package func followed(by later: OperationEffect) -> OperationEffect {
         var whole = OperationEffect()
         switch ofMissing {
         case .missing: whole.ofMissing = later.ofMissing
@@ -71,7 +69,7 @@ struct OperationEffect {
     }
 
     /// The object after the operations; nil if it does not exist then.
-    func applied(to row: Row?, of object: ObjectRef, schema: Schema) -> Row? {
+    package func applied(to row: Row?, of object: ObjectRef, schema: Schema) -> Row? {
         func created(_ fields: [FieldOperation]) -> Row {
             var row = Row(key: object.key, values: schema[object.classIndex].defaultValues(for: object.key))
             row.apply(fields)
@@ -88,38 +86,5 @@ struct OperationEffect {
             row.apply(fields)
             return row
         }
-    }
-}
-
-extension Row {
-    /// Applies field operations. The properties that they set are present from then on.
-    fileprivate mutating func apply(_ fields: [FieldOperation]) {
-        for field in fields {
-            values[field.property] = field.change.applied(to: values[field.property])
-            absent.remove(field.property)
-        }
-    }
-}
-
-extension [FieldOperation] {
-    /// Appends later operations, and combines all into as few as possible.
-    func folding(_ later: [FieldOperation]) -> [FieldOperation] {
-        var folded = self
-        for field in later {
-            guard let earlier = folded.lastIndex(where: { $0.property == field.property }) else {
-                folded.append(field)
-                continue
-            }
-            switch (field.change, folded[earlier].change) {
-            case (.set, _):
-                folded.removeAll { $0.property == field.property }
-                folded.append(field)
-            case (.add, .set(let value)):
-                folded[earlier].change = .set(field.change.applied(to: value))
-            case (.add, .add(let amount)):
-                folded[earlier].change = .add(field.change.applied(to: amount))
-            }
-        }
-        return folded
     }
 }

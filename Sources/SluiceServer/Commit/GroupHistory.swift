@@ -25,7 +25,7 @@ struct GroupHistory {
             for change in transaction.changes {
                 let trail = trails[change.object] ?? ObjectTrail()
                 trails[change.object] = trail
-                trail.append(change.kind, written: change.written, additions: change.additions, stamp)
+                trail.append(change.kind, written: change.written, partial: change.partial, stamp)
             }
         }
         trailedCount = transactions.count

@@ -1,5 +1,3 @@
-package import SluiceModel
-
 /// Tells merging what was done to one object after a version. Valid until the next entry of the log.
 package struct ObjectHistory {
     /// What the log has, and what the group has that is being merged; nil if that is nothing.
@@ -33,6 +31,24 @@ package struct ObjectHistory {
     package func latestAssignment(of property: Int) -> WriteStamp? {
         let logged = logged?.latestAssignment(of: property, since: version)
         let recent = recent?.latestAssignment(of: property, since: 0)
+        guard let logged, let recent else { return logged ?? recent }
+        return max(logged, recent)
+    }
+
+    /// Whether another client than one assigned the property. O(log n) in the assignments.
+    package func isAssigned(_ property: Int, byOtherThan client: UInt64) -> Bool {
+        if recent?.isAssigned(property, byOtherThan: client, since: 0) ?? false { return true }
+        // A recent assignment overrides those of the log that are not later.
+        let overriding = recent?.latestAssignment(of: property, since: 0)
+        return logged?.isAssigned(property, byOtherThan: client, since: version, laterThan: overriding) ?? false
+    }
+
+    /// The latest edit of an element of a collection by stamp. O(log n) in the edits of the element.
+    package func latestEdit(of property: Int, element: Value) -> WriteStamp? {
+        // What was edited before an assignment is gone.
+        let isReset = recent?.latestAssignment(of: property, since: 0) != nil
+        let logged = isReset ? nil : logged?.latestEdit(of: property, element: element, since: version)
+        let recent = recent?.latestEdit(of: property, element: element, since: 0)
         guard let logged, let recent else { return logged ?? recent }
         return max(logged, recent)
     }

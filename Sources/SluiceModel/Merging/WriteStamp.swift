@@ -1,5 +1,3 @@
-package import SluiceModel
-
 /// When and by whom something was written. Stamps are ordered by time and, at the same time, by client id.
 package struct WriteStamp: Hashable, Comparable, Sendable {
     package var timestamp: HybridTimestamp

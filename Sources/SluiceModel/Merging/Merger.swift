@@ -1,19 +1,15 @@
-package import SluiceModel
-package import SluiceStorage
-
 /// Computes the effect of an operation on the server's state of an object, considering what others wrote concurrently.
 ///
-/// For each property the later (timestamp, client) wins. Additions commute, and count on top of the assignments before
-/// them. A delete beats concurrent updates. Creating an object that exists sets the named properties. A write is
-/// concurrent if it was stored after the version that the author knew. An operation that has no effect by these rules
-/// is superseded, which is not an error.
+/// A delete beats concurrent updates. Creating an object that exists sets the named properties. For each property the
+/// rules are in `FieldOperation.merged`. A write is concurrent if it was stored after the version that the author knew.
+/// An operation that has no effect by these rules is superseded, which is not an error.
 package struct Merger {
     /// The object after the operation; nil if it does not exist.
     package var row: Row?
     /// The properties that the operations wrote.
     package var written: PropertySet = []
-    /// The properties of `written` that were only added to, with the total amount for each.
-    package var additions: [LogChange.Addition] = []
+    /// The changes of those properties of `written` that were changed in part and not assigned, one for each.
+    package var partial: [FieldOperation] = []
     /// The number of operations that had no effect by the rules.
     package var supersededCount = 0
 
@@ -23,7 +19,7 @@ package struct Merger {
 
     /// What merging needs to know of a class, which the objects of a group share.
     package struct Template {
-        let name: String
+        package let name: String
         let primaryKeyIndex: Int?
         let defaults: [Value]
 
@@ -52,7 +48,7 @@ package struct Merger {
         case (.delete, _):
             row = nil
             written = []
-            additions = []
+            partial = []
             isOwn = true
         case (.update, nil):
             supersededCount += 1
@@ -76,7 +72,7 @@ package struct Merger {
         if let primaryKeyIndex = template.primaryKeyIndex { values[primaryKeyIndex] = key.value }
         // Most creations assign each property once, and nothing was done to the object before.
         var count = 0
-        while count < fields.count, additions.isEmpty, case .set(let value) = fields[count].change {
+        while count < fields.count, partial.isEmpty, case .set(let value) = fields[count].change {
             values[fields[count].property] = value
             written.insert(fields[count].property)
             count += 1
@@ -87,25 +83,21 @@ package struct Merger {
 
     private mutating func apply(_ field: FieldOperation, author: WriteStamp, history: ObjectHistory) {
         guard let current = row?.values[field.property] else { return }
-        if let assigned = history.latestAssignment(of: field.property), author < assigned {
+        let isAssigned = written.contains(field.property) && !partial.contains { $0.property == field.property }
+        // Edits after an assignment of the same upload are edits of what that has made.
+        let isOwn = isAssigned && field.yieldsToEarlierWrites
+        guard
+            let merged = field.merged(into: current, author: author, history: isOwn ? ObjectHistory() : history)
+        else {
             supersededCount += 1
             return
         }
-        var value = field.change.applied(to: current)
-        switch field.change {
-        case .set:
-            for amount in history.additions(to: field.property, laterThan: author) {
-                value = FieldOperation.Change.add(amount).applied(to: value)
-            }
-            additions.removeAll { $0.property == field.property }
-        case .add(let amount):
-            if let position = additions.firstIndex(where: { $0.property == field.property }) {
-                additions[position].amount = field.change.applied(to: additions[position].amount)
-            } else if !written.contains(field.property) {
-                additions.append(LogChange.Addition(property: field.property, amount: amount))
-            }
+        row?.values[field.property] = merged.value
+        if field.change.isAssignment {
+            partial.removeAll { $0.property == field.property }
+        } else if !isAssigned {
+            partial.fold(merged.effective)
         }
-        row?.values[field.property] = value
         written.insert(field.property)
     }
 }

@@ -1,0 +1,43 @@
+extension FieldOperation.Change {
+    /// The one change that has the effect of this one followed by a later one of the same property.
+    package func followed(by later: FieldOperation.Change) -> FieldOperation.Change {
+        var whole = self
+        whole.append(later)
+        return whole
+    }
+
+    /// Adds a later change. Many edits, one after the other, cost as much as all of them at once.
+    fileprivate mutating func append(_ later: FieldOperation.Change) {
+        switch (self, later) {
+        case (_, .set), (_, .clear): self = later
+        case (.set(let value), _): self = .set(later.applied(to: value))
+        case (.add(let amount), .add): self = .add(later.applied(to: amount))
+        case (.clear, .edit(let edits)): self = .set(edits.inserted)
+        case (.edit(var edits), .edit(let more)):
+            // The edits must not be shared while they grow.
+            self = .clear
+            edits.append(more)
+            self = .edit(edits)
+        // No property takes both.
+        case (.add, .edit), (.edit, .add), (.clear, .add): break
+        }
+    }
+}
+
+extension [FieldOperation] {
+    /// Appends later operations, and combines all into one for each property.
+    package func folding(_ later: [FieldOperation]) -> [FieldOperation] {
+        var folded = self
+        for field in later { folded.fold(field) }
+        return folded
+    }
+
+    /// Appends a later operation, or combines it with the one on the same property. A property that is assigned anew
+    /// comes last.
+    package mutating func fold(_ later: FieldOperation) {
+        guard let earlier = lastIndex(where: { $0.property == later.property }) else { return append(later) }
+        guard later.change.isAssignment else { return self[earlier].change.append(later.change) }
+        remove(at: earlier)
+        append(later)
+    }
+}

@@ -1,0 +1,36 @@
+/// What an operation does to one property. The property is a position in its class.
+///
+/// What a change means is defined here and in the files beside: how it is applied (`applied(to:)`), undone
+/// (`inverse(of:)`), combined with a later one (`followed(by:)`) and found between two values (`difference`), and which
+/// changes a type takes (`fitting`). How it is merged with concurrent writes is in `FieldOperation.merged`. The local
+/// writer, the outbox, the server and the log have no rules of their own.
+package struct FieldOperation: Hashable, Sendable {
+    package var property: Int
+    package var change: Change
+
+    package enum Change: Hashable, Sendable {
+        /// Replaces the value; a collection is replaced as a whole.
+        case set(Value)
+        /// Adds an amount to a number. Integers wrap around; null stays null.
+        case add(Value)
+        /// Empties a collection.
+        case clear
+        /// Inserts and erases single elements of a set, or single entries of a map.
+        case edit(ElementEdits)
+    }
+
+    package init(_ property: Int, _ change: Change) {
+        self.property = property
+        self.change = change
+    }
+}
+
+extension FieldOperation.Change {
+    /// Whether the change decides the whole value. Of others, several that were made at the same time all count.
+    package var isAssignment: Bool {
+        switch self {
+        case .set, .clear: true
+        case .add, .edit: false
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import SluiceModel
+import Testing
+
+/// The rules of merging as a table. Each line is tried in every order in which the transactions can arrive.
+struct MergeRulesTests {
+    static let numbers = [
+        "start 10; A at 1: set 1; B at 2: set 2; expected 2",
+        "start 10; A at 1: add 1; B at 2: add 2; expected 13",
+        "start 10; A at 1: add 1; B at 2: set 2; expected 2",
+        "start 10; A at 1: set 1; B at 2: add 2; expected 3",
+        "start 10; A at 1: set 1; A at 3: add 5; B at 2: set 2; expected 7",
+        "start 10; A at 1: add 1; B at 2: set 2; C at 3: add 4; expected 6",
+    ]
+
+    static let sets = [
+        "start {a}; A at 1: set {b}; B at 2: set {c}; expected {c}",
+        "start {a}; A at 1: set {b}; B at 2: clear; expected {}",
+        "start {a}; A at 1: clear; B at 2: set {b}; expected {b}",
+        "start {a}; A at 1: clear; B at 2: clear; expected {}",
+        "start {a}; A at 1: insert b; B at 2: insert c; expected {a b c}",
+        "start {a}; A at 1: insert b; B at 2: insert b; expected {a b}",
+        "start {a}; A at 1: insert b; B at 2: erase b; expected {a}",
+        "start {a}; A at 1: erase b; B at 2: insert b; expected {a b}",
+        "start {a b}; A at 1: erase a; B at 2: erase b; expected {}",
+        "start {a b}; A at 1: erase a; B at 2: erase a; expected {b}",
+        // A whole value, and clearing, beat edits of others whatever the times.
+        "start {a}; A at 1: insert b; B at 2: set {c}; expected {c}",
+        "start {a}; A at 1: set {c}; B at 2: insert b; expected {c}",
+        "start {a}; A at 1: erase a; B at 2: set {a c}; expected {a c}",
+        "start {a}; A at 1: set {a c}; B at 2: erase a; expected {a c}",
+        "start {a}; A at 1: insert b; B at 2: clear; expected {}",
+        "start {a}; A at 1: clear; B at 2: insert b; expected {}",
+        "start {a}; A at 1: erase a; B at 2: clear; expected {}",
+        "start {a}; A at 1: clear; B at 2: erase a; expected {}",
+        // What is inserted after the later clearing stays.
+        "start {a}; A at 1: clear; A at 3: insert x; B at 2: clear; B at 4: insert y; expected {y}",
+        "start {a}; A at 3: clear; A at 4: insert x; B at 1: clear; B at 2: insert y; expected {x}",
+        "start {a}; A at 1: set {b}, insert c; B at 2: insert d; expected {b c}",
+        "start {a}; A at 1: insert b; B at 2: insert c; C at 3: erase a; expected {b c}",
+        "start {a}; A at 1: insert b; A at 4: erase b; B at 2: erase b; C at 3: insert b; expected {a}",
+    ]
+
+    static let maps = [
+        "start [k=1]; A at 1: set [k=2]; B at 2: set [k=3]; expected [k=3]",
+        "start [k=1]; A at 1: set [k=2]; B at 2: clear; expected []",
+        "start [k=1]; A at 1: clear; B at 2: set [k=2]; expected [k=2]",
+        "start [k=1]; A at 1: clear; B at 2: clear; expected []",
+        "start [k=1]; A at 1: put k=2; B at 2: put k=3; expected [k=3]",
+        "start [k=1]; A at 1: put l=2; B at 2: put m=3; expected [k=1 l=2 m=3]",
+        "start [k=1]; A at 1: put k=2; B at 2: erase k; expected []",
+        "start [k=1]; A at 1: erase k; B at 2: put k=2; expected [k=2]",
+        "start [k=1 l=2]; A at 1: erase k; B at 2: erase l; expected []",
+        "start [k=1]; A at 1: put l=2; B at 2: set [m=3]; expected [m=3]",
+        "start [k=1]; A at 1: set [m=3]; B at 2: put l=2; expected [m=3]",
+        "start [k=1]; A at 1: erase k; B at 2: set [k=3]; expected [k=3]",
+        "start [k=1]; A at 1: set [k=3]; B at 2: erase k; expected [k=3]",
+        "start [k=1]; A at 1: put l=2; B at 2: clear; expected []",
+        "start [k=1]; A at 1: clear; B at 2: put l=2; expected []",
+        "start [k=1]; A at 1: erase k; B at 2: clear; expected []",
+        "start [k=1]; A at 1: clear; B at 2: erase k; expected []",
+        "start [k=1]; A at 1: put k=2, put l=2; B at 2: put k=3; expected [k=3 l=2]",
+    ]
+
+    static let objects = [
+        "start 10; A at 1: delete; B at 2: set 2; expected deleted",
+        "start 10; A at 1: set 1; B at 2: delete; expected deleted",
+        "start 10; A at 1: delete; B at 2: delete; expected deleted",
+        "start {a}; A at 1: delete; B at 2: insert b; expected deleted",
+        "start {a}; A at 1: insert b; B at 2: delete; expected deleted",
+        "start [k=1]; A at 1: delete; B at 2: put l=2; expected deleted",
+        "start [k=1]; A at 1: put l=2; B at 2: delete; expected deleted",
+        "start deleted; A at 1: create 1; B at 2: create 2; expected 2",
+        "start deleted; A at 1: create {a}; B at 2: create {b}; expected {b}",
+        "start deleted; A at 1: create {a}; A at 3: insert b; B at 2: create {c}; expected {c}",
+        "start deleted; A at 2: create {a}; A at 3: insert b; B at 1: create {c}; expected {a b}",
+    ]
+
+    @Test(arguments: numbers + sets + maps + objects)
+    func transactionsThatDoNotKnowOfEachOtherHaveOneOutcomeInEveryOrder(_ line: String) throws {
+        let scenario = try MergeScenario(line)
+        for outcome in try scenario.outcomes() { #expect(outcome == scenario.expected) }
+    }
+
+    /// A person who adds a kind of operation finds here which lines are missing.
+    @Test(arguments: [
+        (["set", "add"], numbers), (["set", "clear", "insert", "erase"], sets),
+        (["set", "clear", "put", "erase"], maps),
+    ])
+    func theTableHasALineForEveryPairOfOperations(kinds: [String], lines: [String]) throws {
+        let pairs = Set(try lines.map { try MergeScenario($0).kinds }.filter { $0.count == 2 })
+        for first in kinds {
+            for second in kinds {
+                #expect(pairs.contains([first, second]), "\(first) and later \(second)")
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import SluiceModel
+
+/// A server with one object: what ``Merger`` and ``ObjectTrail`` make of uploads, without storage.
+struct MergingServer {
+    static let object = ObjectRef(0, .int(1))
+    static let properties = [
+        Property("id", .scalar(.int)), Property("count", .scalar(.int)),
+        Property("tags", PropertyType(.scalar(.string), container: .set)),
+        Property("marks", PropertyType(.scalar(.string), container: .map)),
+    ]
+
+    let template: Merger.Template
+    private(set) var row: Row?
+    private(set) var version: UInt64 = 0
+    private(set) var supersededCount = 0
+    let trail = ObjectTrail()
+
+    init() throws {
+        template = Merger.Template(
+            try ClassSchema("Thing", primaryKey: "id", properties: Self.properties))
+    }
+
+    /// One transaction of a client, which knew the server's state of a version.
+    struct Upload {
+        var client: UInt64
+        var time: Int64
+        var base: UInt64 = 0
+        var actions: [ObjectOperation.Action]
+    }
+
+    mutating func accept(_ upload: Upload) {
+        let stamp = WriteStamp(
+            timestamp: HybridTimestamp(microseconds: upload.time), clientID: upload.client,
+            version: version + 1)
+        var merger = Merger(row, of: template)
+        for action in upload.actions {
+            merger.apply(
+                ObjectOperation(Self.object, action), author: stamp,
+                history: ObjectHistory(trail, since: upload.base))
+        }
+        supersededCount += merger.supersededCount
+        version += 1
+        switch (row, merger.row) {
+        case (nil, nil): break
+        case (nil, _?): trail.append(.create, written: merger.written, partial: merger.partial, stamp)
+        case (_?, nil): trail.append(.delete, written: [], partial: [], stamp)
+        case (_?, _?): trail.append(.update, written: merger.written, partial: merger.partial, stamp)
+        }
+        row = merger.row
+    }
+}
+
+/// All orders in which transactions can arrive: those of one client in its order.
+func deliveries(of uploads: [MergingServer.Upload]) -> [[MergingServer.Upload]] {
+    if uploads.isEmpty { return [[]] }
+    var orders: [[MergingServer.Upload]] = []
+    var seen: Set<UInt64> = []
+    for (index, upload) in uploads.enumerated() where seen.insert(upload.client).inserted {
+        var rest = uploads
+        rest.remove(at: index)
+        orders += deliveries(of: rest).map { [upload] + $0 }
+    }
+    return orders
+}
