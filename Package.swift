@@ -57,6 +57,7 @@ let package = Package(
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CEpoll"),
+        .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
 
         library("SluiceModel", ["COpenSSL"]),
@@ -93,7 +94,7 @@ let package = Package(
             "SluiceCLI",
             [
                 "Sluice", "SluiceServer", "SluiceAccess", "SluiceJSON", "SluiceModel", "SluiceQuery", "SluiceRules",
-                "SluiceStorage", "SluiceViews",
+                "SluiceStorage", "SluiceViews", "CMalloc",
             ]),
         .executableTarget(name: "SluiceCommand", dependencies: ["SluiceCLI"], swiftSettings: settings),
 

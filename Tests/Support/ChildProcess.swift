@@ -22,7 +22,8 @@ package final class ChildProcess: Sendable {
         var exitCode: Int32?
     }
 
-    private let processID: pid_t
+    /// The id that the system gave it.
+    package let processID: Int32
     private let name: String
     /// The descriptor of its standard input; -1 once that is closed.
     private let input: Mutex<Int32>

@@ -46,6 +46,7 @@ struct ServeCommand: Command {
     }
 
     func run() async throws {
+        ProcessMemory.limitArenas()
         let (terminations, continuation) = AsyncStream<Void>.makeStream()
         Signals.onTermination { continuation.finish() }
         let server: SyncServer

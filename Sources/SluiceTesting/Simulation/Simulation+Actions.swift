@@ -14,7 +14,8 @@ extension Simulation {
         case .write where client.isLimited, .abandonWrite where client.isLimited, .evolve where client.isLimited: break
         case .write, .abandonWrite: try write(client, isAbandoned: action.kind == .abandonWrite, &generator)
         case .observe: try observe(client, &generator)
-        case .gather: try gather(&generator)
+        case .gather: try gather(generator.pick(queryTexts), &generator)
+        case .gatherClasses: for text in ["Car", "Dealer", "Note", "User"] { try gather(text, &generator) }
         case .crowd: for _ in 0..<100 { try observe(client, &generator) }
         case .stopToken: try stopToken(client, &generator)
         case .stopSyncing: try stopSyncing(client, &generator)
@@ -88,8 +89,7 @@ extension Simulation {
 
     /// Lets all clients observe the same query. Some of them stop observing something else, so that a query may come
     /// again.
-    private func gather(_ generator: inout SeededGenerator) throws {
-        let text = generator.pick(queryTexts)
+    private func gather(_ text: String, _ generator: inout SeededGenerator) throws {
         note("  all observe \(text)")
         for client in clients {
             if generator.chance(40) { try stopToken(client, &generator) }

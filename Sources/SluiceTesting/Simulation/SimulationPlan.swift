@@ -9,6 +9,8 @@ package struct SimulationAction: Sendable, CustomStringConvertible {
         case observe, stopToken, stopSyncing
         /// All clients observe one query.
         case gather
+        /// All clients observe all objects of each class.
+        case gatherClasses
         /// A client observes a hundred queries of all kinds.
         case crowd
         /// A task waits until a query is complete, and gives up the wait.
@@ -227,7 +229,7 @@ package struct SimulationPlan: Sendable {
             var generator = SeededGenerator(seed: seed ^ 0x6E4E)
             for _ in 0..<6 {
                 // Clients that are logged in have what they may read, and then rights or objects change.
-                var kinds: [SimulationAction.Kind] = [.logIn, .logIn, .plugIn, .plugIn, .gather]
+                var kinds: [SimulationAction.Kind] = [.logIn, .logIn, .logIn, .plugIn, .plugIn, .gatherClasses]
                 kinds += [.deliverMuch, .deliverMuch, .deliverMuch, .deliverMuch]
                 kinds += generator.pick([[.deploy], [.changeClaims, .logIn], [.write, .write, .write]])
                 kinds += [.deliverMuch, .deliverMuch]
