@@ -1,10 +1,10 @@
 /// Finds the smallest set of elements that must move to bring a list into another order: all but a heaviest increasing
 /// subsequence (Fredman, "On computing the length of longest increasing subsequences", 1975).
-enum MinimalMoves {
+package enum MinimalMoves {
     /// - Parameter items: the elements in the old order. `rank` is the place in the new order, distinct and below the
     ///   count; `weight` is the number of elements that the item stands for.
     /// - Returns: the positions in `items` of those that must move, ascending. O(n log n).
-    static func moved(_ items: [(rank: Int, weight: Int)]) -> [Int] {
+    package static func moved(_ items: [(rank: Int, weight: Int)]) -> [Int] {
         // A Fenwick tree over ranks holds the heaviest chain that ends at or before a rank.
         var tree = [Int](repeating: -1, count: items.count + 1)
         var chainWeight = [Int](repeating: 0, count: items.count)

@@ -1,6 +1,5 @@
+import SluiceModel
 import Testing
-
-@testable import SluiceViews
 
 @Suite struct MinimalMovesTests {
     @Test(
