@@ -58,4 +58,14 @@ struct ElementEditUploadTests {
         #expect(try uploads([.resume, .creationRuns], [edits, more]) == [whole, whole])
         #expect(try uploads([.resume, .creationRuns], [edits, .clear]) == [.set(.set([])), .set(.set([]))])
     }
+
+    /// Its default here would otherwise replace what the server has.
+    @Test func aCollectionThatHasGoneFromTheStoreIsNotSet() {
+        let operation = ObjectOperation(
+            ObjectRef(1, .int(1)), .update([FieldOperation(1, edits), FieldOperation(2, .set(.int(4)))]))
+        let row = Row(key: .int(1), values: [.int(1), .set([]), .int(4)], absent: [1])
+        #expect(
+            operation.settingCollections(of: row)
+                == ObjectOperation(operation.object, .update([FieldOperation(2, .set(.int(4)))])))
+    }
 }
