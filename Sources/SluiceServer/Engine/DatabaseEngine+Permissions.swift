@@ -223,6 +223,8 @@ extension DatabaseEngine {
                     try recall(sent, from: subscription)
                     resumer.noteStartAnew()
                     try turn.charging(former.session) { try bootstraps.beginAnew(subscription, within: $0) }
+                    // The client goes on with the membership that it has begun to stage.
+                    subscription.receiver?.noteEarlier(sent)
                     listRoots()
                 } catch let error as StorageError where error.endsQueryAlone {
                     if let subscription = former.subscriber.subscriptions[former.id] {

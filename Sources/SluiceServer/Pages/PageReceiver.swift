@@ -31,6 +31,9 @@ final class PageReceiver {
     /// The objects of pages in runs that it was in before; nil if they are not known.
     private var earlier: Set<ObjectRef>? = []
 
+    /// Notes what an interrupted bootstrap of the same subscription has brought, and the client keeps in mind.
+    func noteEarlier(_ objects: Set<ObjectRef>) { earlier?.formUnion(objects) }
+
     /// Takes the next page.
     func take(_ page: EncodedPage) {
         let pageRound = run.pages[next].round

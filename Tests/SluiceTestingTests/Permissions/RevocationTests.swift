@@ -88,6 +88,27 @@ import Testing
         #expect(!world["ada"].texts.contains("secret"))
     }
 
+    @Test func whatABootstrapHasBroughtIsTakenOutAlsoByTheSecondChangeOfRights() throws {
+        var limits = DatabaseLimits()
+        limits.pageRowCount = 2
+        let world = try World(users: ["ada"], limits: limits)
+        for team in [7, 8] as [Int64] { try world.setTeam(team, ["ada"]) }
+        for key in 1...8 as ClosedRange<Int64> { try world.create(World.document(key, team: key < 5 ? 7 : 8)) }
+        try world.create(World.document(9, isPublic: true))
+        world.sendsPages = false
+        try world.observe("ada", "Document")
+        world.step()
+        world.step()
+        // The client goes on with what it was sent.
+        try world.setTeam(8, [])
+        try world.setTeam(7, [])
+        world.sendsPages = true
+        world.settle()
+        #expect(try world.held("ada") == [9])
+        let record = try #require(world["ada"].storage.subscriptions.first)
+        #expect(world["ada"].storage.memberCount(of: record.id, role: .root) == 1)
+    }
+
     @Test(arguments: [true, false])
     func whoComesBackAfterRightsChangedHasExactlyWhatMayBeRead(gains: Bool) throws {
         let world = try world(members: gains ? [] : ["ada"])
