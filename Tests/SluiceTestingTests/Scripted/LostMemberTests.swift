@@ -81,4 +81,22 @@ import Testing
         resumeWithChange()
         #expect(isComplete && resume(of: 4) == nil)
     }
+
+    /// It may be readable again by the next session, and the server would then not send it.
+    @Test func aMemberThatMayNotBeReadIsNotListedAlthoughAPendingWriteShowsIt() throws {
+        try server.setAge(of: 1, to: 50)
+        let content = ViewBlock(departures: [.init(ObjectRef(0, .int(1)), role: .root, reason: .permission)])
+        server.receive([
+            .commit(
+                .init(
+                    CommitHeader(
+                        session: 1, version: 4, acceptedAt: ScriptedSession.now, acknowledged: nil, isContinued: false),
+                    blocks: [.init(subscriptions: [2], content: content)]))
+        ])
+        _ = server.sent()
+        server.receive([.listMembers(session: 1, subscription: 3)])
+        var listed: [ObjectKey] = []
+        for case .members(let members) in server.sent() { listed += members.content.groups.flatMap(\.keys) }
+        #expect(listed == [])
+    }
 }

@@ -96,6 +96,9 @@ final class ObjectImages {
     /// stays.
     func lose(_ object: ObjectRef, _ transaction: StoreTransaction) throws {
         lost[object] = lost[object] ?? acknowledgements.sequence
+        // What is shown from now on is no member of anything, as far as the server knows.
+        try willEvict?(object)
+        if try storage.isPresent(object) { try transaction.evict(object, reason: .permission) }
         try storage.setBaseImage(BaseImage.none, of: object)
         transaction.noteServerImage(object)
         try transaction.show(replayed(nil, of: object), of: object)
