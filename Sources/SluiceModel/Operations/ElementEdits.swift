@@ -84,22 +84,16 @@ extension ElementEdits {
         var result: [Part] = []
         result.reserveCapacity(parts.count + edits.count)
         var next = 0
+        func takeEdit() {
+            if let value = edits[next].value, let made = make(edits[next].key, value) { result.append(made) }
+            next += 1
+        }
         for part in parts {
             let own = name(part)
-            while next < edits.count, edits[next].key < own {
-                if let value = edits[next].value, let made = make(edits[next].key, value) { result.append(made) }
-                next += 1
-            }
-            if next < edits.count, edits[next].key == own {
-                if let value = edits[next].value, let made = make(edits[next].key, value) { result.append(made) }
-                next += 1
-            } else {
-                result.append(part)
-            }
+            while next < edits.count, edits[next].key < own { takeEdit() }
+            if next < edits.count, edits[next].key == own { takeEdit() } else { result.append(part) }
         }
-        for edit in edits[next...] {
-            if let value = edit.value, let made = make(edit.key, value) { result.append(made) }
-        }
+        while next < edits.count { takeEdit() }
         return result
     }
 

@@ -20,12 +20,8 @@ struct ProposedValues {
         self.classIndex = classIndex
         declared = schema[classIndex]
         check = OperationCheck(schema: schema, limits: limits)
-        let digits = Array(text.utf8)
-        guard digits.count.isMultiple(of: 2), digits.allSatisfy({ Hexadecimal.value(of: $0) != nil }) else {
+        guard let bytes = Hexadecimal.decode(text) else {
             throw Problem(message: "values are a map in hexadecimal digits")
-        }
-        let bytes = stride(from: 0, to: digits.count, by: 2).map { position in
-            (Hexadecimal.value(of: digits[position]) ?? 0) << 4 | (Hexadecimal.value(of: digits[position + 1]) ?? 0)
         }
         guard let map = try? ValueMap(wireBytes: bytes) else { throw Problem(message: "the values are not a map") }
         var values: [(property: Int, value: Value)] = []

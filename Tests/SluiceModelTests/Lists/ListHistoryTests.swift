@@ -4,18 +4,6 @@ import Testing
 
 /// Several people change one list without knowing of each other, learn of everything, and go on.
 struct ListHistoryTests {
-    static func deliveries(of uploads: [ListServer.Upload]) -> [[ListServer.Upload]] {
-        if uploads.isEmpty { return [[]] }
-        var orders: [[ListServer.Upload]] = []
-        var seen: Set<UInt64> = []
-        for (index, upload) in uploads.enumerated() where seen.insert(upload.client).inserted {
-            var rest = uploads
-            rest.remove(at: index)
-            orders += deliveries(of: rest).map { [upload] + $0 }
-        }
-        return orders
-    }
-
     static func values(_ names: some Sequence<Int>) -> [Value] { names.map { .int(Int64($0)) } }
 
     /// A random change of a list: a few values go, come, move or are replaced.

@@ -120,7 +120,7 @@ struct ListRulesTests {
     @Test(arguments: lines)
     func changesThatDoNotKnowOfEachOtherHaveOneOutcomeInEveryOrder(_ line: String) throws {
         let scenario = try Scenario(line)
-        for order in ListHistoryTests.deliveries(of: scenario.uploads) {
+        for order in deliveries(of: scenario.uploads) {
             var server = ListServer(scenario.start)
             for upload in order { server.accept(upload) }
             #expect(server.list.values == scenario.expected)

@@ -7,7 +7,7 @@ struct ListServer {
         case edit(ListEdits)
     }
 
-    struct Upload {
+    struct Upload: ClientUpload {
         var client: UInt64
         var time: Int64
         var base: UInt64 = 0

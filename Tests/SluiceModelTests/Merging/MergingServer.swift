@@ -21,7 +21,7 @@ struct MergingServer {
     }
 
     /// One transaction of a client, which knew the server's state of a version.
-    struct Upload {
+    struct Upload: ClientUpload {
         var client: UInt64
         var time: Int64
         var base: UInt64 = 0
@@ -48,17 +48,4 @@ struct MergingServer {
         }
         row = merger.row
     }
-}
-
-/// All orders in which transactions can arrive: those of one client in its order.
-func deliveries(of uploads: [MergingServer.Upload]) -> [[MergingServer.Upload]] {
-    if uploads.isEmpty { return [[]] }
-    var orders: [[MergingServer.Upload]] = []
-    var seen: Set<UInt64> = []
-    for (index, upload) in uploads.enumerated() where seen.insert(upload.client).inserted {
-        var rest = uploads
-        rest.remove(at: index)
-        orders += deliveries(of: rest).map { [upload] + $0 }
-    }
-    return orders
 }

@@ -97,8 +97,7 @@ final class ObjectImages {
     func lose(_ object: ObjectRef, _ transaction: StoreTransaction) throws {
         lost[object] = lost[object] ?? acknowledgements.sequence
         // What is shown from now on is no member of anything, as far as the server knows.
-        try willEvict?(object)
-        if try storage.isPresent(object) { try transaction.evict(object, reason: .permission) }
+        try remove(object, reason: .permission, transaction)
         try storage.setBaseImage(BaseImage.none, of: object)
         transaction.noteServerImage(object)
         try transaction.show(replayed(nil, of: object), of: object)
@@ -138,9 +137,14 @@ final class ObjectImages {
 
     /// Removes an object and its server image from this store.
     func evict(_ object: ObjectRef, reason: RemovalReason, _ transaction: StoreTransaction) throws {
+        try remove(object, reason: reason, transaction)
+        try confirm(object)
+    }
+
+    /// Removes an object, which leaves all memberships.
+    private func remove(_ object: ObjectRef, reason: RemovalReason, _ transaction: StoreTransaction) throws {
         try willEvict?(object)
         if try storage.isPresent(object) { try transaction.evict(object, reason: reason) }
-        try confirm(object)
     }
 
     /// Shows the server's image of an object again whose refused values are gone.
