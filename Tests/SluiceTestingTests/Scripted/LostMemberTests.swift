@@ -85,6 +85,16 @@ import Testing
     /// It may be readable again by the next session, and the server would then not send it.
     @Test func aMemberThatMayNotBeReadIsNotListedAlthoughAPendingWriteShowsIt() throws {
         try server.setAge(of: 1, to: 50)
+        expectNothingIsListedOnceItMayNotBeRead()
+    }
+
+    /// Were it listed, it would be missing for good once the server had judged the deletion to be without effect.
+    @Test func aMemberThatMayNotBeReadIsNotListedAlthoughAPendingDeletionHidesIt() throws {
+        try server.engine.write { try $0.delete(ObjectRef(0, .int(1))) }
+        expectNothingIsListedOnceItMayNotBeRead()
+    }
+
+    private func expectNothingIsListedOnceItMayNotBeRead() {
         let content = ViewBlock(departures: [.init(ObjectRef(0, .int(1)), role: .root, reason: .permission)])
         server.receive([
             .commit(

@@ -96,7 +96,8 @@ final class ObjectImages {
     /// stays.
     func lose(_ object: ObjectRef, _ transaction: StoreTransaction) throws {
         lost[object] = lost[object] ?? acknowledgements.sequence
-        // What is shown from now on is no member of anything, as far as the server knows.
+        // What is shown from now on is no member of anything, as far as the server knows; nor is what a pending
+        // deletion hides.
         try remove(object, reason: .permission, transaction)
         try storage.setBaseImage(BaseImage.none, of: object)
         transaction.noteServerImage(object)
@@ -144,7 +145,8 @@ final class ObjectImages {
     /// Removes an object, which leaves all memberships.
     private func remove(_ object: ObjectRef, reason: RemovalReason, _ transaction: StoreTransaction) throws {
         try willEvict?(object)
-        if try storage.isPresent(object) { try transaction.evict(object, reason: reason) }
+        guard try storage.isPresent(object) || !storage.subscriptions(having: object, role: nil).isEmpty else { return }
+        try transaction.evict(object, reason: reason)
     }
 
     /// Shows the server's image of an object again whose refused values are gone.
