@@ -31,6 +31,9 @@ public struct StoreConfiguration: Sendable {
     public var schema: Schema
     /// The server to sync with; nil for a store that exists only here.
     public var sync: SyncConfiguration?
+    /// Whether the store begins to sync when it is opened. If not, ``StoreSession/start(reset:)`` begins it, after
+    /// listeners are set, for example. Without effect where the store is open already.
+    public var startsSyncing = true
     /// What a local commit survives. Without effect for a store in memory.
     public var durability: Durability = .process
     /// Whether releasing a token without stopping it also purges its query's local objects.

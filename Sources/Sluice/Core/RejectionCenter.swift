@@ -24,7 +24,7 @@ package final class RejectionCenter: Sendable {
         set { state.withLock { $0.onReported = newValue } }
     }
 
-    package func add(_ handler: @escaping @Sendable (WriteRejection) -> Void) -> RejectionToken {
+    package func add(_ handler: @escaping @Sendable (WriteRejection) -> Void) -> HandlerToken {
         let gate = DeliveryGate()
         let gated: @Sendable (WriteRejection) -> Void = { rejection in gate.deliver { handler(rejection) } }
         let (number, unreported) = state.withLock { state in
@@ -41,7 +41,7 @@ package final class RejectionCenter: Sendable {
                 }
             }
         }
-        return RejectionToken { [weak self] in
+        return HandlerToken { [weak self] in
             self?.state.withLock { $0.handlers.removeAll { $0.number == number } }
             gate.close()
         }
@@ -61,23 +61,4 @@ package final class RejectionCenter: Sendable {
             onReported?(rejection)
         }
     }
-}
-
-/// Keeps a handler of ``Store/onWriteRejected(_:)`` registered as long as the token exists.
-public final class RejectionToken: Sendable {
-    private let end: Mutex<(@Sendable () -> Void)?>
-
-    init(_ end: @escaping @Sendable () -> Void) { self.end = Mutex(end) }
-
-    /// Removes the handler. It is not called after this returns, unless the handler itself makes the call. Calling
-    /// `stop()` again does nothing.
-    public func stop() {
-        let end = end.withLock { end in
-            defer { end = nil }
-            return end
-        }
-        end?()
-    }
-
-    deinit { stop() }
 }

@@ -18,6 +18,7 @@ package final class StoreCore: Sendable {
     package let configuration: StoreConfiguration
     let callbacks = DispatchQueue(label: "sluice.callbacks")
     let rejections: RejectionCenter
+    let sessions: SessionFeed
     private let queue = DispatchQueue(label: "sluice.store")
     private let confined: Confined
     private let link: ServerLink?
@@ -45,6 +46,7 @@ package final class StoreCore: Sendable {
         self.storage = storage
         self.configuration = configuration
         rejections = RejectionCenter(queue: callbacks)
+        sessions = SessionFeed(queue: callbacks)
         let environment = configuration.environment
         login = Mutex(LoginState(credentials: configuration.sync?.credentials ?? .anonymous))
         link = try configuration.sync.map { try ServerLink($0, environment: environment) }
@@ -96,7 +98,10 @@ package final class StoreCore: Sendable {
     // MARK: The queue
 
     private func run<Result>(_ body: (ClientEngine) throws -> Result) rethrows -> Result {
-        defer { carryOut(confined.engine.takeActions()) }
+        defer {
+            carryOut(confined.engine.takeActions())
+            if confined.engine.syncs { sessions.publish(confined.engine.sessionStatus) }
+        }
         do { return try body(confined.engine) } catch { throw StoreError.wrapping(error) }
     }
 
@@ -172,7 +177,7 @@ package final class StoreCore: Sendable {
     // MARK: Sync
 
     func start() {
-        performLater { $0.handle(.start) }
+        if configuration.startsSyncing { performLater { $0.handle(.start) } }
         if case .file = configuration.location { watchFile() }
     }
 
@@ -292,7 +297,7 @@ package final class StoreCore: Sendable {
             engine.setLogin(isRenewable: known == nil)
             if let known { engine.handle(.credentials(known)) }
             guard engine.isSessionOpen else {
-                engine.handle(.start)
+                engine.handle(.retryAfterFailure)
                 return false
             }
             if let known { engine.handle(.renew(known)) }
@@ -331,6 +336,7 @@ package final class StoreCore: Sendable {
             defer { completion() }
             guard !closed.exchange(true, ordering: .sequentiallyConsistent) else { return }
             run { $0.close() }
+            sessions.close()
             storage.close()
         }
     }

@@ -9,6 +9,10 @@ extension ClientEngine {
         switch event {
         case .start: start()
         case .stop: stop()
+        case .pause: pause()
+        case .resume: if session.phase == .paused { connect() }
+        case .retryAfterFailure: if session.failure != nil { start() }
+        case .reconnectNow: reconnectNow()
         case .opened: greet()
         case .closed(let reason, let isTransient): disconnected(reason, isTransient: isTransient)
         case .received(let frame): receive([frame])
@@ -16,6 +20,16 @@ extension ClientEngine {
         case .settle: outbox.settlingTimerFired()
         case .credentials(let credentials): session.login.replace(credentials)
         case .renew(let credentials): session.renew(credentials)
+        }
+    }
+
+    /// Steers the session; within a write, after it has ended.
+    ///
+    /// - Parameter isReset: whether to discard first what this store knows of the server.
+    package func steer(_ event: ClientEvent, isReset: Bool = false) throws {
+        try transactions.afterwards { [unowned self] in
+            if isReset { try reset() }
+            handle(event)
         }
     }
 
@@ -32,7 +46,7 @@ extension ClientEngine {
     private func start() {
         if let obstacle = storage.obstacle { return fail(SyncError(.storage, obstacle.message)) }
         switch session.phase {
-        case .stopped: connect()
+        case .stopped, .paused: connect()
         case .failed:
             for subscription in active.values { subscription.error = nil }
             connect()
@@ -140,9 +154,34 @@ extension ClientEngine {
         failWaiters(SyncError(.stopped, "syncing was stopped"))
     }
 
+    private func pause() {
+        switch session.phase {
+        case .stopped, .paused, .failed: return
+        case .waiting, .connecting, .opening, .active: break
+        }
+        endSession()
+        session.pause()
+    }
+
+    private func reconnectNow() {
+        guard session.phase == .waiting else { return }
+        session.resetBackoff()
+        connect()
+    }
+
+    /// Discards what this store knows of the server, and ends the connection. The next session fetches everything anew.
+    private func reset() throws {
+        pause()
+        try forgetServer()
+        guard var state = storage.syncState else { return }
+        // The identity stays, so that the server knows which writes it has.
+        state.version = 0
+        try transactions.run(.local) { _ in try storage.setSyncState(state) }
+    }
+
     private func disconnected(_ reason: String, isTransient: Bool) {
         switch session.phase {
-        case .stopped, .waiting, .failed: return
+        case .stopped, .paused, .waiting, .failed: return
         case .connecting, .opening, .active: break
         }
         log?(.info, "disconnected", [("reason", reason)])

@@ -137,7 +137,7 @@ extension ClientEngine {
         if let error = session.failure, waiter(.failure(error)) { return nil }
         outbox.settle()
         if waiter(.success(outbox.isEmpty)) { return nil }
-        if let problem = outbox.problem, waiter(.failure(problem)) { return nil }
+        if let problem = session.standstill ?? outbox.problem, waiter(.failure(problem)) { return nil }
         return waiters.add(.uploaded, waiter)
     }
 
@@ -146,7 +146,7 @@ extension ClientEngine {
     ///
     /// - Returns: the number for ``cancelWaiter(_:)``; nil if `waiter` returned true at once.
     package func whenConnected(_ waiter: @escaping (Result<Bool, SyncError>) -> Bool) -> UInt64? {
-        if let error = session.failure, waiter(.failure(error)) { return nil }
+        if let error = session.standstill, waiter(.failure(error)) { return nil }
         if waiter(.success(session.isActive)) { return nil }
         return waiters.add(.connected, waiter)
     }
@@ -188,6 +188,31 @@ extension ClientEngine {
     }
 
     // MARK: The present state
+
+    /// What syncing does now. O(1).
+    package var sessionStatus: SessionStatus {
+        let problem = lastProblem
+        switch session.phase {
+        case .stopped: return .stopped
+        case .paused: return SessionStatus(state: .paused, connection: .disconnected, activity: .stopped)
+        case .failed(let error):
+            let needsCredentials = error.code == .notAuthenticated
+            return SessionStatus(
+                state: needsCredentials ? .needsCredentials : .failed(error), connection: .disconnected,
+                activity: .stopped, problem: error.message)
+        case .waiting:
+            return SessionStatus(state: .active, connection: .disconnected, activity: .offline, problem: problem)
+        case .connecting, .opening:
+            return SessionStatus(state: .active, connection: .connecting, activity: .connecting, problem: problem)
+        case .active:
+            let isIdle = outbox.isEmpty && active.isSettled
+            return SessionStatus(
+                state: .active, connection: .connected, activity: isIdle ? .idle : .busy, problem: problem)
+        }
+    }
+
+    /// How far the server's clock was ahead of this machine's when the last session opened; nil before the first one.
+    package var serverClockOffset: Duration? { session.login.serverClockOffset.map { .microseconds($0) } }
 
     /// Whether an attempt to connect is running.
     package var isConnecting: Bool { session.phase == .connecting }

@@ -151,6 +151,9 @@ public final class Store: Sendable {
 
     // MARK: Syncing
 
+    /// What syncing does now, and the ways to steer it; nil for a store without a server.
+    public var session: StoreSession? { core.configuration.sync == nil ? nil : StoreSession(hold) }
+
     /// Waits until a session with the server is open and the store knows the server's schema.
     ///
     /// - Parameter timeout: the longest wait in all, with or without progress; nil waits without limit. The store goes
@@ -224,7 +227,7 @@ public final class Store: Sendable {
     ///
     /// - Parameter handler: called on the store's serial callback queue, until the token is stopped or released or the
     ///   store is closed.
-    public func onWriteRejected(_ handler: @escaping @Sendable (WriteRejection) -> Void) -> RejectionToken {
+    public func onWriteRejected(_ handler: @escaping @Sendable (WriteRejection) -> Void) -> HandlerToken {
         core.rejections.add(handler)
     }
 

@@ -6,7 +6,7 @@ final class RejectedWrites: Sendable {
     private static let reportedMax = 20
 
     private let state = Mutex<(count: Int, reports: [String])>((0, []))
-    private let token = Mutex<RejectionToken?>(nil)
+    private let token = Mutex<HandlerToken?>(nil)
 
     /// Begins to observe the rejections of a store.
     func observe(_ store: Store) {

@@ -46,6 +46,37 @@
             return -1
         }
 
+        @Test func aSessionIsSeenAndSteeredAsTheGuideSays() async throws {
+            let item = Item(name: "nut", price: 1)
+            if let session = store.session {
+                print(session.status)  // "idle", or "offline: …" with the reason
+                let token = session.observe { change in print("sync:", change) }
+                try session.pause()
+                try await store.write { try $0.insert(item) }  // is stored here
+                try session.resume()  // and is uploaded now
+                token.stop()
+            }
+            let session = try #require(store.session)
+            for await change in session.changes where change.new.connection == .connected { break }
+            try await store.uploaded()
+            #expect(session.connection == .connected)
+        }
+
+        @Test func listenersAreSetBeforeAnythingHappensAsTheGuideSays() async throws {
+            var sync = SyncConfiguration(url: "ws://nobody/test")
+            sync.loopback = LoopbackNetwork()
+            var configuration = StoreConfiguration(models: [Item.self], sync: sync)
+            configuration.startsSyncing = false
+            let store = try await Store.open(configuration)
+            let token = store.session?.observe { change in print("sync:", change) }
+            try store.session?.start()
+            let session = try #require(store.session)
+            for await change in session.changes where change.new.activity == .offline { break }
+            #expect(session.state == .active && session.status.problem != nil)
+            token?.stop()
+            await store.close()
+        }
+
         @Test func offlineWritesAreUploadedAsTheGuideSays() async throws {
             let item = Item(name: "nut", price: 1, stock: 9)
             try await store.write { try $0.insert(item) }

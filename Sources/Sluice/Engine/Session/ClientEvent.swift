@@ -6,6 +6,14 @@ package enum ClientEvent: Sendable {
     case start
     /// Syncing ends: the engine disconnects and does not reconnect.
     case stop
+    /// Syncing rests: the engine disconnects, and those who wait go on waiting.
+    case pause
+    /// Syncing that rests begins again.
+    case resume
+    /// Syncing that has ended because of its credentials, or of another error, begins again.
+    case retryAfterFailure
+    /// The wait before the next attempt is cut short, and the waits begin with the shortest again.
+    case reconnectNow
     /// What to present to the server from the next session on.
     case credentials([SluiceWire.Credentials])
     /// What to present in the session that is open, and from then on.

@@ -10,7 +10,9 @@ struct ClientLogin {
     /// Whether new credentials can be had when those expire.
     var isRenewable: Bool
     /// How far the server's clock is ahead of this machine's, in microseconds.
-    private var clockOffset: Int64 = 0
+    ///
+    /// nil before the server has named its time.
+    private(set) var serverClockOffset: Int64?
 
     init(_ credentials: [SluiceWire.Credentials], isRenewable: Bool) {
         self.credentials = credentials
@@ -28,7 +30,7 @@ struct ClientLogin {
 
     /// Notes the server's time.
     mutating func greeted(serverTime: Timestamp, now: Timestamp) {
-        clockOffset = serverTime.microseconds.subtractingReportingOverflow(now.microseconds).partialValue
+        serverClockOffset = serverTime.microseconds.subtractingReportingOverflow(now.microseconds).partialValue
     }
 
     /// Takes other credentials, which may be of another login.
@@ -43,7 +45,7 @@ struct ClientLogin {
     mutating func learn(_ login: ServerMessage.Login, now: Timestamp) -> Duration? {
         if let credential = login.credential { sessionCredential = credential }
         guard let end = login.expiresAt else { return nil }
-        let serverNow = now.microseconds.addingReportingOverflow(clockOffset).partialValue
+        let serverNow = now.microseconds.addingReportingOverflow(serverClockOffset ?? 0).partialValue
         let (rest, isOver) = end.microseconds.subtractingReportingOverflow(serverNow)
         guard !isOver, rest > 0 else { return .seconds(1) }
         // A fifth of the time, and at most a minute, is for getting the next token; longer waits are cut to what timers

@@ -10,6 +10,8 @@ final class SyncSession {
     enum Phase: Sendable, Equatable {
         /// Syncing is not wanted.
         case stopped
+        /// Syncing is not wanted for now.
+        case paused
         /// The store waits before the next attempt.
         case waiting
         /// The store is connecting.
@@ -75,6 +77,15 @@ final class SyncSession {
 
     /// Why syncing ended for good; nil if it did not.
     var failure: SyncError? { if case .failed(let error) = phase { error } else { nil } }
+
+    /// Why nobody should wait for the server: syncing failed, or is not wanted; nil if there is hope, as in a pause.
+    var standstill: SyncError? {
+        switch phase {
+        case .failed(let error): error
+        case .stopped: SyncError(.stopped, "syncing is stopped; start it with store.session")
+        case .paused, .waiting, .connecting, .opening, .active: nil
+        }
+    }
 
     // MARK: Beginning
 
@@ -198,6 +209,16 @@ final class SyncSession {
         backoff.reset()
         disconnect()
     }
+
+    /// Forgets the connection for now.
+    func pause() {
+        begin(.paused)
+        backoff.reset()
+        disconnect()
+    }
+
+    /// Lets the waits between attempts begin with the shortest again.
+    func resetBackoff() { backoff.reset() }
 
     /// Forgets the connection, and asks for another after a delay.
     func retry(atLeast minimum: Duration, because reason: String) {

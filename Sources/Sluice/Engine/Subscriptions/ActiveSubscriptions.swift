@@ -12,11 +12,15 @@ final class ActiveSubscriptions {
     /// what changed meanwhile.
     var awaitsCatchUp = false
     private var changed: [UInt64: Subscription] = [:]
+    /// The subscriptions that the server has neither completed nor rejected, by id.
+    private var unsettled: Set<UInt64> = []
     /// Whether some subscription reads a class, as far as it was asked since the subscriptions last changed.
     private var readClasses: [Int: Bool] = [:]
 
     var isEmpty: Bool { byQuery.isEmpty }
     var count: Int { byQuery.count }
+    /// Whether nothing is awaited from the server: it has completed or rejected every subscription, in this session.
+    var isSettled: Bool { unsettled.isEmpty && !awaitsCatchUp }
     var values: some Sequence<Subscription> { byQuery.values }
 
     /// The subscription to the query with this hash.
@@ -38,8 +42,10 @@ final class ActiveSubscriptions {
         byQuery[subscription.record.hash] = subscription
         byID[subscription.record.id] = subscription
         if subscription.isComplete { completeCount += 1 }
+        noteSettlement(of: subscription)
         subscription.onStatusChange = { [unowned self] subscription, wasComplete in
             completeCount += (subscription.isComplete ? 1 : 0) - (wasComplete ? 1 : 0)
+            noteSettlement(of: subscription)
             changed[subscription.record.id] = subscription
         }
     }
@@ -49,8 +55,17 @@ final class ActiveSubscriptions {
         byQuery[subscription.record.hash] = nil
         byID[subscription.record.id] = nil
         changed[subscription.record.id] = nil
+        unsettled.remove(subscription.record.id)
         if subscription.isComplete { completeCount -= 1 }
         subscription.onStatusChange = nil
+    }
+
+    private func noteSettlement(of subscription: Subscription) {
+        if subscription.isComplete || subscription.error != nil {
+            unsettled.remove(subscription.record.id)
+        } else {
+            unsettled.insert(subscription.record.id)
+        }
     }
 
     /// Notes that an object is removed from the store while subscriptions have it. Where the server was told that they

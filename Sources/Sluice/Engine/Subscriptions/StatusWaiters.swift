@@ -30,11 +30,11 @@ struct StatusWaiters {
     }
 
     /// The status of a subscription for those who wait for the server's answer. A subscription that was complete in an
-    /// earlier session is pending until this session has caught up. An error that ended syncing counts as the
-    /// subscription's.
+    /// earlier session is pending until this session has caught up. What ended syncing counts as the subscription's
+    /// error.
     private func currency(of subscription: Subscription) -> SubscriptionStatus {
         let status = subscription.status
-        if status.state != .error, let error = session.failure {
+        if status.state != .error, let error = session.standstill {
             return SubscriptionStatus(state: .error, error: error)
         }
         let isCurrent = session.isActive && !active.awaitsCatchUp

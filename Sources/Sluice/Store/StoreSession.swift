@@ -1,0 +1,143 @@
+public import Dispatch
+
+/// The syncing of one store: what it does now, and the ways to steer it. ``Store/session`` returns it.
+///
+/// Most programs need none of it: a store syncs from when it is opened until it is closed, and observers are told what
+/// arrives. What is called here concerns this store alone. Stores that share a file share a session.
+///
+/// ```swift
+/// let token = store.session?.observe { change in print("sync: \(change)") }
+/// try store.session?.pause()
+/// try await store.write { try $0.insert(note) }  // is kept here
+/// try store.session?.resume()                    // and is uploaded
+/// ```
+public struct StoreSession: Sendable {
+    private let hold: StoreHold
+
+    init(_ hold: StoreHold) { self.hold = hold }
+
+    // MARK: Seeing
+
+    /// What syncing does now. It waits for nothing; O(1).
+    public var status: SessionStatus { hold.core.sessions.status }
+
+    /// Whether the store wants to sync.
+    public var state: SessionStatus.State { status.state }
+
+    /// What there is of a connection.
+    public var connection: SessionStatus.Connection { status.connection }
+
+    /// What syncing does.
+    public var activity: SessionStatus.Activity { status.activity }
+
+    /// The changes of the status as an asynchronous sequence. It begins with the status of now, whose `old` is nil, and
+    /// ends when the store is closed.
+    ///
+    /// A consumer that is slow gets the last 64 changes apart and the later ones as one.
+    public var changes: SessionChanges { SessionChanges(feed: hold.core.sessions) }
+
+    /// Calls `handler` with the status of now, and then with each change of it.
+    ///
+    /// - Parameters:
+    ///   - queue: where the handler is called, with one change at a time; nil for a serial queue of the store. It must
+    ///     be serial.
+    ///   - handler: called until the token is stopped or released, or the store is closed.
+    public func observe(
+        on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (SessionChange) -> Void
+    ) -> HandlerToken {
+        hold.core.sessions.observe(on: queue, handler)
+    }
+
+    /// How far the server's clock was ahead of this machine's when the last session opened; nil before the first one.
+    ///
+    /// - Throws: ``StoreError`` when the store is closed.
+    public var serverClockOffset: Duration? {
+        get throws { try hold.core.performAndWait { $0.serverClockOffset } }
+    }
+
+    // MARK: Steering
+
+    /// Ends the connection until ``resume()``. Writes are stored and queued meanwhile, observers see what is here, and
+    /// those who wait for the server go on waiting. Does nothing unless the state is
+    /// ``SessionStatus/State/active``.
+    ///
+    /// - Throws: ``StoreError`` when the store is closed.
+    public func pause() throws { try hold.core.performAndWait { try $0.steer(.pause) } }
+
+    /// Connects again after ``pause()``, at once. Does nothing unless the store is paused.
+    ///
+    /// - Throws: ``StoreError`` when the store is closed.
+    public func resume() throws { try hold.core.performAndWait { try $0.steer(.resume) } }
+
+    /// Begins to sync: a store that was opened with ``StoreConfiguration/startsSyncing`` off, one that was stopped, or
+    /// one whose syncing has failed. Resumes a paused store. Does nothing while the store syncs.
+    ///
+    /// - Parameter reset: discards what this store knows of the server first, and fetches every observed query anew:
+    ///   the way out when the local copy is in doubt. It also restarts a store that syncs. What was written here and is
+    ///   not acknowledged stays, and is uploaded.
+    /// - Throws: ``StoreError`` when the store is closed, or its file cannot be written.
+    public func start(reset: Bool = false) throws {
+        try hold.core.performAndWait { try $0.steer(.start, isReset: reset) }
+    }
+
+    /// Ends syncing until ``start(reset:)``. Unlike ``pause()``, those who wait for the server get an error with the
+    /// code ``SyncError/Code/stopped``. Observers stay.
+    ///
+    /// - Throws: ``StoreError`` when the store is closed.
+    public func stop() throws { try hold.core.performAndWait { try $0.steer(.stop) } }
+
+    /// Tries to connect now instead of after the wait between attempts, which begins with its shortest time again.
+    /// Does nothing while the store is connected or connecting, or does not want to sync.
+    ///
+    /// - Throws: ``StoreError`` when the store is closed.
+    public func reconnect() throws { try hold.core.performAndWait { try $0.steer(.reconnectNow) } }
+}
+
+/// The changes of a session's status as an asynchronous sequence. Each iteration listens on its own.
+public struct SessionChanges: AsyncSequence, Sendable {
+    fileprivate let feed: SessionFeed
+
+    init(feed: SessionFeed) { self.feed = feed }
+
+    /// Begins to listen, as long as the iterator exists.
+    public func makeAsyncIterator() -> Iterator { Iterator(feed) }
+
+    /// One listener.
+    public struct Iterator: AsyncIteratorProtocol {
+        /// Removes the listener with the last copy of the iterator.
+        private final class Membership: Sendable {
+            let listener: SessionListener
+            private let feed: SessionFeed
+
+            init(_ feed: SessionFeed) {
+                self.feed = feed
+                listener = feed.listen()
+            }
+
+            deinit { feed.remove(listener) }
+        }
+
+        private let membership: Membership
+        private let wakes: AsyncStream<Void>
+
+        fileprivate init(_ feed: SessionFeed) {
+            membership = Membership(feed)
+            let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+            wakes = stream
+            membership.listener.begin { continuation.yield() }
+        }
+
+        /// Waits for the next change; nil when the store was closed or the task was cancelled.
+        public mutating func next() async -> SessionChange? {
+            if let change = membership.listener.take() { return change }
+            // One wake may stand for changes and the end.
+            if membership.listener.isFinished { return membership.listener.take() }
+            for await _ in wakes {
+                let isFinished = membership.listener.isFinished
+                if let change = membership.listener.take() { return change }
+                if isFinished { return nil }
+            }
+            return nil
+        }
+    }
+}
