@@ -24,7 +24,7 @@ package final class StoreCore: Sendable {
     private let closed = Atomic<Bool>(false)
     /// Frames that have arrived and wait for the queue. The queue handles all of them in one turn.
     private let frames = Mutex<[[UInt8]]>([])
-    private let isOnQueue = DispatchSpecificKey<Bool>()
+    private let queueMark = DispatchSpecificKey<Bool>()
     private let bindings = Mutex<[BindingKey: ElementBinding]>([:])
     private let published: Mutex<Schema>
     private let declaredInverses = Mutex(InverseNames())
@@ -73,7 +73,7 @@ package final class StoreCore: Sendable {
         for rejection in confined.engine.unreportedRejections { rejections.report(rejection) }
         confined.engine.onRejection = { [rejections] in rejections.report($0) }
         rejections.onReported = { [weak self] rejection in self?.performLater { $0.noteReported(rejection) } }
-        queue.setSpecific(key: isOnQueue, value: true)
+        queue.setSpecific(key: queueMark, value: true)
         addInverses(of: configuration.models)
     }
 
@@ -95,6 +95,9 @@ package final class StoreCore: Sendable {
 
     // MARK: The queue
 
+    /// Whether the store's queue makes the call.
+    var isOnQueue: Bool { DispatchQueue.getSpecific(key: queueMark) == true }
+
     private func run<Result>(_ body: (ClientEngine) throws -> Result) rethrows -> Result {
         defer { carryOut(confined.engine.takeActions()) }
         do { return try body(confined.engine) } catch { throw StoreError.wrapping(error) }
@@ -110,6 +113,12 @@ package final class StoreCore: Sendable {
             try checkOpen()
             throw StoreError.wrapping(error)
         }
+    }
+
+    /// Reads what an open write has made of the store, where the write's body makes the call; else the last commit.
+    func readWithinWrite<Result>(_ body: (any ClientReading) throws -> Result) throws -> Result {
+        guard isOnQueue, storage.isInTransaction else { return try read(body) }
+        do { return try body(storage) } catch { throw StoreError.wrapping(error) }
     }
 
     /// Runs `body` on the store's queue.
@@ -130,7 +139,7 @@ package final class StoreCore: Sendable {
 
     /// Runs `body` on the store's queue and waits for it; a call from the queue runs it at once.
     package func performAndWait<Result>(_ body: (ClientEngine) throws -> Result) throws -> Result {
-        if DispatchQueue.getSpecific(key: isOnQueue) == true { return try run(body) }
+        if isOnQueue { return try run(body) }
         return try queue.sync {
             try checkOpen()
             return try run(body)
@@ -145,7 +154,7 @@ package final class StoreCore: Sendable {
         _ body: @escaping @Sendable (ClientEngine) throws -> Void, orElse fail: @escaping @Sendable (any Error) -> Void
     ) throws {
         try checkOpen()
-        if DispatchQueue.getSpecific(key: isOnQueue) == true { return try run(body) }
+        if isOnQueue { return try run(body) }
         queue.async { [self] in
             do {
                 try checkOpen()

@@ -12,6 +12,8 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let closed = Code(description: "closed")
         /// The operation is not possible within a write transaction.
         public static let insideWrite = Code(description: "insideWrite")
+        /// What was made in a write transaction was used after its end, or outside its body.
+        public static let outsideWrite = Code(description: "outsideWrite")
         /// The schema has no class of that name.
         public static let unknownClass = Code(description: "unknownClass")
         /// An object to insert is already here.

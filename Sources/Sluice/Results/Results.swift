@@ -9,14 +9,20 @@ internal import Synchronization
 ///
 /// ``fetch()`` reads the results that are here now. Observing keeps the query in sync with the server until the
 /// observation ends.
+///
+/// Results that were made in a write, by ``WriteTransaction/objects(_:)``, read what the write sees, and can be read
+/// only as long as its body runs. They cannot be observed.
 public struct Results<Element: ResultElement>: Sendable {
     /// Keeps the store open as long as results of it, or their tokens, exist.
     private let hold: StoreHold
     private let refinement: QueryDescription<Element>
+    /// The write that the results were made in; nil for results of the store.
+    private let scope: WriteScope?
 
-    init(hold: StoreHold, description: QueryDescription<Element>) {
+    init(hold: StoreHold, description: QueryDescription<Element>, in scope: WriteScope? = nil) {
         self.hold = hold
         refinement = description
+        self.scope = scope
     }
 
     package var core: StoreCore { hold.core }
@@ -24,7 +30,7 @@ public struct Results<Element: ResultElement>: Sendable {
     /// Makes results of a query that refines this one.
     func refined(
         _ refine: (QueryDescription<Element>) -> QueryDescription<Element>
-    ) -> Results { Results(hold: hold, description: refine(refinement)) }
+    ) -> Results { Results(hold: hold, description: refine(refinement), in: scope) }
 
     /// The query, checked against the store's schema.
     package func query() throws -> Query { try refinement.query(in: core.schema, inverses: core.inverses) }
@@ -87,6 +93,7 @@ public struct Results<Element: ResultElement>: Sendable {
 
     private func read<Result>(_ body: (ResultReader) throws -> Result) throws -> Result {
         let query = try query()
+        if let scope { return try scope.read(query, body) }
         let isAlone = core.configuration.sync == nil
         return try core.read { try body($0.resultReader(query, isAlone: isAlone)) }
     }
@@ -102,7 +109,7 @@ public struct Results<Element: ResultElement>: Sendable {
     /// - Throws: ``SyncError`` when the server rejects the query, when nothing arrives in time, or when the store has
     ///   no server.
     public func synced(timeout: Duration? = nil) async throws -> [Element] {
-        let query = try query()
+        let query = try observable()
         return try await core.synced(query, timeout: timeout) { try fetch() }
     }
 
@@ -131,6 +138,16 @@ public struct Results<Element: ResultElement>: Sendable {
         }
     }
 
+    /// The query, which a subscription can be made of.
+    ///
+    /// - Throws: ``StoreError/Code/insideWrite`` if the results were made in a write.
+    private func observable() throws -> Query {
+        guard scope == nil else {
+            throw StoreError(.insideWrite, "results that were made in a write cannot be observed; make others of the store")
+        }
+        return try query()
+    }
+
     /// The changes of the results as a sequence, with the same events as ``observe(on:_:)``. Ending the iteration ends
     /// the observation and keeps the local data.
     public var changes: Changes<Element> { Changes(results: self) }
@@ -147,7 +164,7 @@ public struct Results<Element: ResultElement>: Sendable {
         end: @escaping @Sendable () -> Void = {},
         _ deliver: @escaping @Sendable (ResultEvent, @escaping Ready, DeliveryGate) -> Void
     ) throws -> NotificationToken {
-        let query = try query()
+        let query = try observable()
         let gate = DeliveryGate()
         let core = core
         let number = ObservationNumber()

@@ -137,15 +137,21 @@ public final class Store: Sendable {
 
     /// Runs a transaction: everything in it is stored, visible and queued for upload, or nothing is.
     ///
-    /// - Parameter body: runs on the store's own queue, one transaction at a time.
+    /// - Parameter body: runs on the store's own queue, one transaction at a time. What it reads of the transaction, of
+    ///   results of it (``WriteTransaction/objects(_:)``) and through links has what the body has written so far;
+    ///   results of the store have the last commit.
     /// - Returns: what `body` returns.
     /// - Throws: what `body` throws, or ``StoreError``; then nothing is stored.
     public func write<Result: Sendable>(
         _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
-        let core = core
+        let hold = hold
         return try await core.perform { engine in
-            try engine.write { try body(WriteTransaction(writer: $0, core: core)) }
+            try engine.write { writer in
+                let scope = WriteScope(hold.core, writer)
+                defer { scope.end() }
+                return try body(WriteTransaction(writer: writer, hold: hold, scope: scope))
+            }
         }
     }
 

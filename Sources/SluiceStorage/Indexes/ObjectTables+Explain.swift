@@ -8,7 +8,7 @@ extension ObjectTables {
         guard query.object == nil else { return nil }
         let columns = try table(query.classIndex).rowColumns(alias: SQLCompiler.rootAlias)
         let statement = SQLCompiler(schema: schema).select(
-            query, .columns(columns), order: inOrder ? .result : .row(after: 0))
+            query, .columns(columns), order: inOrder ? .result : .any)
         return try plan(of: statement)
     }
 
