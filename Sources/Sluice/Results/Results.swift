@@ -18,6 +18,8 @@ public struct Results<Element: ResultElement>: Sendable {
     private let refinement: QueryDescription<Element>
     /// The write that the results were made in; nil for results of the store.
     private let scope: WriteScope?
+    /// Whether observers hear of writes that begin or cease to be pending.
+    private var reportsPending = false
 
     init(hold: StoreHold, description: QueryDescription<Element>, in scope: WriteScope? = nil) {
         self.hold = hold
@@ -30,7 +32,20 @@ public struct Results<Element: ResultElement>: Sendable {
     /// Makes results of a query that refines this one.
     func refined(
         _ refine: (QueryDescription<Element>) -> QueryDescription<Element>
-    ) -> Results { Results(hold: hold, description: refine(refinement), in: scope) }
+    ) -> Results {
+        var results = Results(hold: hold, description: refine(refinement), in: scope)
+        results.reportsPending = reportsPending
+        return results
+    }
+
+    /// The same results, whose observers also hear of objects that change in nothing but whether writes of them are
+    /// pending, as modifications. ``ResultsSnapshot/hasPendingWrites(at:)`` then is right at any time, and not only as
+    /// of the last event that changed what is shown.
+    public func reportingPendingWrites() -> Results {
+        var results = self
+        results.reportsPending = true
+        return results
+    }
 
     /// The query, checked against the store's schema.
     package func query() throws -> Query { try refinement.query(in: core.schema, inverses: core.inverses) }
@@ -167,9 +182,10 @@ public struct Results<Element: ResultElement>: Sendable {
         let query = try observable()
         let gate = DeliveryGate()
         let core = core
+        let reportsPending = reportsPending
         let number = ObservationNumber()
         try core.performSoon { engine in
-            let id = try engine.observe(query, end: end) { event in
+            let id = try engine.observe(query, reportsPending: reportsPending, end: end) { event in
                 let ready: Ready = { [weak core] in core?.performLater { $0.observerIsReady(number.value) } }
                 deliver(event, ready, gate)
             }

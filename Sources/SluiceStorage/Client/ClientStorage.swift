@@ -32,6 +32,9 @@ package protocol ClientReading: ObjectReading, ObjectStanding, QueryPlanning {
     /// The objects with operations in the outbox or with refused values, in no particular order.
     var pendingObjects: [ObjectRef] { get throws }
 
+    /// The number of changesets in the outbox. O(1).
+    var outboxCount: Int { get }
+
     /// Calls `body` with the rows of the present members of a subscription in a role, by class and order of storage,
     /// until it returns false. Faster than ``forEachMember(of:role:_:)`` and a lookup of each row.
     func forEachMemberRow(of subscription: UInt64, role: MemberRole, _ body: (ObjectRef, Row) throws -> Bool) throws
@@ -133,9 +136,6 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     /// the server refused. They are not stored; an engine sets them when it begins.
     var keptObjects: Set<ObjectRef> { get }
     func setKeptObjects(_ objects: Set<ObjectRef>) throws
-
-    /// The number of changesets in the outbox.
-    var outboxCount: Int { get }
 
     /// Calls `body` with the operations on an object in the outbox after a changeset, oldest first, until it returns
     /// false.

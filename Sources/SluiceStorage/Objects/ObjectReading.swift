@@ -49,9 +49,9 @@ package protocol ObjectReading: ViewSource {
 package protocol QueryPlanning {
     /// The SQL statement of a query, and SQLite's plan for it; nil for one object by its id. The statement is not run.
     ///
-    /// - Parameter inOrder: whether results come in the query's order and up to its limit, instead of in the order
-    ///   in which they are found quickest.
-    func plan(of query: Query, inOrder: Bool) throws -> QueryExplanation.Plan?
+    /// - Parameter order: ``SQLCompiler/Order/result`` for windows and lists, rows for pages, any for
+    ///   ``ObjectReading/forEachRow(matching:_:)``.
+    func plan(of query: Query, order: SQLCompiler.Order) throws -> QueryExplanation.Plan?
 }
 
 extension ObjectReading {

@@ -1,6 +1,6 @@
 package import SluiceModel
-internal import SluiceQuery
-internal import SluiceViews
+package import SluiceQuery
+package import SluiceViews
 
 /// Applies the operations of one local transaction as they are made, and records them.
 package final class LocalWriter {
@@ -48,9 +48,14 @@ package final class LocalWriter {
         transaction.reader.resultReader(query, isAlone: isAlone, written: self)
     }
 
+    /// The results of a query as this transaction sees them, in order and within the limit.
+    package func results(of query: Query) throws -> ResultList {
+        try resultReader(query, isAlone: false).results()
+    }
+
     /// Calls `body` with each of some results that this transaction has just read, as it is when its turn comes. One that
     /// `body` has deleted meanwhile is left out.
-    func forEach(_ entries: some Sequence<ResultEntry>, _ body: (ObjectRef, Row) throws -> Void) throws {
+    package func forEach(_ entries: some Sequence<ResultEntry>, _ body: (ObjectRef, Row) throws -> Void) throws {
         var areFresh = true
         for entry in entries {
             if areFresh { lastRead = (entry.object, entry.row) }

@@ -95,18 +95,19 @@ struct ResultReader {
     /// All results in order, within the limit.
     func results() throws -> ResultList {
         let order = SortOrder(query.sort)
-        guard query.stages.isEmpty else { return ResultList(order: order, limit: nil, entries: try staged()) }
-        return ResultList(order: order, limit: query.limit, entries: try entries())
+        let entries = try entriesWithStanding()
+        guard query.stages.isEmpty else { return ResultList(order: order, limit: nil, entries: staged(entries)) }
+        return ResultList(order: order, limit: query.limit, entries: entries)
     }
 
     /// The results that the query's stages leave, in order.
-    private func staged() throws -> [ResultEntry] {
-        query.results(among: try entries(), values: \.position.values, id: \.position.id)
+    private func staged(_ entries: [ResultEntry]) -> [ResultEntry] {
+        query.results(among: entries, values: \.position.values, id: \.position.id)
     }
 
     /// All results in order, within the limit, without the list that observing would need.
     func sortedEntries() throws -> ArraySlice<ResultEntry> {
-        guard query.stages.isEmpty else { return try staged()[...] }
+        guard query.stages.isEmpty else { return staged(try entries())[...] }
         if let limit = query.limit, query.object == nil, subscription == nil { return try firstMatches(limit)[...] }
         var entries = try entries()
         SortOrder(query.sort).sort(&entries)
@@ -129,7 +130,7 @@ struct ResultReader {
 
     /// The number of results, at most the limit.
     func count() throws -> Int {
-        guard query.stages.isEmpty else { return try staged().count }
+        guard query.stages.isEmpty else { return staged(try entries()).count }
         var count = 0
         try forEachResult { _, _ in count += 1 }
         return min(count, query.limit ?? .max)
@@ -139,6 +140,17 @@ struct ResultReader {
     func entries() throws -> [ResultEntry] {
         var entries: [ResultEntry] = []
         try forEachResult { object, row in entries.append(try judge.entry(object, row, in: state)) }
+        return entries
+    }
+
+    /// All matches, regardless of limit and stages, which know whether writes of them are pending.
+    func entriesWithStanding() throws -> [ResultEntry] {
+        let pending = Set(try pendingObjects())
+        var entries: [ResultEntry] = []
+        try forEachResult { object, row in
+            entries.append(
+                try judge.entry(object, row, isPending: !pending.isEmpty && pending.contains(object), in: state))
+        }
         return entries
     }
 
