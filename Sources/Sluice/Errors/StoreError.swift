@@ -30,6 +30,10 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let keyTooLong = Code(description: "keyTooLong")
         /// Another process, or something else in this one, has the file open.
         public static let locked = Code(description: "locked")
+        /// A file that is to be made is there already.
+        public static let fileExists = Code(description: "fileExists")
+        /// The store has writes that the server has not confirmed.
+        public static let notUploaded = Code(description: "notUploaded")
         /// The file is not a store: not a database, or a database of another program.
         public static let foreignFile = Code(description: "foreignFile")
         /// The file was written by a newer version of this library.

@@ -206,6 +206,14 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     /// The present objects of a class that no active subscription holds and that have no pending operations.
     func unheldObjects(ofClass classIndex: Int) throws -> [ObjectRef]
 
+    /// Copies the store to a new file, which is whole or does not exist. Between transactions only.
+    ///
+    /// - Throws: ``StorageError/Code/exists`` if there is a file.
+    func copy(toFile path: String, for purpose: CopyPurpose) throws
+
+    /// What the store takes on disk, or in memory, in bytes.
+    var byteCount: Int { get throws }
+
     /// Moves committed pages from the write-ahead log into the database file. Between transactions only.
     func checkpoint(truncating: Bool) throws
 }
