@@ -52,6 +52,8 @@ package final class StoreCore: Sendable {
         options.purgesRevokedObjects = configuration.purgesRevokedObjects
         options.keepsRevokedObject = configuration.keepsRevokedObject
         options.keepsRefusedWrites = configuration.refusedWrites == .keepLocal
+        options.resetMode = configuration.clientReset.mode
+        options.copiesBeforeReset = configuration.clientReset.keepsBackup
         if let sync = configuration.sync {
             options.databaseName = link?.databaseName
             options.credentials = sync.credentials.wire
@@ -72,6 +74,10 @@ package final class StoreCore: Sendable {
         confined.engine.onSchemaGrowth = { [weak self] schema in self?.published.withLock { $0 = schema } }
         for rejection in confined.engine.unreportedRejections { rejections.report(rejection) }
         confined.engine.onRejection = { [rejections] in rejections.report($0) }
+        confined.engine.onResetBegin = configuration.clientReset.before
+        if let after = configuration.clientReset.after {
+            confined.engine.onResetEnd = { [callbacks] reset in callbacks.async { after(reset) } }
+        }
         rejections.onReported = { [weak self] rejection in self?.performLater { $0.noteReported(rejection) } }
         queue.setSpecific(key: queueMark, value: true)
         addInverses(of: configuration.models)

@@ -15,7 +15,8 @@ extension ClientEngine {
     ///   - deliver: called with each event. ``observerIsReady(_:)`` says that the consumer has handled it.
     /// - Returns: the number of the observation.
     package func observe(
-        _ query: Query, reportsPending: Bool = false, end: @escaping () -> Void = {}, deliver: @escaping (ResultEvent) -> Void
+        _ query: Query, reportsPending: Bool = false, end: @escaping () -> Void = {},
+        deliver: @escaping (ResultEvent) -> Void
     ) throws -> UInt64 {
         let subscription = try subscriptions.hold(query)
         subscription.isRemembered = true

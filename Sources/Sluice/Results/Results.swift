@@ -158,7 +158,8 @@ public struct Results<Element: ResultElement>: Sendable {
     /// - Throws: ``StoreError/Code/insideWrite`` if the results were made in a write.
     private func observable() throws -> Query {
         guard scope == nil else {
-            throw StoreError(.insideWrite, "results that were made in a write cannot be observed; make others of the store")
+            throw StoreError(
+                .insideWrite, "results that were made in a write cannot be observed; make others of the store")
         }
         return try query()
     }

@@ -198,6 +198,15 @@ public final class Store: Sendable {
         try await core.uploaded(timeout: timeout)
     }
 
+    /// Starts over after syncing has ended with ``SyncError/Code/resetRequired``, in a mode chosen for this time. The
+    /// store connects, and does what the mode says, even if that is the second time. It does nothing if no reset waits.
+    ///
+    /// - Parameter mode: what becomes of unsent writes; with `manual`, syncing ends again.
+    /// - Throws: ``StoreError`` when the store is closed.
+    public func resetSync(_ mode: ClientResetPolicy.Mode) async throws {
+        try await core.perform { $0.resetSync(mode) }
+    }
+
     /// The queries that this store keeps in sync, ordered by their text: those that somebody observes or waits for, and
     /// those that `stop(stopSyncing: false)` left in sync. It waits for an open write; O(n log n) for n queries.
     ///

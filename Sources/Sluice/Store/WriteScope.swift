@@ -22,7 +22,8 @@ final class WriteScope: @unchecked Sendable {
     func read<Result>(_ query: Query, _ body: (ResultReader) throws -> Result) throws -> Result {
         guard core.isOnQueue, let writer else {
             throw StoreError(
-                .outsideWrite, "these results belong to a write and can be read in its body only; make others of the store")
+                .outsideWrite,
+                "these results belong to a write and can be read in its body only; make others of the store")
         }
         return try body(writer.resultReader(query, isAlone: core.configuration.sync == nil))
     }

@@ -211,6 +211,9 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     /// - Throws: ``StorageError/Code/exists`` if there is a file.
     func copy(toFile path: String, for purpose: CopyPurpose) throws
 
+    /// The store's file; nil for a store in memory.
+    var path: String? { get }
+
     /// What the store takes on disk, or in memory, in bytes.
     var byteCount: Int { get throws }
 

@@ -1,5 +1,6 @@
-package import SluiceModel
 internal import Glibc
+internal import SluiceModel
+internal import SluiceWire
 
 /// What a copy of a client's store is for.
 package enum CopyPurpose: Sendable {
@@ -47,9 +48,11 @@ extension SQLiteClientStorage {
         try MetaTable(copy).set("sync", known.wireBytes())
     }
 
+    package var path: String? { file == nil ? nil : connection.path }
+
     package var byteCount: Int {
         get throws {
-            guard file != nil, let path = connection.path else {
+            guard let path else {
                 let pages = try connection.integer("PRAGMA page_count") ?? 0
                 return Int(try pages * (connection.integer("PRAGMA page_size") ?? 0))
             }

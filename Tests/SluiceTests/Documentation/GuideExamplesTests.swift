@@ -59,7 +59,8 @@
                 try transaction.update(all: transaction.records("Item WHERE stock < 0"), set: ["stock": .int(0)])
             }
             #expect(try store.objects(Item.self).where { $0.price < 1 }.count() == 2)
-            #expect(try store.objects(Item.self).where { $0.stock == 0 }.sorted(by: \.name).fetch().map(\.price) == [9, 10])
+            #expect(
+                try store.objects(Item.self).where { $0.stock == 0 }.sorted(by: \.name).fetch().map(\.price) == [9, 10])
         }
 
         @Test func whatIsNotSentYetIsToldAsTheGuideSays() async throws {

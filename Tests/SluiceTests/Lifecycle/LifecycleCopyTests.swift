@@ -157,7 +157,9 @@ import Testing
             #expect(!FileManager.default.fileExists(atPath: path("late")))
             try await store.writeCopy(to: path("late"))
             #expect(!FileManager.default.fileExists(atPath: path("late-new")))
-            #expect(try Self.vins(try await Store.open(StoreConfiguration(path: path("late"), models: lifecycleModels))) == ["a"])
+            #expect(
+                try Self.vins(try await Store.open(StoreConfiguration(path: path("late"), models: lifecycleModels)))
+                    == ["a"])
             await #expect(throws: StoreError.self) { try await store.writeCopy(to: self.path("no folder/copy")) }
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder).allSatisfy { !$0.hasSuffix("-new") })
         }
@@ -178,7 +180,9 @@ import Testing
             let store = try await server.open(lifecycleModels, path: isFile ? path("store") : nil)
             let before = try store.size()
             try await store.write { tx in
-                for number in 0..<1_000 { try tx.insert(Memo(text: String(repeating: "x", count: 1_000) + "\(number)")) }
+                for number in 0..<1_000 {
+                    try tx.insert(Memo(text: String(repeating: "x", count: 1_000) + "\(number)"))
+                }
             }
             #expect(before > 0)
             #expect(try store.size() > before + 900_000)

@@ -14,7 +14,9 @@ import Testing
             store = try await server.open()
         }
 
-        private func vehicle(_ vin: String, price: Double = 1) -> Vehicle { Vehicle(vin: vin, price: price, plate: "P") }
+        private func vehicle(_ vin: String, price: Double = 1) -> Vehicle {
+            Vehicle(vin: vin, price: price, plate: "P")
+        }
 
         @Test func whatIsPendingIsKnownUntilTheServerHasIt() async throws {
             try await store.upload(vins: "a", "b", "c")

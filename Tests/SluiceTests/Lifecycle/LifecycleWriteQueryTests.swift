@@ -79,7 +79,8 @@ import Testing
             case 5: try tx.upsert(Person(name: "ada", age: random.pick([20, 40])))
             default:
                 var made = vehicle(
-                    number, price: Double(Int.random(in: 0..<9, using: &random)), name: random.pick(["Toyota", "Honda"]))
+                    number, price: Double(Int.random(in: 0..<9, using: &random)),
+                    name: random.pick(["Toyota", "Honda"]))
                 if Bool.random(using: &random) { made.garage = Link(key: "g") }
                 if Bool.random(using: &random) { made.owners = [Link(key: "ada")] }
                 try tx.upsert(made)

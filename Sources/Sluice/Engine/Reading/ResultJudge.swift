@@ -74,7 +74,8 @@ struct ResultJudge {
     ) throws -> ResultEntry {
         let id = id(of: object)
         let values = query.positionPaths.isEmpty ? [] : try evaluator.sortValues(of: row, in: state)
-        return ResultEntry(object: object, position: SortPosition(values: values, id: id), row: row, isPending: isPending)
+        return ResultEntry(
+            object: object, position: SortPosition(values: values, id: id), row: row, isPending: isPending)
     }
 
     private func className(of object: ObjectRef) -> String { schema[object.classIndex].name }
