@@ -134,7 +134,9 @@ let package = Package(
             "SluiceStorage", ["SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "CSQLite", "TestSupport"]),
         .testTarget(
             name: "SluiceTests",
-            dependencies: ["Sluice", "SluiceModel", "SluiceQuery", "SluiceServer", "SluiceTesting", "SluiceViews"],
+            dependencies: [
+                "Sluice", "SluiceModel", "SluiceQuery", "SluiceServer", "SluiceStorage", "SluiceTesting", "SluiceViews",
+            ],
             // A fiftieth of the work at which the type checker gives up: a typed clause must need less.
             swiftSettings: settings + macroSettings
                 + [.unsafeFlags(["-Xfrontend", "-solver-scope-threshold=20000"])]),

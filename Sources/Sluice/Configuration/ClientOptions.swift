@@ -43,6 +43,9 @@ package struct ClientOptions: Sendable {
     package var keepsRevokedObject: (@Sendable (Identity) -> Bool)?
     /// Whether values that the server has refused stay visible here.
     package var keepsRefusedWrites = false
+    /// What becomes of unsent writes when the server's history is another one, and whether the file is copied before.
+    package var resetMode = ClientResetPolicy.Mode.recoverUnsynced
+    package var copiesBeforeReset = false
     /// If at most so many observers follow links in the same way, each is asked whether it has a result that leads to
     /// a changed object; of more, those that have it are looked up.
     package var askedObserverCountMax = 16

@@ -54,6 +54,8 @@ public struct StoreConfiguration: Sendable {
     public var keepsRevokedObject: (@Sendable (Identity) -> Bool)?
     /// What becomes of local writes that the server refuses. What is kept already stays so until it is discarded.
     public var refusedWrites = RefusedWritePolicy.revert
+    /// What becomes of unsent writes when the server has another history than the one that the store knows.
+    public var clientReset = ClientResetPolicy()
     /// Where log lines go; nil logs nothing.
     public var log: LogSink?
 

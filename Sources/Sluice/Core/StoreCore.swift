@@ -25,7 +25,7 @@ package final class StoreCore: Sendable {
     private let closed = Atomic<Bool>(false)
     /// Frames that have arrived and wait for the queue. The queue handles all of them in one turn.
     private let frames = Mutex<[[UInt8]]>([])
-    private let isOnQueue = DispatchSpecificKey<Bool>()
+    private let queueMark = DispatchSpecificKey<Bool>()
     private let bindings = Mutex<[BindingKey: ElementBinding]>([:])
     private let published: Mutex<Schema>
     private let declaredInverses = Mutex(InverseNames())
@@ -54,6 +54,8 @@ package final class StoreCore: Sendable {
         options.purgesRevokedObjects = configuration.purgesRevokedObjects
         options.keepsRevokedObject = configuration.keepsRevokedObject
         options.keepsRefusedWrites = configuration.refusedWrites == .keepLocal
+        options.resetMode = configuration.clientReset.mode
+        options.copiesBeforeReset = configuration.clientReset.keepsBackup
         if let sync = configuration.sync {
             options.databaseName = link?.databaseName
             options.credentials = sync.credentials.wire
@@ -74,8 +76,12 @@ package final class StoreCore: Sendable {
         confined.engine.onSchemaGrowth = { [weak self] schema in self?.published.withLock { $0 = schema } }
         for rejection in confined.engine.unreportedRejections { rejections.report(rejection) }
         confined.engine.onRejection = { [rejections] in rejections.report($0) }
+        confined.engine.onResetBegin = configuration.clientReset.before
+        if let after = configuration.clientReset.after {
+            confined.engine.onResetEnd = { [callbacks] reset in callbacks.async { after(reset) } }
+        }
         rejections.onReported = { [weak self] rejection in self?.performLater { $0.noteReported(rejection) } }
-        queue.setSpecific(key: isOnQueue, value: true)
+        queue.setSpecific(key: queueMark, value: true)
         addInverses(of: configuration.models)
     }
 
@@ -97,6 +103,9 @@ package final class StoreCore: Sendable {
 
     // MARK: The queue
 
+    /// Whether the store's queue makes the call.
+    var isOnQueue: Bool { DispatchQueue.getSpecific(key: queueMark) == true }
+
     private func run<Result>(_ body: (ClientEngine) throws -> Result) rethrows -> Result {
         defer {
             carryOut(confined.engine.takeActions())
@@ -117,6 +126,12 @@ package final class StoreCore: Sendable {
         }
     }
 
+    /// Reads what an open write has made of the store, where the write's body makes the call; else the last commit.
+    func readWithinWrite<Result>(_ body: (any ClientReading) throws -> Result) throws -> Result {
+        guard isOnQueue, storage.isInTransaction else { return try read(body) }
+        do { return try body(storage) } catch { throw StoreError.wrapping(error) }
+    }
+
     /// Runs `body` on the store's queue.
     package func perform<Result: Sendable>(_ body: @escaping @Sendable (ClientEngine) throws -> Result) async throws
         -> Result
@@ -135,7 +150,7 @@ package final class StoreCore: Sendable {
 
     /// Runs `body` on the store's queue and waits for it; a call from the queue runs it at once.
     package func performAndWait<Result>(_ body: (ClientEngine) throws -> Result) throws -> Result {
-        if DispatchQueue.getSpecific(key: isOnQueue) == true { return try run(body) }
+        if isOnQueue { return try run(body) }
         return try queue.sync {
             try checkOpen()
             return try run(body)
@@ -150,7 +165,7 @@ package final class StoreCore: Sendable {
         _ body: @escaping @Sendable (ClientEngine) throws -> Void, orElse fail: @escaping @Sendable (any Error) -> Void
     ) throws {
         try checkOpen()
-        if DispatchQueue.getSpecific(key: isOnQueue) == true { return try run(body) }
+        if isOnQueue { return try run(body) }
         queue.async { [self] in
             do {
                 try checkOpen()

@@ -3,7 +3,7 @@ internal import SluiceQuery
 internal import SluiceStorage
 
 /// Resolves the links of the values that were read from a store. It holds the store weakly: if a value outlives its
-/// store, following its links fails with a clear error.
+/// store, following its links fails with a clear error. In the body of a write, links lead to what the write sees.
 final class StoreLinks: LinkResolving {
     private weak let core: StoreCore?
 
@@ -23,18 +23,18 @@ final class StoreLinks: LinkResolving {
     func fetch(_ object: Identity) throws -> Row? {
         let core = try open()
         let reference = ObjectRef(try core.classIndex(of: object.className), object.key)
-        return try core.read { try $0.row(reference) }
+        return try core.readWithinWrite { try $0.row(reference) }
     }
 
     func isPresent(_ object: Identity) throws -> Bool {
         let core = try open()
         let reference = ObjectRef(try core.classIndex(of: object.className), object.key)
-        return try core.read { try $0.isPresent(reference) }
+        return try core.readWithinWrite { try $0.isPresent(reference) }
     }
 
     func backlinks(to object: Identity, className: String, property: String) throws -> [Row] {
         let core = try open()
-        return try core.read { reader in
+        return try core.readWithinWrite { reader in
             var rows: [(id: ObjectID, row: Row)] = []
             try core.forEachBacklink(to: object, className: className, property: property, in: reader) { source in
                 guard let row = try reader.row(source) else { return }
@@ -46,7 +46,7 @@ final class StoreLinks: LinkResolving {
 
     func backlinkCount(to object: Identity, className: String, property: String) throws -> Int {
         let core = try open()
-        return try core.read { reader in
+        return try core.readWithinWrite { reader in
             var count = 0
             try core.forEachBacklink(to: object, className: className, property: property, in: reader) { _ in
                 count += 1

@@ -17,7 +17,9 @@ extension ClientEngine {
         case .closed(let reason, let isTransient): disconnected(reason, isTransient: isTransient)
         case .received(let frame): receive([frame])
         case .reconnect: if session.phase == .waiting { connect() }
-        case .settle: outbox.settlingTimerFired()
+        case .settle:
+            outbox.settlingTimerFired()
+            faults.recording("the end of a reset could not be noted") { try settleReset() }
         case .credentials(let credentials): session.login.replace(credentials)
         case .renew(let credentials): session.renew(credentials)
         }
@@ -28,7 +30,10 @@ extension ClientEngine {
     /// - Parameter isReset: whether to discard first what this store knows of the server.
     package func steer(_ event: ClientEvent, isReset: Bool = false) throws {
         try transactions.afterwards { [unowned self] in
-            if isReset { try reset() }
+            if isReset {
+                pause()
+                try fetchAnew()
+            }
             handle(event)
         }
     }
@@ -90,8 +95,16 @@ extension ClientEngine {
             return abandonConnection("the server opened a session that was not asked for, or before its hello")
         }
         let beginsAnew = opened.outcome == .reset || opened.outcome == .forgotten
-        if opened.outcome == .forgotten { try outbox.rejectUncertainUploads() }
-        if beginsAnew { try forgetServer() }
+        if beginsAnew {
+            let reason =
+                opened.outcome == .forgotten
+                ? "the server has forgotten this store, which was away too long"
+                : "the server's history is not the one that this store knows"
+            guard
+                try reset(
+                    because: reason, inEpoch: opened.identity.epoch, rejectsUncertain: opened.outcome == .forgotten)
+            else { return }
+        }
         try storeIdentity(opened, version: beginsAnew ? 0 : storage.syncState?.version ?? 0)
         session.activate()
         declareWhatCameMeanwhile()
@@ -103,6 +116,7 @@ extension ClientEngine {
         }
         try offers.beginSession(hasContext: openingContext != nil)
         outbox.pump()
+        try settleReset()
         log?(.info, "session opened", [("outcome", "\(opened.outcome)"), ("version", "\(opened.version)")])
         onSession?(nil)
         waiters.tell(.connected, .success(true))
@@ -135,16 +149,6 @@ extension ClientEngine {
         }
     }
 
-    /// Discards everything that came from the server, because its history is not the one that this store knows. The
-    /// outbox stays.
-    private func forgetServer() throws {
-        log?(.warning, "what this store had from the server is void; its objects are fetched anew")
-        try transactions.run(.local) { transaction in
-            try subscriptions.forgetServer(transaction)
-            try images.forgetServer(transaction)
-        }
-    }
-
     // MARK: Ending
 
     private func stop() {
@@ -167,16 +171,6 @@ extension ClientEngine {
         guard session.phase == .waiting else { return }
         session.resetBackoff()
         connect()
-    }
-
-    /// Discards what this store knows of the server, and ends the connection. The next session fetches everything anew.
-    private func reset() throws {
-        pause()
-        try forgetServer()
-        guard var state = storage.syncState else { return }
-        // The identity stays, so that the server knows which writes it has.
-        state.version = 0
-        try transactions.run(.local) { _ in try storage.setSyncState(state) }
     }
 
     private func disconnected(_ reason: String, isTransient: Bool) {
@@ -202,14 +196,17 @@ extension ClientEngine {
                 .warning, "the server reports a problem",
                 [("code", failure.code.rawValue), ("message", failure.message)])
             if failure.code == .databaseDamaged { outbox.stopUploads(because: error) }
-        case .retry, .reset:
+        case .reset:
+            let epoch = storage.syncState?.epoch ?? 0
+            guard try reset(because: failure.message, inEpoch: epoch, rejectsUncertain: false) else { return }
+            session.disconnect()
+            comeAgain(atLeast: .milliseconds(Int64(clamping: failure.retryAfter)), because: failure.message)
+            // The next session begins without an identity, and uploads what is not acknowledged.
+            try transactions.run(.local) { _ in try storage.setSyncState(nil) }
+        case .retry:
             session.disconnect()
             log?(.info, "the server asks to come again", [("message", failure.message)])
             comeAgain(atLeast: .milliseconds(Int64(clamping: failure.retryAfter)), because: failure.message)
-            guard failure.action == .reset else { return }
-            // The next session begins without an identity, and uploads what is not acknowledged.
-            try forgetServer()
-            try transactions.run(.local) { _ in try storage.setSyncState(nil) }
         case .stop where failure.code == .credentialsExpired && session.login.isRenewable:
             // The next connection begins with a new token.
             session.disconnect()

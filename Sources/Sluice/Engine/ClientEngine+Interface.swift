@@ -10,15 +10,20 @@ extension ClientEngine {
     /// ``endObservation(_:keeping:purging:)``.
     ///
     /// - Parameters:
+    ///   - reportsPending: whether an event reports that writes of an object begin or cease to be pending.
     ///   - end: called when the store is closed.
     ///   - deliver: called with each event. ``observerIsReady(_:)`` says that the consumer has handled it.
     /// - Returns: the number of the observation.
     package func observe(
-        _ query: Query, end: @escaping () -> Void = {}, deliver: @escaping (ResultEvent) -> Void
+        _ query: Query, reportsPending: Bool = false, end: @escaping () -> Void = {},
+        deliver: @escaping (ResultEvent) -> Void
     ) throws -> UInt64 {
         let subscription = try subscriptions.hold(query)
         subscription.isRemembered = true
-        do { return try observations.begin(subscription, end: end, deliver: deliver) } catch {
+        do {
+            return try observations.begin(
+                subscription, reportsPending: reportsPending, end: end, deliver: deliver)
+        } catch {
             try? release(subscription)
             throw error
         }

@@ -27,6 +27,7 @@ package final class ClientEngine {
     let checks: DigestChecks
     let statusWaiters: StatusWaiters
     let outbox: Outbox
+    let resets: ClientResets
     private let applier: Applier
     var inbox: FrameInbox
     /// The context that the server named for the session that it opens.
@@ -81,6 +82,7 @@ package final class ClientEngine {
             storage, transactions, session, schemas, images, active, acknowledgements, waiters, offers, refused,
             faults: faults,
             options: options, now: now, log: log)
+        resets = try ClientResets(storage, options: options, now: now)
         applier = Applier(
             storage: storage, transactions: transactions, schema: schemas, images: images, active: active,
             requests: requests, outbox: outbox, options: options, now: now)
@@ -131,6 +133,7 @@ package final class ClientEngine {
                 }
             }
             try applyContent()
+            try settleReset()
         } catch let error as WireError {
             abandonConnection("the server sent a frame that cannot be read: \(error.message)")
         } catch let error as SchemaError {

@@ -19,6 +19,7 @@ extension StoreError.Code {
             case .damaged: .damaged
             case .vanished: .vanished
             case .full: .full
+            case .exists: .fileExists
             default: .storage
             }
     }

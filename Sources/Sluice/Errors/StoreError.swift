@@ -12,6 +12,8 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let closed = Code(description: "closed")
         /// The operation is not possible within a write transaction.
         public static let insideWrite = Code(description: "insideWrite")
+        /// What was made in a write transaction was used after its end, or outside its body.
+        public static let outsideWrite = Code(description: "outsideWrite")
         /// The schema has no class of that name.
         public static let unknownClass = Code(description: "unknownClass")
         /// An object to insert is already here.
@@ -28,6 +30,10 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let keyTooLong = Code(description: "keyTooLong")
         /// Another process, or something else in this one, has the file open.
         public static let locked = Code(description: "locked")
+        /// A file that is to be made is there already.
+        public static let fileExists = Code(description: "fileExists")
+        /// The store has writes that the server has not confirmed.
+        public static let notUploaded = Code(description: "notUploaded")
         /// The file is not a store: not a database, or a database of another program.
         public static let foreignFile = Code(description: "foreignFile")
         /// The file was written by a newer version of this library.

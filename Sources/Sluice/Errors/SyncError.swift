@@ -33,6 +33,9 @@ public struct SyncError: Error, Sendable, Hashable, CustomStringConvertible {
         /// The server's database file is damaged, so that it cannot answer a query that reads the damaged part, and
         /// accepts no writes. Trying again does not help until the file is restored. Unsent writes stay in the store.
         public static let databaseDamaged = Code(description: "databaseDamaged")
+        /// The server has another history than the one that this store knows, and nobody has said yet what becomes of
+        /// unsent writes. ``Store/resetSync(_:)`` goes on.
+        public static let resetRequired = Code(description: "resetRequired")
         /// The server failed.
         public static let server = Code(description: "server")
         /// This store's own file could not be read or written.

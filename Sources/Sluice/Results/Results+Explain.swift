@@ -13,7 +13,7 @@ extension Results {
         let query = try query()
         return try core.read { reader in
             QueryExplanation(
-                query, schema: reader.schema, plan: try reader.plan(of: query, inOrder: false), wantedIndexes: [])
+                query, schema: reader.schema, plan: try reader.plan(of: query, order: .any), wantedIndexes: [])
         }
     }
 

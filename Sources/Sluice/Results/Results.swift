@@ -9,14 +9,22 @@ internal import Synchronization
 ///
 /// ``fetch()`` reads the results that are here now. Observing keeps the query in sync with the server until the
 /// observation ends.
+///
+/// Results that were made in a write, by ``WriteTransaction/objects(_:)``, read what the write sees, and can be read
+/// only as long as its body runs. They cannot be observed.
 public struct Results<Element: ResultElement>: Sendable {
     /// Keeps the store open as long as results of it, or their tokens, exist.
     private let hold: StoreHold
     private let refinement: QueryDescription<Element>
+    /// The write that the results were made in; nil for results of the store.
+    private let scope: WriteScope?
+    /// Whether observers hear of writes that begin or cease to be pending.
+    private var reportsPending = false
 
-    init(hold: StoreHold, description: QueryDescription<Element>) {
+    init(hold: StoreHold, description: QueryDescription<Element>, in scope: WriteScope? = nil) {
         self.hold = hold
         refinement = description
+        self.scope = scope
     }
 
     package var core: StoreCore { hold.core }
@@ -24,7 +32,20 @@ public struct Results<Element: ResultElement>: Sendable {
     /// Makes results of a query that refines this one.
     func refined(
         _ refine: (QueryDescription<Element>) -> QueryDescription<Element>
-    ) -> Results { Results(hold: hold, description: refine(refinement)) }
+    ) -> Results {
+        var results = Results(hold: hold, description: refine(refinement), in: scope)
+        results.reportsPending = reportsPending
+        return results
+    }
+
+    /// The same results, whose observers also hear of objects that change in nothing but whether writes of them are
+    /// pending, as modifications. ``ResultsSnapshot/hasPendingWrites(at:)`` then is right at any time, and not only as
+    /// of the last event that changed what is shown.
+    public func reportingPendingWrites() -> Results {
+        var results = self
+        results.reportsPending = true
+        return results
+    }
 
     /// The query, checked against the store's schema.
     package func query() throws -> Query { try refinement.query(in: core.schema, inverses: core.inverses) }
@@ -87,6 +108,7 @@ public struct Results<Element: ResultElement>: Sendable {
 
     private func read<Result>(_ body: (ResultReader) throws -> Result) throws -> Result {
         let query = try query()
+        if let scope { return try scope.read(query, body) }
         let isAlone = core.configuration.sync == nil
         return try core.read { try body($0.resultReader(query, isAlone: isAlone)) }
     }
@@ -102,7 +124,7 @@ public struct Results<Element: ResultElement>: Sendable {
     /// - Throws: ``SyncError`` when the server rejects the query, when nothing arrives in time, or when the store has
     ///   no server.
     public func synced(timeout: Duration? = nil) async throws -> [Element] {
-        let query = try query()
+        let query = try observable()
         return try await core.synced(query, timeout: timeout) { try fetch() }
     }
 
@@ -131,6 +153,17 @@ public struct Results<Element: ResultElement>: Sendable {
         }
     }
 
+    /// The query, which a subscription can be made of.
+    ///
+    /// - Throws: ``StoreError/Code/insideWrite`` if the results were made in a write.
+    private func observable() throws -> Query {
+        guard scope == nil else {
+            throw StoreError(
+                .insideWrite, "results that were made in a write cannot be observed; make others of the store")
+        }
+        return try query()
+    }
+
     /// The changes of the results as a sequence, with the same events as ``observe(on:_:)``. Ending the iteration ends
     /// the observation and keeps the local data.
     public var changes: Changes<Element> { Changes(results: self) }
@@ -147,12 +180,13 @@ public struct Results<Element: ResultElement>: Sendable {
         end: @escaping @Sendable () -> Void = {},
         _ deliver: @escaping @Sendable (ResultEvent, @escaping Ready, DeliveryGate) -> Void
     ) throws -> NotificationToken {
-        let query = try query()
+        let query = try observable()
         let gate = DeliveryGate()
         let core = core
+        let reportsPending = reportsPending
         let number = ObservationNumber()
         try core.performSoon { engine in
-            let id = try engine.observe(query, end: end) { event in
+            let id = try engine.observe(query, reportsPending: reportsPending, end: end) { event in
                 let ready: Ready = { [weak core] in core?.performLater { $0.observerIsReady(number.value) } }
                 deliver(event, ready, gate)
             }

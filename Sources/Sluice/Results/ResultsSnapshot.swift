@@ -62,6 +62,15 @@ public struct ResultsSnapshot<Element: ResultElement>: Sendable {
     /// - Precondition: the position is below ``count``.
     public func objectID(at index: Int) -> ObjectID { list.entries[index].position.id }
 
+    /// Whether the object at a position, from 0, shows writes of this store that the server has not confirmed: they wait
+    /// to be uploaded or for an acknowledgement, or were refused and stay visible
+    /// (``StoreConfiguration/refusedWrites``). It is as of the commit of this snapshot. O(1).
+    ///
+    /// An event comes when what is shown changes, also for ``Results/reportingPendingWrites()`` when only this does.
+    ///
+    /// - Precondition: the position is below ``count``.
+    public func hasPendingWrites(at index: Int) -> Bool { list.entries[index].isPending }
+
     /// The class and key of the object at a position, from 0. Decodes nothing.
     ///
     /// - Precondition: the position is below ``count``.

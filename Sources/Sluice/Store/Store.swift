@@ -137,15 +137,21 @@ public final class Store: Sendable {
 
     /// Runs a transaction: everything in it is stored, visible and queued for upload, or nothing is.
     ///
-    /// - Parameter body: runs on the store's own queue, one transaction at a time.
+    /// - Parameter body: runs on the store's own queue, one transaction at a time. What it reads of the transaction, of
+    ///   results of it (``WriteTransaction/objects(_:)``) and through links has what the body has written so far;
+    ///   results of the store have the last commit.
     /// - Returns: what `body` returns.
     /// - Throws: what `body` throws, or ``StoreError``; then nothing is stored.
     public func write<Result: Sendable>(
         _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
-        let core = core
+        let hold = hold
         return try await core.perform { engine in
-            try engine.write { try body(WriteTransaction(writer: $0, core: core)) }
+            try engine.write { writer in
+                let scope = WriteScope(hold.core, writer)
+                defer { scope.end() }
+                return try body(WriteTransaction(writer: writer, hold: hold, scope: scope))
+            }
         }
     }
 
@@ -193,6 +199,15 @@ public final class Store: Sendable {
     ///   server; `CancellationError`.
     public func uploaded(timeout: Duration? = nil) async throws {
         try await core.uploaded(timeout: timeout)
+    }
+
+    /// Starts over after syncing has ended with ``SyncError/Code/resetRequired``, in a mode chosen for this time. The
+    /// store connects, and does what the mode says, even if that is the second time. It does nothing if no reset waits.
+    ///
+    /// - Parameter mode: what becomes of unsent writes; with `manual`, syncing ends again.
+    /// - Throws: ``StoreError`` when the store is closed.
+    public func resetSync(_ mode: ClientResetPolicy.Mode) async throws {
+        try await core.perform { $0.resetSync(mode) }
     }
 
     /// The queries that this store keeps in sync, ordered by their text: those that somebody observes or waits for, and

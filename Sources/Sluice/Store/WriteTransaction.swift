@@ -2,14 +2,19 @@ public import SluiceModel
 
 /// A write transaction. Its reads see the writes that it has made so far.
 public struct WriteTransaction: ~Copyable {
-    private let writer: LocalWriter
-    private let core: StoreCore
+    let writer: LocalWriter
+    let hold: StoreHold
+    /// How results that are made in this transaction are read.
+    let scope: WriteScope
     private let recent = RecentBinding()
 
-    init(writer: LocalWriter, core: StoreCore) {
+    init(writer: LocalWriter, hold: StoreHold, scope: WriteScope) {
         self.writer = writer
-        self.core = core
+        self.hold = hold
+        self.scope = scope
     }
+
+    var core: StoreCore { hold.core }
 
     // MARK: Models and records
 
@@ -47,6 +52,15 @@ public struct WriteTransaction: ~Copyable {
         let binding = try core.binding(of: Element.self, classIndex: try core.classIndex(of: Element.className))
         let reference = ObjectRef(binding.classIndex, object.objectKey)
         guard let before = try writer.row(reference) else { throw missing(Element.className) }
+        try update(reference, before, binding, body)
+    }
+
+    /// Records what `body` changes of an object.
+    ///
+    /// - Parameter before: the object as it is.
+    func update<Element: Model>(
+        _ reference: ObjectRef, _ before: Row, _ binding: ElementBinding, _ body: (inout Element) throws -> Void
+    ) throws {
         var value = try Element.decode(before, binding)
         try body(&value)
         let after = try value.encoded(for: binding)
@@ -115,6 +129,15 @@ public struct WriteTransaction: ~Copyable {
     ///   - add: amounts to add to numbers.
     public func update(_ object: Identity, set: [String: Value] = [:], add: [String: Value] = [:]) throws {
         let (reference, classSchema) = try reference(object)
+        try writer.update(reference, Self.fields(of: classSchema, key: object.key, set: set, add: add))
+    }
+
+    /// The operations that set properties and add to them, by position.
+    ///
+    /// - Parameter key: the key of the object, which may be set to what it is.
+    static func fields(
+        of classSchema: ClassSchema, key: ObjectKey?, set: [String: Value], add: [String: Value]
+    ) throws -> [FieldOperation] {
         var fields: [FieldOperation] = []
         var named = PropertySet()
         for (name, value) in set {
@@ -123,7 +146,7 @@ public struct WriteTransaction: ~Copyable {
                 throw RecordError.mismatch(value, property: classSchema.properties[index], of: classSchema)
             }
             guard index != classSchema.primaryKeyIndex else {
-                if ObjectKey(primaryKey: value) == object.key { continue }
+                if let key, ObjectKey(primaryKey: value) == key { continue }
                 throw RecordError(.missingPrimaryKey, "the primary key of a \(classSchema.name) cannot change")
             }
             fields.append(FieldOperation(index, .set(fitting)))
@@ -137,7 +160,7 @@ public struct WriteTransaction: ~Copyable {
             else { throw RecordError.mismatch(amount, property: property, of: classSchema) }
             fields.append(FieldOperation(index, .add(fitting)))
         }
-        try writer.update(reference, fields.sorted { $0.property < $1.property })
+        return fields.sorted { $0.property < $1.property }
     }
 
     /// Deletes an object by class and key.

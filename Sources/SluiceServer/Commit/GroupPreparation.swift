@@ -9,7 +9,8 @@ struct GroupPreparation {
     private let storage: any JournaledStorage
     private let schema: Schema
     private let check: OperationCheck
-    private let operationCountMax: Int
+    /// What a transaction may hold, as its author checks it too.
+    private let transactionLimits: DataLimits
     private let limits: DataLimits
     /// The server's clock, which never goes back.
     private let now: Timestamp
@@ -51,7 +52,9 @@ struct GroupPreparation {
         authority: ((SessionID) -> AccessBinding)?, now: Timestamp
     ) {
         writeGuard = authority.map { WriteGuard(over: storage, schema: storage.schema, binding: $0) }
-        self.operationCountMax = operationCountMax
+        var transactionLimits = limits
+        transactionLimits.operationCount = operationCountMax
+        self.transactionLimits = transactionLimits
         self.limits = limits
         self.storage = storage
         self.now = max(now, storage.acceptedAt ?? now)
@@ -79,13 +82,8 @@ struct GroupPreparation {
         guard changeset.sequence > accepted else { return }
         progress[upload.clientID] = changeset.sequence
         if let problem = upload.problem { return reject(upload, problem) }
-        guard changeset.operations.count <= operationCountMax else {
-            let reason = ServerMessage.Rejection.Reason(
-                code: .limitExceeded,
-                message:
-                    "\(changeset.operations.count) operations in one transaction; a server accepts at most \(operationCountMax)"
-            )
-            return reject(upload, reason)
+        if let excess = transactionLimits.excess(of: changeset.operations) {
+            return reject(upload, .init(code: .limitExceeded, message: excess.description))
         }
         var upload = upload
         for (index, operation) in changeset.operations.enumerated() {

@@ -9,7 +9,8 @@ extension Reports {
     func explanation(of query: Query) throws -> QueryExplanation {
         let schema = storage.schema
         // Without sort and limit, a live view is sent in storage order.
-        let plan = try storage.plan(of: query, inOrder: query.limit != nil || !query.sort.isEmpty)
+        let plan = try storage.plan(
+            of: query, order: query.limit != nil || !query.sort.isEmpty ? .result : .row(after: 0))
         guard let wanted = IndexPolicy.index(for: query, schema: schema) else {
             return QueryExplanation(query, schema: schema, plan: plan, wantedIndexes: [])
         }

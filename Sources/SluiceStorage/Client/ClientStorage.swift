@@ -32,6 +32,9 @@ package protocol ClientReading: ObjectReading, ObjectStanding, QueryPlanning {
     /// The objects with operations in the outbox or with refused values, in no particular order.
     var pendingObjects: [ObjectRef] { get throws }
 
+    /// The number of changesets in the outbox. O(1).
+    var outboxCount: Int { get }
+
     /// Calls `body` with the rows of the present members of a subscription in a role, by class and order of storage,
     /// until it returns false. Faster than ``forEachMember(of:role:_:)`` and a lookup of each row.
     func forEachMemberRow(of subscription: UInt64, role: MemberRole, _ body: (ObjectRef, Row) throws -> Bool) throws
@@ -134,9 +137,6 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     var keptObjects: Set<ObjectRef> { get }
     func setKeptObjects(_ objects: Set<ObjectRef>) throws
 
-    /// The number of changesets in the outbox.
-    var outboxCount: Int { get }
-
     /// Calls `body` with the operations on an object in the outbox after a changeset, oldest first, until it returns
     /// false.
     func forEachPendingOperation(
@@ -205,6 +205,17 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
 
     /// The present objects of a class that no active subscription holds and that have no pending operations.
     func unheldObjects(ofClass classIndex: Int) throws -> [ObjectRef]
+
+    /// Copies the store to a new file, which is whole or does not exist. Between transactions only.
+    ///
+    /// - Throws: ``StorageError/Code/exists`` if there is a file.
+    func copy(toFile path: String, for purpose: CopyPurpose) throws
+
+    /// The store's file; nil for a store in memory.
+    var path: String? { get }
+
+    /// What the store takes on disk, or in memory, in bytes.
+    var byteCount: Int { get throws }
 
     /// Moves committed pages from the write-ahead log into the database file. Between transactions only.
     func checkpoint(truncating: Bool) throws

@@ -52,6 +52,8 @@ final class SQLiteClientReader: SQLiteObjectStore, ClientReading {
         try state.forEachMemberRow(of: subscription, role: role, in: tables, body)
     }
 
+    var outboxCount: Int { state.outboxCount }
+
     func hasPending(_ object: ObjectRef) throws -> Bool { try state.hasPending(object, on: connection) }
 
     var pendingObjects: [ObjectRef] {

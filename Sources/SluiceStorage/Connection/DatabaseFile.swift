@@ -133,21 +133,43 @@ enum DatabaseFile {
         try connection.execute("PRAGMA user_version = \(kind.formatVersion)")
     }
 
-    /// Copies a database to a new file.
-    static func copy(_ connection: SQLiteConnection, to path: String) throws {
+    /// Copies a database to a new file. The copy appears under its name only when it is whole; what a failed or killed
+    /// attempt leaves beside it is removed by the next.
+    ///
+    /// - Parameter finish: changes the copy before anybody can see it.
+    static func copy(
+        _ connection: SQLiteConnection, to path: String, finish: ((SQLiteConnection) throws -> Void)? = nil
+    ) throws {
         let path = try DatabasePath.resolve(path)
         let lock = try FileLock(besides: path)
         defer { withExtendedLifetime(lock) {} }
         guard try DatabaseHeader(path: path.file) == nil else {
-            throw StorageError(.constraint, "\(path.file) exists already; name another file for the copy")
+            throw StorageError(.exists, "\(path.file) exists already; name another file for the copy")
         }
         try checkNeverBorn(path, .client)
         let draft = try makeDraft(of: path)
-        try connection.withStatement("VACUUM INTO ?") { statement in
-            statement.bind(1, draft)
-            try statement.run()
+        do {
+            try connection.withStatement("VACUUM INTO ?") { statement in
+                statement.bind(1, draft)
+                try statement.run()
+            }
+            if let finish { try edit(draft, finish) }
+            try publish(draft, as: path)
+        } catch {
+            unlink(draft)
+            throw error
         }
-        try publish(draft, as: path)
+    }
+
+    /// Changes a draft, of which nothing needs to be left if that fails.
+    private static func edit(_ draft: String, _ body: (SQLiteConnection) throws -> Void) throws {
+        let connection = try SQLiteConnection(location: draft, name: draft)
+        defer { connection.close() }
+        try connection.execute("PRAGMA journal_mode = OFF")
+        try connection.execute("PRAGMA synchronous = OFF")
+        try body(connection)
+        // Nothing of what was removed may be left in free pages.
+        try connection.execute("VACUUM")
     }
 
     /// Makes an empty file for what is to become a database. Nobody but its owner may read or write it; SQLite gives

@@ -28,6 +28,8 @@ public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let readOnly = Code(description: "readOnly")
         /// A write contradicts what is stored: a key that exists already, say.
         public static let constraint = Code(description: "constraint")
+        /// A file that is to be made is there already.
+        public static let exists = Code(description: "exists")
         /// An object, class or subscription that is not here.
         public static let notFound = Code(description: "notFound")
         /// The log no longer reaches back to the version asked for.

@@ -3,13 +3,11 @@ internal import SluiceQuery
 internal import SluiceViews
 
 extension ObjectTables {
-    /// See ``QueryPlanning/plan(of:inOrder:)``.
-    func plan(of query: Query, inOrder: Bool) throws -> QueryExplanation.Plan? {
+    /// See ``QueryPlanning/plan(of:order:)``.
+    func plan(of query: Query, order: SQLCompiler.Order) throws -> QueryExplanation.Plan? {
         guard query.object == nil else { return nil }
         let columns = try table(query.classIndex).rowColumns(alias: SQLCompiler.rootAlias)
-        let statement = SQLCompiler(schema: schema).select(
-            query, .columns(columns), order: inOrder ? .result : .row(after: 0))
-        return try plan(of: statement)
+        return try plan(of: SQLCompiler(schema: schema).select(query, .columns(columns), order: order))
     }
 
     func plan(of compiled: SQLStatement) throws -> QueryExplanation.Plan {

@@ -23,8 +23,8 @@ package protocol ObjectReading: ViewSource {
     /// Calls `body` with every present row of a class in the order of storage, until it returns false.
     func forEachRow(ofClass classIndex: Int, _ body: (Row) throws -> Bool) throws
 
-    /// Calls `body` with every row that matches a query's predicate, whatever its sort and limit, in the order of
-    /// storage, until it returns false.
+    /// Calls `body` with every row that matches a query's predicate, whatever its sort and limit, in the order in which
+    /// they are found quickest, until it returns false.
     func forEachRow(matching query: Query, _ body: (Row) throws -> Bool) throws
 
     /// The next rows that match a query's predicate, whatever its sort and limit, in the order of storage.
@@ -49,9 +49,9 @@ package protocol ObjectReading: ViewSource {
 package protocol QueryPlanning {
     /// The SQL statement of a query, and SQLite's plan for it; nil for one object by its id. The statement is not run.
     ///
-    /// - Parameter inOrder: whether results come in the query's order and up to its limit, instead of in the order of
-    ///   storage.
-    func plan(of query: Query, inOrder: Bool) throws -> QueryExplanation.Plan?
+    /// - Parameter order: ``SQLCompiler/Order/result`` for windows and lists, rows for pages, any for
+    ///   ``ObjectReading/forEachRow(matching:_:)``.
+    func plan(of query: Query, order: SQLCompiler.Order) throws -> QueryExplanation.Plan?
 }
 
 extension ObjectReading {

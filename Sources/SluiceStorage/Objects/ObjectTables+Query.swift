@@ -11,7 +11,7 @@ extension ObjectTables {
     ) throws {
         guard query.object == nil else { return try forObject(of: query, in: source) { _, row in _ = try body(row) } }
         let table = try table(query.classIndex)
-        try run(query, .columns(table.rowColumns(alias: SQLCompiler.rootAlias)), order: .row(after: 0)) { statement in
+        try run(query, .columns(table.rowColumns(alias: SQLCompiler.rootAlias)), order: .any) { statement in
             // Unless somebody keeps a row, the next one is read into its storage.
             var row = Row(key: .int(0), values: [])
             while try statement.step() {

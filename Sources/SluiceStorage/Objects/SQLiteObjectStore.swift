@@ -70,7 +70,7 @@ package class SQLiteObjectStore: ObjectReading, QueryPlanning {
 
     package func count(matching query: Query) throws -> Int { try tables.count(matching: query, in: self) }
 
-    package func plan(of query: Query, inOrder: Bool) throws -> QueryExplanation.Plan? {
-        try tables.plan(of: query, inOrder: inOrder)
+    package func plan(of query: Query, order: SQLCompiler.Order) throws -> QueryExplanation.Plan? {
+        try tables.plan(of: query, order: order)
     }
 }

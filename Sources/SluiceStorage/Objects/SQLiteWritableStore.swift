@@ -49,6 +49,11 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
         try MetaTable(connection).set("schema", Schema().wireBytes())
     }
 
+    /// Runs `body`, and counts and limits the work of what it reads.
+    package func withWorkLimit<Result>(_ limit: WorkLimit, _ body: () throws -> Result) throws -> Result {
+        try connection.withWorkLimit(limit, body)
+    }
+
     /// Rolls back an open transaction, closes the file and frees its lock. Later calls of the store throw.
     package func close() {
         guard connection.handle != nil else { return }

@@ -225,10 +225,6 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         if let stored = try? storedEpochs() { epochs = stored }
     }
 
-    package func withWorkLimit<Result>(_ limit: WorkLimit, _ body: () throws -> Result) throws -> Result {
-        try connection.withWorkLimit(limit, body)
-    }
-
     package func snapshot() throws -> (any ServerSnapshot)? {
         guard let path = connection.path else { return nil }
         let snapshot = try SQLiteServerSnapshot(

@@ -155,6 +155,9 @@ extension Simulation {
         client.step = .local
         do {
             try client.write { writer in
+                // Not drawn from the generator, so that old seeds keep their meaning.
+                var aside = generator
+                if aside.chance(8) { try operateOnAll(writer, client, &aside) }
                 for _ in 0..<generator.pick([1, 1, 1, 2, 3, 5]) {
                     try operate(writer, generator.below(schema.classes.count), client, &generator)
                 }
@@ -166,6 +169,23 @@ extension Simulation {
 
     private static func isNumber(_ type: PropertyType) -> Bool {
         !type.isCollection && [.scalar(.int), .scalar(.double), .scalar(.decimal)].contains(type.element)
+    }
+
+    /// Changes or deletes everything that one of the queries finds, within the transaction.
+    private func operateOnAll(
+        _ writer: LocalWriter, _ client: SimulatedClient, _ generator: inout SeededGenerator
+    ) throws {
+        guard let query = query(of: client, &generator) else { return }
+        let found = try writer.results(of: query).visible
+        note("  changes all \(found.count) of \(query)")
+        let deletes = generator.chance(15)
+        try writer.forEach(found) { object, row in
+            let properties = writer.schema[object.classIndex].properties
+            guard !deletes else { return try writer.delete(object) }
+            guard let index = properties.indices.first(where: { Self.isNumber(properties[$0].type) }) else { return }
+            let amount = PropertyType(properties[index].type.element).fitting(.int(1)) ?? .int(1)
+            try writer.update(object, [FieldOperation(index, .add(amount))])
+        }
     }
 
     private func operate(

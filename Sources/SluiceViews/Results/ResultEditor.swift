@@ -10,13 +10,16 @@ package struct ResultEditor: ~Copyable, Sendable {
     package private(set) var list: ResultList
     /// The properties that the query excludes. Their changes do not count as modifications.
     private let ignored: PropertySet
+    /// Whether it is a modification that writes of an object begin or cease to be pending.
+    private let reportsPending: Bool
     /// The entry of each object in the list.
     private var entries: [ObjectRef: ResultEntry] = [:]
 
     /// Begins with a list. Takes O(n).
-    package init(_ list: ResultList, ignoring ignored: PropertySet = []) {
+    package init(_ list: ResultList, ignoring ignored: PropertySet = [], reportsPending: Bool = false) {
         self.list = list
         self.ignored = ignored
+        self.reportsPending = reportsPending
         entries.reserveCapacity(list.entries.count)
         for entry in list.entries { entries[entry.object] = entry }
     }
@@ -75,7 +78,9 @@ package struct ResultEditor: ~Copyable, Sendable {
         case .touch: true
         case .remove: false
         case .upsert(let entry):
-            entries[entry.object].map { shows($0.row, otherThan: entry.row) } ?? false
+            entries[entry.object].map {
+                shows($0.row, otherThan: entry.row) || reportsPending && $0.isPending != entry.isPending
+            } ?? false
         }
     }
 

@@ -6,11 +6,14 @@ package final class ResultEntry: Sendable {
     /// The position of the object in the query's order.
     package let position: SortPosition
     package let row: Row
+    /// Whether the row shows writes that the server has not confirmed.
+    package let isPending: Bool
 
-    package init(object: ObjectRef, position: SortPosition, row: Row) {
+    package init(object: ObjectRef, position: SortPosition, row: Row, isPending: Bool = false) {
         self.object = object
         self.position = position
         self.row = row
+        self.isPending = isPending
     }
 }
 

@@ -46,9 +46,12 @@ final class HandDrivenSync {
     private(set) var violations: [String] = []
     private(set) var rejections: [(client: Int, rejection: WriteRejection)] = []
 
-    /// - Parameter beforehand: what the clients' stores do before they have a server.
+    /// - Parameters:
+    ///   - clientLimits: the limits of the clients, if they are others.
+    ///   - beforehand: what the clients' stores do before they have a server.
     init(
         clientCount: Int, _ schema: Schema, limits: DataLimits = HandDrivenSync.smallLimits,
+        clientLimits: DataLimits? = nil,
         beforehand: (ClientEngine) throws -> Void = { _ in }
     ) throws {
         self.schema = schema
@@ -69,7 +72,7 @@ final class HandDrivenSync {
             let storage = try SQLiteClientStorage.open(.memory)
             _ = try storage.transaction { try storage.merge(schema, sides: ("the store", "the models")) }
             var options = ClientOptions()
-            options.dataLimits = limits
+            options.dataLimits = clientLimits ?? limits
             options.uploadByteCountMax = limits.blockByteCount
             try beforehand(
                 ClientEngine(storage: storage, options: options, now: { [unowned self] in now }, random: random))

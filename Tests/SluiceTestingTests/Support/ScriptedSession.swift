@@ -63,12 +63,15 @@ final class ScriptedSession {
     }
 
     func opened(
-        _ outcome: ServerMessage.OpenOutcome, acknowledged: UInt64 = 0, rejections: [ServerMessage.Rejection] = []
+        _ outcome: ServerMessage.OpenOutcome, acknowledged: UInt64 = 0, rejections: [ServerMessage.Rejection] = [],
+        epoch: UInt64 = 1
     ) {
+        var identity = Self.identity
+        identity.epoch = epoch
         receive([
             .opened(
                 .init(
-                    session: 1, identity: Self.identity, outcome: outcome, version: 3, acknowledged: acknowledged,
+                    session: 1, identity: identity, outcome: outcome, version: 3, acknowledged: acknowledged,
                     rejections: rejections, schema: schema))
         ])
     }

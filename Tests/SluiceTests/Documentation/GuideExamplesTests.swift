@@ -77,6 +77,37 @@
             await store.close()
         }
 
+        @Test func queriesInAWriteAreAsTheGuideSays() async throws {
+            try await store.write { transaction in
+                for number in 0..<102 { try transaction.insert(Item(name: "old\(number)", price: 0.5, stock: 1)) }
+                try transaction.insert(Item(name: "rare", price: 10, stock: 0))
+                try transaction.insert(Item(name: "sold", price: 10, stock: -2))
+            }
+            try await store.write { transaction in
+                let old = transaction.objects(Item.self).where { $0.price < 1 }.sorted(by: \.price)
+                if try old.count() > 100 { try transaction.delete(all: old.limit(100)) }
+                try transaction.update(all: transaction.objects(Item.self).where { $0.stock == 0 }) { $0.price *= 0.9 }
+                try transaction.update(all: transaction.records("Item WHERE stock < 0"), set: ["stock": .int(0)])
+            }
+            #expect(try store.objects(Item.self).where { $0.price < 1 }.count() == 2)
+            #expect(
+                try store.objects(Item.self).where { $0.stock == 0 }.sorted(by: \.name).fetch().map(\.price) == [9, 10])
+        }
+
+        @Test func whatIsNotSentYetIsToldAsTheGuideSays() async throws {
+            let item = Item(name: "nut", price: 1)
+            server.cut(store)
+            try await store.write { try $0.insert(item) }
+            #expect(try store.outgoingCount() == 1 && store.isPending(item))
+            #expect(try store.pendingObjectIDs() == [item.objectID])
+            let changes = cheap.reportingPendingWrites().changes
+            server.restore(store)
+            for try await change in changes where change.results.count == 1 && !change.results.hasPendingWrites(at: 0) {
+                break
+            }
+            #expect(try !store.isPending(item))
+        }
+
         @Test func offlineWritesAreUploadedAsTheGuideSays() async throws {
             let item = Item(name: "nut", price: 1, stock: 9)
             try await store.write { try $0.insert(item) }

@@ -32,15 +32,18 @@ final class Observations {
     /// Begins an observation with its first event.
     ///
     /// - Parameters:
+    ///   - reportsPending: whether an event reports that writes of an object begin or cease to be pending.
     ///   - end: called when the store is closed.
     ///   - deliver: called with each event. ``consumerIsReady(_:)`` says that the consumer has handled it.
     /// - Returns: the number of the observation.
     func begin(
-        _ subscription: Subscription, end: @escaping () -> Void, deliver: @escaping (ResultEvent) -> Void
+        _ subscription: Subscription, reportsPending: Bool, end: @escaping () -> Void,
+        deliver: @escaping (ResultEvent) -> Void
     ) throws -> UInt64 {
         let entries = try entries(of: subscription)
         lastNumber += 1
-        let observer = Observer(id: lastNumber, subscription: subscription, end: end, deliver: deliver)
+        let observer = Observer(
+            id: lastNumber, subscription: subscription, reportsPending: reportsPending, end: end, deliver: deliver)
         index.insert(observer, schema: storage.schema)
         observer.start(with: entries)
         return observer.id
@@ -69,7 +72,8 @@ final class Observations {
     }
 
     private func entries(of subscription: Subscription) throws -> [ResultEntry] {
-        try ResultReader(subscription.judge, in: storage, subscription: subscription.record).entries()
+        try ResultReader(subscription.judge, in: storage, subscription: subscription.record)
+            .entriesWithStanding()
     }
 
     // MARK: Publishing

@@ -27,14 +27,17 @@ final class Observer {
         case told
     }
 
-    init(id: UInt64, subscription: Subscription, end: @escaping () -> Void, deliver: @escaping (ResultEvent) -> Void) {
+    init(
+        id: UInt64, subscription: Subscription, reportsPending: Bool, end: @escaping () -> Void,
+        deliver: @escaping (ResultEvent) -> Void
+    ) {
         self.id = id
         self.subscription = subscription
         self.end = end
         self.deliver = deliver
         results = ResultEditor(
             ResultList(order: SortOrder(subscription.query.sort), limit: subscription.query.limit),
-            ignoring: subscription.query.exclusions.excludedRootProperties)
+            ignoring: subscription.query.exclusions.excludedRootProperties, reportsPending: reportsPending)
         pool = ResultPool(subscription.query)
     }
 

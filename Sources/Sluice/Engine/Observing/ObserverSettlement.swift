@@ -65,7 +65,8 @@ struct ObserverSettlement {
             let row = try outcome.row(object)
             if let row, try subscription.judge.includes(row, object, of: subscription.record, in: outcome) {
                 guard tasks[observer.id, default: Task()].judged.insert(object).inserted else { return }
-                let entry = try subscription.judge.entry(object, row, in: outcome)
+                let isPending = try outcome.hasPending(object)
+                let entry = try subscription.judge.entry(object, row, isPending: isPending, in: outcome)
                 tasks[observer.id]?.edits.append(.upsert(entry))
             } else if observer.mayContain(object) {
                 guard tasks[observer.id, default: Task()].judged.insert(object).inserted else { return }

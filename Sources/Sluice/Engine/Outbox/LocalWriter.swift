@@ -1,4 +1,6 @@
 package import SluiceModel
+package import SluiceQuery
+package import SluiceViews
 
 /// Applies the operations of one local transaction as they are made, and records them.
 package final class LocalWriter {
@@ -17,6 +19,9 @@ package final class LocalWriter {
     private var lastOperations: [Int?] = []
     /// The object that was read last, as long as nothing was written since: an update usually reads its object first.
     private var lastRead: (object: ObjectRef, row: Row?)?
+    /// How many times an object was changed, and which was changed last.
+    private var changeCount = 0
+    private var lastChanged: ObjectRef?
     /// What is known of the classes that were written, by position.
     private var traits: [ClassTraits?]
 
@@ -34,6 +39,32 @@ package final class LocalWriter {
         let row = try transaction.row(object)
         lastRead = (object, row)
         return row
+    }
+
+    /// Makes the reader of a query's results as this transaction sees them.
+    ///
+    /// - Parameter isAlone: whether the store has no server.
+    func resultReader(_ query: Query, isAlone: Bool) -> ResultReader {
+        transaction.reader.resultReader(query, isAlone: isAlone, written: self)
+    }
+
+    /// The results of a query as this transaction sees them, in order and within the limit.
+    package func results(of query: Query) throws -> ResultList {
+        try resultReader(query, isAlone: false).results()
+    }
+
+    /// Calls `body` with each of some results that this transaction has just read, as it is when its turn comes. One that
+    /// `body` has deleted meanwhile is left out.
+    package func forEach(_ entries: some Sequence<ResultEntry>, _ body: (ObjectRef, Row) throws -> Void) throws {
+        var areFresh = true
+        for entry in entries {
+            if areFresh { lastRead = (entry.object, entry.row) }
+            guard let row = try row(entry.object) else { continue }
+            let before = changeCount
+            try body(entry.object, row)
+            // As long as `body` changes the object that it is called with alone, the others are as they were read.
+            if changeCount > before { areFresh = areFresh && changeCount == before + 1 && lastChanged == entry.object }
+        }
     }
 
     /// Creates an object.
@@ -78,16 +109,16 @@ package final class LocalWriter {
         row.apply(fields)
         let changed = PropertySet(fields.map(\.property))
         try check(row, object, changed: changed, replacing: old)
-        lastRead = nil
+        noteChange(of: object)
         try transaction.update(row, of: object, changed: changed, replacing: old)
         record(object, fields)
     }
 
     /// Deletes an object, here and on the server. An object that is not here is deleted on the server too.
     package func delete(_ object: ObjectRef) throws {
-        try note(object)
-        lastRead = nil
-        try transaction.show(nil, of: object)
+        let old = try note(object)
+        noteChange(of: object)
+        try transaction.delete(object, replacing: old)
         append(ObjectOperation(object, .delete))
     }
 
@@ -101,7 +132,7 @@ package final class LocalWriter {
         row.version = 0
         row.absent = []
         try check(row, object)
-        lastRead = nil
+        noteChange(of: object)
         guard try transaction.insert(row, of: object) else { return false }
         guard isRecording else { return true }
         remember(object, as: nil)
@@ -132,7 +163,12 @@ package final class LocalWriter {
         return made
     }
 
-    @discardableResult
+    private func noteChange(of object: ObjectRef) {
+        lastRead = nil
+        changeCount += 1
+        lastChanged = object
+    }
+
     private func note(_ object: ObjectRef) throws -> Row? {
         let current = try row(object)
         remember(object, as: current)
@@ -162,6 +198,14 @@ package final class LocalWriter {
         guard isRecording, let position = positions[operation.object] else { return }
         lastOperations[position] = operations.count
         operations.append(operation)
+    }
+}
+
+extension LocalWriter: WrittenObjects {
+    func hasWritten(_ object: ObjectRef) -> Bool { positions[object].flatMap { lastOperations[$0] } != nil }
+
+    var writtenObjects: [ObjectRef] {
+        firstImages.indices.filter { lastOperations[$0] != nil }.map { firstImages[$0].object }
     }
 }
 

@@ -120,9 +120,14 @@ final class Outbox {
     /// Rejects the writes that may have been sent to a server that has forgotten this client.
     func rejectUncertainUploads() throws {
         guard case .through(let sequence) = try UploadMark.stored(in: storage), !isEmpty else { return }
-        try transactions.run(.local) { _ in try retirement.rejectUncertain(through: sequence) }
+        try transactions.run(.local) { _ in
+            try retirement.reject(through: sequence, because: Retirement.forgotten)
+        }
         report()
     }
+
+    /// Drops everything that is not acknowledged, and reports it, in the open transaction.
+    func discard() throws { try retirement.reject(through: storage.lastSequence, because: Retirement.discarded) }
 
     // MARK: What the server says
 

@@ -163,17 +163,15 @@ final class Retirement {
         }
     }
 
-    /// Rejects writes that may have been sent in an earlier session, because the server has forgotten this client and
-    /// cannot tell whether it accepted them; in the open transaction. Applying one twice would be a silent error, so
-    /// each is reported as rejected.
-    func rejectUncertain(through sequence: UInt64) throws {
+    /// Rejects writes that are not to be sent, or not again, and reports each; in the open transaction.
+    func reject(through sequence: UInt64, because reason: SyncError) throws {
         for changeset in try storage.removeFromOutbox(through: sequence) {
             try note(
                 changeset.operations.map { operation in
                     WriteRejection(
                         object: Identity(
                             className: storage.schema[operation.object.classIndex].name, key: operation.object.key),
-                        reason: Self.forgotten, rejectedValues: values(of: [operation]))
+                        reason: reason, rejectedValues: values(of: [operation]))
                 })
             for operation in changeset.operations {
                 if try !storage.hasPending(operation.object) { try storage.setBaseImage(nil, of: operation.object) }
@@ -181,10 +179,18 @@ final class Retirement {
         }
     }
 
-    private static let forgotten = SyncError(
+    /// Why writes are rejected that may have been sent in an earlier session: the server cannot tell whether it has
+    /// accepted them, and applying one twice would be a silent error.
+    static let forgotten = SyncError(
         .writeRejected,
         "the server has forgotten this store, which was away too long, and so cannot tell whether it accepted this "
             + "write before; look at what the object is now, and write again what is missing")
+
+    /// Why writes are rejected that a client reset has dropped.
+    static let discarded = SyncError(
+        .writeRejected,
+        "the server has another history than the one that this store knew, and the store's configuration has unsent "
+            + "writes dropped then; write again what is missing")
 
     /// The values that operations set, by the names of their properties.
     private func values(of operations: [ObjectOperation]) -> [String: Value] {

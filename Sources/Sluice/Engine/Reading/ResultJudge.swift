@@ -68,10 +68,14 @@ struct ResultJudge {
         return Identity(className: className(of: object), key: object.key).objectID
     }
 
-    func entry(_ object: ObjectRef, _ row: Row, in state: any ObjectStanding) throws -> ResultEntry {
+    /// - Parameter isPending: whether writes of the object are pending.
+    func entry(
+        _ object: ObjectRef, _ row: Row, isPending: Bool = false, in state: any ObjectStanding
+    ) throws -> ResultEntry {
         let id = id(of: object)
         let values = query.positionPaths.isEmpty ? [] : try evaluator.sortValues(of: row, in: state)
-        return ResultEntry(object: object, position: SortPosition(values: values, id: id), row: row)
+        return ResultEntry(
+            object: object, position: SortPosition(values: values, id: id), row: row, isPending: isPending)
     }
 
     private func className(of object: ObjectRef) -> String { schema[object.classIndex].name }

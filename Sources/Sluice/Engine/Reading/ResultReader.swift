@@ -8,23 +8,33 @@ struct ResultReader {
     private let judge: ResultJudge
     private let reader: any ClientReading
     private let subscription: SubscriptionRecord?
+    /// What the open transaction that reads has written; nil outside of one.
+    private let written: (any WrittenObjects)?
+    /// The state by which objects are judged.
+    private let state: any ObjectStanding
 
     /// - Parameters:
     ///   - reader: the state to read.
     ///   - subscription: the query's subscription in that state, if there is one.
-    init(_ judge: ResultJudge, in reader: any ClientReading, subscription: SubscriptionRecord?) {
+    ///   - written: what the open transaction that reads has written; nil outside of one.
+    init(
+        _ judge: ResultJudge, in reader: any ClientReading, subscription: SubscriptionRecord?,
+        written: (any WrittenObjects)? = nil
+    ) {
         self.judge = judge
         self.reader = reader
         self.subscription = subscription
+        self.written = written
+        state = written.map { OpenTransactionState(reader, $0) } ?? reader
     }
 
     private var query: Query { judge.query }
 
     private func includes(_ row: Row, _ object: ObjectRef) throws -> Bool {
-        try judge.includes(row, object, of: subscription, in: reader)
+        try judge.includes(row, object, of: subscription, in: state)
     }
 
-    private func isNamed(_ object: ObjectRef) throws -> Bool { try judge.isNamed(object, subscription, in: reader) }
+    private func isNamed(_ object: ObjectRef) throws -> Bool { try judge.isNamed(object, subscription, in: state) }
 
     /// Calls `body` with every result, regardless of the limit, in no particular order.
     func forEachResult(_ body: (ObjectRef, Row) throws -> Void) throws {
@@ -42,10 +52,10 @@ struct ResultReader {
         if subscription.isInForce {
             try reader.forEachMemberRow(of: subscription.id, role: .root) { object, row in
                 // Members without pending writes need no evaluation.
-                if try !reader.hasPending(object) || includes(row, object) { try body(object, row) }
+                if try !state.hasPending(object) || includes(row, object) { try body(object, row) }
                 return true
             }
-            for object in try reader.pendingObjects where object.classIndex == query.classIndex {
+            for object in try pendingObjects() where object.classIndex == query.classIndex {
                 if try !isNamed(object) { try visit(object) }
             }
             return
@@ -62,6 +72,13 @@ struct ResultReader {
         }
     }
 
+    /// The objects whose pending operations decide over the server's word, each once.
+    private func pendingObjects() throws -> [ObjectRef] {
+        let pending = try reader.pendingObjects
+        guard let written = written?.writtenObjects, !written.isEmpty else { return pending }
+        return Array(Set(pending).union(written))
+    }
+
     /// Calls `body` with every object that matches on disk, unless that cannot be judged and the server did not name
     /// it.
     private func forEachMatch(_ body: (ObjectRef, Row) throws -> Void) throws {
@@ -69,7 +86,7 @@ struct ResultReader {
         try reader.forEachRow(matching: query) { row in
             let object = ObjectRef(classIndex, row.key)
             // The SQL statement has evaluated the condition already.
-            guard try judge.isJudgeable(row, of: subscription, in: reader) || isNamed(object) else { return true }
+            guard try judge.isJudgeable(row, of: subscription, in: state) || isNamed(object) else { return true }
             try body(object, row)
             return true
         }
@@ -78,26 +95,42 @@ struct ResultReader {
     /// All results in order, within the limit.
     func results() throws -> ResultList {
         let order = SortOrder(query.sort)
-        guard query.stages.isEmpty else { return ResultList(order: order, limit: nil, entries: try staged()) }
-        return ResultList(order: order, limit: query.limit, entries: try entries())
+        let entries = try entriesWithStanding()
+        guard query.stages.isEmpty else { return ResultList(order: order, limit: nil, entries: staged(entries)) }
+        return ResultList(order: order, limit: query.limit, entries: entries)
     }
 
     /// The results that the query's stages leave, in order.
-    private func staged() throws -> [ResultEntry] {
-        query.results(among: try entries(), values: \.position.values, id: \.position.id)
+    private func staged(_ entries: [ResultEntry]) -> [ResultEntry] {
+        query.results(among: entries, values: \.position.values, id: \.position.id)
     }
 
     /// All results in order, within the limit, without the list that observing would need.
     func sortedEntries() throws -> ArraySlice<ResultEntry> {
-        guard query.stages.isEmpty else { return try staged()[...] }
+        guard query.stages.isEmpty else { return staged(try entries())[...] }
+        if let limit = query.limit, query.object == nil, subscription == nil { return try firstMatches(limit)[...] }
         var entries = try entries()
         SortOrder(query.sort).sort(&entries)
         return entries.prefix(query.limit ?? .max)
     }
 
+    /// The first objects that match on disk, in order. The disk sorts them, so only as many are read as are wanted.
+    private func firstMatches(_ limit: Int) throws -> [ResultEntry] {
+        var entries: [ResultEntry] = []
+        guard limit > 0 else { return entries }
+        try reader.rows(matching: query, after: nil, limit: nil) { row in
+            let object = ObjectRef(query.classIndex, row.key)
+            if try judge.isJudgeable(row, of: nil, in: state) {
+                entries.append(try judge.entry(object, row, in: state))
+            }
+            return entries.count < limit
+        }
+        return entries
+    }
+
     /// The number of results, at most the limit.
     func count() throws -> Int {
-        guard query.stages.isEmpty else { return try staged().count }
+        guard query.stages.isEmpty else { return staged(try entries()).count }
         var count = 0
         try forEachResult { _, _ in count += 1 }
         return min(count, query.limit ?? .max)
@@ -106,7 +139,18 @@ struct ResultReader {
     /// All matches, regardless of limit and stages.
     func entries() throws -> [ResultEntry] {
         var entries: [ResultEntry] = []
-        try forEachResult { object, row in entries.append(try judge.entry(object, row, in: reader)) }
+        try forEachResult { object, row in entries.append(try judge.entry(object, row, in: state)) }
+        return entries
+    }
+
+    /// All matches, regardless of limit and stages, which know whether writes of them are pending.
+    func entriesWithStanding() throws -> [ResultEntry] {
+        let pending = Set(try pendingObjects())
+        var entries: [ResultEntry] = []
+        try forEachResult { object, row in
+            entries.append(
+                try judge.entry(object, row, isPending: !pending.isEmpty && pending.contains(object), in: state))
+        }
         return entries
     }
 
@@ -136,10 +180,14 @@ extension ClientReading {
 
     /// Makes the reader of a query's results in this state.
     ///
-    /// - Parameter isAlone: whether the store has no server.
-    func resultReader(_ query: Query, isAlone: Bool = false) -> ResultReader {
+    /// - Parameters:
+    ///   - isAlone: whether the store has no server.
+    ///   - written: what the open transaction that reads has written; nil outside of one.
+    func resultReader(
+        _ query: Query, isAlone: Bool = false, written: (any WrittenObjects)? = nil
+    ) -> ResultReader {
         ResultReader(
             ResultJudge(query, schema: schema, isAlone: isAlone), in: self,
-            subscription: subscription(toQuery: query.hash))
+            subscription: subscription(toQuery: query.hash), written: written)
     }
 }

@@ -31,6 +31,9 @@ final class StoreTransaction {
     /// Reads the object as the transaction sees it.
     func row(_ object: ObjectRef) throws -> Row? { try storage.row(object) }
 
+    /// The store as the transaction sees it.
+    var reader: any ClientReading { storage }
+
     /// Stores an object's new visible state; nil deletes it.
     func show(_ row: Row?, of object: ObjectRef) throws {
         let current = try remember(object)
@@ -47,6 +50,14 @@ final class StoreTransaction {
     func update(_ row: Row, of object: ObjectRef, changed: PropertySet, replacing old: Row) throws {
         if isObserved { remember(object, as: old) }
         try storage.update(row, ofClass: object.classIndex, changed: changed)
+    }
+
+    /// Deletes an object.
+    ///
+    /// - Parameter old: the row as it is; nil if the object is not here.
+    func delete(_ object: ObjectRef, replacing old: Row?) throws {
+        if isObserved { remember(object, as: old) }
+        if old != nil { try storage.delete(object, version: 0) }
     }
 
     /// Stores an object unless it is here, without reading it first.

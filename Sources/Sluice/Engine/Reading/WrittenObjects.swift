@@ -1,0 +1,44 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+
+/// What an open transaction has written so far, and nobody else knows of.
+protocol WrittenObjects: AnyObject {
+    /// Whether the transaction has an operation on the object.
+    func hasWritten(_ object: ObjectRef) -> Bool
+
+    /// The objects on which the transaction has an operation, each once.
+    var writtenObjects: [ObjectRef] { get }
+}
+
+/// The state of a store within an open transaction: what the transaction has written counts as pending, as it will be
+/// once it is stored.
+final class OpenTransactionState: ObjectStanding {
+    private let base: any ClientReading
+    private let written: any WrittenObjects
+
+    init(_ base: any ClientReading, _ written: any WrittenObjects) {
+        self.base = base
+        self.written = written
+    }
+
+    func hasPending(_ object: ObjectRef) throws -> Bool {
+        try written.hasWritten(object) || base.hasPending(object)
+    }
+
+    func isMember(_ object: ObjectRef, of subscription: UInt64, role: MemberRole?) throws -> Bool {
+        try base.isMember(object, of: subscription, role: role)
+    }
+
+    func row(_ object: ObjectRef) throws -> Row? { try base.row(object) }
+
+    func isPresent(_ object: ObjectRef) throws -> Bool { try base.isPresent(object) }
+
+    func backlinks(
+        to object: ObjectRef, fromClass classIndex: Int, property: Int, _ body: (ObjectKey) throws -> Bool
+    ) throws {
+        try base.backlinks(to: object, fromClass: classIndex, property: property, body)
+    }
+
+    func spend(_ stepCount: Int) throws { try base.spend(stepCount) }
+}
