@@ -3,10 +3,10 @@ public import SluiceModel
 /// A write transaction. Its reads see the writes that it has made so far.
 public struct WriteTransaction: ~Copyable {
     private let writer: LocalWriter
-    private let core: StoreCore
+    private let core: any TransactionScope
     private let recent = RecentBinding()
 
-    init(writer: LocalWriter, core: StoreCore) {
+    package init(writer: LocalWriter, core: any TransactionScope) {
         self.writer = writer
         self.core = core
     }

@@ -16,6 +16,8 @@ final class Committer {
 
     private let database: Database
     private let workerID: String?
+    /// What the server's user decides about writes.
+    private let policies: WritePolicies?
     private var uploads: [Upload] = []
     private var operationCount = 0
     private(set) var counts = CommitCounts()
@@ -23,7 +25,8 @@ final class Committer {
     var authority: ((SessionID) -> AccessBinding)?
 
     /// - Parameter workerID: the name of this server process in change events.
-    init(_ database: Database, workerID: String?) {
+    init(_ database: Database, workerID: String?, policies: WritePolicies?) {
+        self.policies = policies
         self.database = database
         self.workerID = workerID
     }
@@ -42,7 +45,10 @@ final class Committer {
         let limits = database.limits
         return CommitPipeline(
             storage: database.storage, workerID: workerID, operationCountMax: Int(limits.server.operationCountMax),
-            limits: limits.data, authority: authority)
+            limits: limits.data, authority: authority,
+            policies: policies?.policies(of: database.name, database.storage.schema) { [database] message, details in
+                database.note(.warning, message, details)
+            })
     }
 
     /// Applies what other engines have appended to the journal.

@@ -8,6 +8,9 @@ package struct SessionID: Hashable, Sendable {
         self.connection = connection
         self.session = session
     }
+
+    /// Stands for the server's own process, which needs no session. No connection has this number.
+    package static let server = SessionID(connection: .max, session: .max)
 }
 
 extension SessionID: Comparable {

@@ -2,13 +2,13 @@ package import SluiceModel
 
 /// Applies the operations of one local transaction as they are made, and records them.
 package final class LocalWriter {
-    private let transaction: StoreTransaction
+    private let transaction: any TransactionTarget
     package let schema: Schema
     private let limits: DataLimits
     /// Whether the operations are recorded for upload.
     private let isRecording: Bool
     /// The operations in order; changes of one object are combined.
-    private(set) var operations: [ObjectOperation] = []
+    package private(set) var operations: [ObjectOperation] = []
     /// Every object that was changed, with its state before the transaction.
     private(set) var firstImages: [(object: ObjectRef, old: Row?)] = []
     /// Finds an object in `firstImages`.
@@ -20,7 +20,7 @@ package final class LocalWriter {
     /// What is known of the classes that were written, by position.
     private var traits: [ClassTraits?]
 
-    init(_ transaction: StoreTransaction, schema: Schema, limits: DataLimits, isRecording: Bool) {
+    package init(_ transaction: any TransactionTarget, schema: Schema, limits: DataLimits, isRecording: Bool) {
         self.transaction = transaction
         self.schema = schema
         self.limits = limits

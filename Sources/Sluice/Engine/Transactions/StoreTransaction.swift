@@ -4,7 +4,7 @@ internal import SluiceStorage
 internal import SluiceViews
 
 /// A transaction on the store. It writes through to the storage, and remembers the previous state of every object.
-final class StoreTransaction {
+final class StoreTransaction: TransactionTarget {
     private let storage: any ClientStorage
     /// Whether anybody needs the changes.
     private let isObserved: Bool
