@@ -104,9 +104,27 @@ public final class ServerDatabase: Sendable {
     @discardableResult
     public func write<Result: Sendable>(
         _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
+    ) async throws -> Result { try await write(actingAs: nil, body) }
+
+    /// Runs a transaction as a user would: the database's rules and the server's validators judge it, and others see the
+    /// user as its author. What the transaction reads is not restricted; a change of what the user may not read has no
+    /// effect, as in a store.
+    ///
+    /// - Parameters:
+    ///   - user: the user's id. Rules that need claims find none.
+    ///   - body: as in ``write(_:)``.
+    /// - Returns: what `body` returns.
+    /// - Throws: as ``write(_:)``; `ServerError.Code.rejected` when rules or validators do not let the user do this.
+    @discardableResult
+    public func write<Result: Sendable>(
+        as user: String, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
+    ) async throws -> Result { try await write(actingAs: user, body) }
+
+    private func write<Result: Sendable>(
+        actingAs user: String?, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
         let (bindings, limits, countMax) = (bindings, access.limits, access.operationCountMax)
-        return try await access.write { objects in
+        return try await access.write(as: user) { objects in
             let writer = LocalWriter(
                 PendingObjects(objects), schema: objects.schema, limits: limits, isRecording: true)
             let result = try body(

@@ -1,5 +1,6 @@
 import SluiceBackend
 import SluiceTesting
+import Synchronization
 import TestSupport
 import Testing
 
@@ -100,8 +101,14 @@ struct IdentityTests {
 
     /// A key is the same object everywhere: what two devices make with one key becomes one, for each property the later
     /// write, and the server counts what had no effect.
-    @Test func unrelatedObjectsWithOneKeyBecomeOneAndThatIsCounted() async throws {
-        let (a, b, _) = try await devices()
+    @Test func unrelatedObjectsWithOneKeyBecomeOneAndThatIsCountedAndLogged() async throws {
+        let lines = Mutex<[String]>([])
+        let server = try TestServer(log: LogSink(level: .info) { line in lines.withLock { $0.append("\(line)") } })
+        let (a, b) = (try await server.open(models), try await server.open(models))
+        for store in [a, b] {
+            try await store.connected(timeout: waitMax)
+            server.cut(store)
+        }
         try await a.write { try $0.insert(Badge(number: 7, owner: "Ada", floor: 1)) }
         server.clock.advance(by: .seconds(1))
         try await b.write { try $0.insert(Badge(number: 7, owner: "Bob")) }
@@ -112,6 +119,8 @@ struct IdentityTests {
         let database = try await server.database(models: models)
         #expect(try await database.objects(Badge.self).fetch() == [Badge(number: 7, owner: "Bob")])
         #expect(try await database.status().supersededOperations > 0)
+        let met = lines.withLock { $0.filter { $0.contains("whose keys other objects had") } }
+        #expect(met.count == 1 && met[0].contains("Badge") && !met[0].contains("Ada"))
         // Classes with and without a key live side by side, and a key is never one of another kind.
         #expect(try await database.object(Badge.self, key: 8) == nil)
     }

@@ -152,6 +152,30 @@ struct ServerWriteTests {
         #expect(try await ada.objects(Alert.self).synced(timeout: waitMax).isEmpty)
     }
 
+    @Test func rulesAndValidatorsBindItWhereItActsForAUser() async throws {
+        let rules = #"{"classes": {"Flight": {"read": true, "create": "$user.id == \"ada\"", "update": true}}}"#
+        let server = try TestServer(rules: rules) { server in
+            server.onWrite(to: "Flight") { $0.new?["delay"] == .int(13) ? .refuse("unlucky") : .accept }
+        }
+        let nyc = try await server.database(models: models)
+        try await nyc.write(as: "ada") { try $0.insert(Flight(id: "UA1", delay: 1)) }
+        let denied = await #expect(throws: ServerError.self) {
+            try await nyc.write(as: "eve") { try $0.insert(Flight(id: "UA2")) }
+        }
+        #expect(denied?.code == .rejected && denied?.message.contains("do not let this user create") ?? false)
+        let refused = await #expect(throws: ServerError.self) {
+            try await nyc.write(as: "eve") { try $0.update(Flight(id: "UA1")) { $0.delay = 13 } }
+        }
+        #expect(refused?.message.contains("unlucky") ?? false)
+        #expect(try await nyc.objects(Flight.self).fetch() == [Flight(id: "UA1", delay: 1)])
+        let bob = try await server.open(models, user: "bob")
+        let recorder = try EventRecorder(bob.objects(Flight.self))
+        try await recorder.complete()
+        try await nyc.write(as: "eve") { try $0.update(Flight(id: "UA1")) { $0.delay = 2 } }
+        let change = try await recorder.event { !$0.modifications.isEmpty }
+        #expect(change.remote?.userID == "eve")
+    }
+
     @Test func aClientsEarlierWriteDoesNotWinOverALaterOneOfTheServer() async throws {
         let nyc = try await server.database(models: models)
         try await nyc.putFlight("UA1", delay: 1)

@@ -114,6 +114,7 @@ package struct CommitPipeline {
         committed.acknowledged = prepared.acknowledged
         committed.rejections = prepared.rejections
         committed.supersededCount = prepared.supersededCount
+        committed.metCounts = prepared.metCounts
         return committed
     }
 

@@ -81,6 +81,11 @@ final class Committer {
             try database.becomeDurable()
             let committed = try pipeline.commit(group, now: now, following: publish)
             counts.note(committed)
+            for (classIndex, count) in committed.metCounts.sorted(by: { $0.key < $1.key }) {
+                database.note(
+                    .info, "objects were created whose keys other objects had, so they became one",
+                    [("class", database.storage.schema[classIndex].name), ("count", "\(count)")])
+            }
             return .committed(committed)
         } catch {
             let authors = Set(group.map(\.session)).sorted()

@@ -24,6 +24,8 @@ struct GroupPreparation {
     private var acknowledged: [SessionID: UInt64] = [:]
     private var rejections: [CommittedGroup.Rejection] = []
     private var supersededCount = 0
+    /// How many creations of each class met an object with their key.
+    private var metCounts: [Int: Int] = [:]
     /// Those of the classes that the group has come to, by position.
     private var templates: [Merger.Template?]
 
@@ -151,6 +153,9 @@ struct GroupPreparation {
             let number = objects.number(of: operation.object)
             let place = objects.place(of: number, in: uploadCount, next: touched.count)
             if place == touched.count { touched.append(try touch(operation, number, for: upload.session)) }
+            if case .create = operation.action, touched[place].old != nil, touched[place].merger.row != nil {
+                metCounts[operation.object.classIndex, default: 0] += 1
+            }
             if let writeGuard { try note(operation, of: &touched[place], writeGuard) }
             let isResolved = policies?.resolves(operation.object.classIndex) ?? false
             let history =
@@ -166,7 +171,7 @@ struct GroupPreparation {
             touched.filter { !$0.isHidden }.map {
                 .init($0.object, old: $0.old, new: $0.merger.row, isDeleted: $0.deletes, named: $0.named)
             }, by: upload.session)
-        if let policies, upload.clientID != Upload.serverClientID, try validate(&touched, upload, policies) {
+        if let policies, upload.session != .server, try validate(&touched, upload, policies) {
             writeGuard?.note(touched.filter { !$0.isHidden }.map { ($0.object, $0.merger.row) })
         }
         // By position: a copy of each would cost as much as everything else here.
@@ -337,7 +342,7 @@ struct GroupPreparation {
         return PreparedGroup(
             group: group, record: steps.isEmpty ? nil : JournalRecord(group, after: storage.head), head: storage.head,
             known: known, acknowledged: acknowledged, rejections: rejections,
-            supersededCount: supersededCount)
+            supersededCount: supersededCount, metCounts: metCounts)
     }
 }
 

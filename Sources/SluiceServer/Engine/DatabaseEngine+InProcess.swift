@@ -22,11 +22,13 @@ extension DatabaseEngine {
     ///
     /// - Parameters:
     ///   - handle: who writes; its observers are told that they wrote it themselves.
+    ///   - userID: the user whose write it counts as, whom rules and validators bind; nil for the server itself.
     ///   - body: returns its result and the operations, which were made for the state that it is given.
     /// - Throws: what `body` throws; ``ServerError`` when the transaction was rejected or could not be stored. Nothing
     ///   of it is stored then.
     package func write<Result>(
-        by handle: UInt64, now: Timestamp, _ body: (any ObjectReading) throws -> (Result, [ObjectOperation])
+        by handle: UInt64, as userID: String? = nil, now: Timestamp,
+        _ body: (any ObjectReading) throws -> (Result, [ObjectOperation])
     ) throws -> Result {
         if let damage = database.storage.damage { throw ServerError(writing: database.name, because: damage) }
         if let error = database.storage.obstacle { throw ServerError(writing: database.name, because: error) }
@@ -36,9 +38,16 @@ extension DatabaseEngine {
         let latest = database.storage.latestTimestamp?.microseconds ?? .min
         // Later than everything that the transaction could see, so that nobody's earlier write wins over it.
         let timestamp = HybridTimestamp(microseconds: max(now.microseconds, latest == .max ? latest : latest + 1))
+        let session = userID == nil ? SessionID.server : .actingServer
+        if let userID {
+            do { try permissions.open(session, User(id: userID, mayExtendSchema: false)) } catch {
+                throw ServerError(.database, "it cannot be found out what the user may do: \(error)", cause: error)
+            }
+        }
+        defer { if userID != nil { permissions.close(session) } }
         committer.add(
             Upload(
-                session: .server, clientID: Upload.serverClientID, userID: User.serverID,
+                session: session, clientID: Upload.serverClientID, userID: userID ?? User.serverID,
                 changeset: Changeset(
                     sequence: 0, baseVersion: database.storage.version, timestamp: timestamp, operations: operations)))
         observers.writingHandle = handle
@@ -46,7 +55,7 @@ extension DatabaseEngine {
         switch commit(now: now) {
         case nil: break
         case .committed(let group):
-            guard let rejected = group.rejections.first(where: { $0.session == .server }) else { break }
+            guard let rejected = group.rejections.first(where: { $0.session == session }) else { break }
             let reasons = rejected.rejection.reasons.map(\.message).joined(separator: "; ")
             throw ServerError(.rejected, "the transaction was rejected: \(reasons)")
         case .obstructed(let error, _): throw ServerError(writing: database.name, because: error)

@@ -62,12 +62,12 @@ package final class DatabaseAccess: Sendable {
         }
     }
 
-    /// Runs a transaction, see ``DatabaseEngine/write(by:now:_:)``.
+    /// Runs a transaction, see ``DatabaseEngine/write(by:as:now:_:)``.
     package func write<Result: Sendable>(
-        _ body: @escaping @Sendable (any ObjectReading) throws -> (Result, [ObjectOperation])
+        as userID: String?, _ body: @escaping @Sendable (any ObjectReading) throws -> (Result, [ObjectOperation])
     ) async throws -> Result {
         let handle = handle
-        return try await worker.perform { engine, now in try engine.write(by: handle, now: now, body) }
+        return try await worker.perform { engine, now in try engine.write(by: handle, as: userID, now: now, body) }
     }
 
     /// Adds classes, properties and indexes to the schema.

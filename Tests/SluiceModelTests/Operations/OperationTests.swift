@@ -41,24 +41,29 @@ struct HybridClockTests {
         let (off, hour): (Int64, Int64) = (hours * 3_600_000_000, 3_600_000_000)
         var clock = HybridClock()
         _ = clock.tick(now: Self.at(100 * hour + off))
-        #expect(clock.compare(with: Self.at(100 * hour), now: Self.at(100 * hour + off)))
-        #expect(clock.correction == -off)
+        let isOff = clock.compare(with: Self.at(100 * hour), now: Self.at(100 * hour + off))
+        #expect(isOff && clock.correction == -off)
         let tick = clock.tick(now: Self.at(101 * hour + off)).microseconds
         #expect(tick == 101 * hour)
         // A message that took half a second changes nothing.
-        #expect(!clock.compare(with: Self.at(101 * hour), now: Self.at(101 * hour + off + 500_000)))
+        let isSlow = clock.compare(with: Self.at(101 * hour), now: Self.at(101 * hour + off + 500_000))
+        #expect(!isSlow)
         // Somebody has set the clock right.
-        #expect(clock.compare(with: Self.at(102 * hour), now: Self.at(102 * hour + HybridClock.driftMax)))
-        #expect(clock.correction == 0)
-        #expect(clock.tick(now: Self.at(103 * hour)).microseconds == 103 * hour)
-        #expect(!clock.compare(with: Self.at(103 * hour), now: Self.at(103 * hour - HybridClock.driftMax)))
+        let isSet = clock.compare(with: Self.at(102 * hour), now: Self.at(102 * hour + HybridClock.driftMax))
+        #expect(isSet && clock.correction == 0)
+        let later = clock.tick(now: Self.at(103 * hour)).microseconds
+        #expect(later == 103 * hour)
+        let isRight = !clock.compare(with: Self.at(103 * hour), now: Self.at(103 * hour - HybridClock.driftMax))
+        #expect(isRight)
     }
 
     @Test func timesAfterOneFarAheadAreAheadByTheGreatestDriftAtMost() {
         var clock = HybridClock(last: HybridTimestamp(microseconds: .max))
-        #expect(clock.tick(now: Self.at(0)).microseconds == .max)
-        #expect(!clock.compare(with: Self.at(500), now: Self.at(500)))
-        #expect(clock.tick(now: Self.at(500)).microseconds == 501 + HybridClock.driftMax)
+        let first = clock.tick(now: Self.at(0)).microseconds
+        #expect(first == .max)
+        let isCorrected = clock.compare(with: Self.at(500), now: Self.at(500))
+        let next = clock.tick(now: Self.at(500)).microseconds
+        #expect(!isCorrected && next == 501 + HybridClock.driftMax)
     }
 
     @Test func timesThatCannotBeDoNotOverflow() {
