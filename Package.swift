@@ -50,6 +50,7 @@ let package = Package(
     products: [
         .library(name: "Sluice", targets: ["Sluice"]),
         .library(name: "SluiceServer", targets: ["SluiceServer"]),
+        .library(name: "SluiceBackend", targets: ["SluiceBackend"]),
         .library(name: "SluiceTesting", targets: ["SluiceTesting"]),
         .executable(name: "sluice", targets: ["SluiceCommand"]),
     ],
@@ -84,9 +85,15 @@ let package = Package(
                 "SluiceStorage",
             ]),
         library(
+            "SluiceBackend",
+            [
+                "Sluice", "SluiceServer", "SluiceModel", "SluiceQuery", "SluiceStorage", "SluiceViews", "SluiceWire",
+            ]),
+        library(
             "SluiceTesting",
             [
-                "Sluice", "SluiceServer", "SluiceAccess", "SluiceJSON", "SluiceRules", "SluiceModel", "SluiceQuery",
+                "Sluice", "SluiceBackend", "SluiceServer", "SluiceAccess", "SluiceJSON", "SluiceRules", "SluiceModel",
+                "SluiceQuery",
                 "SluiceViews", "SluiceWire", "SluiceTransport", "SluiceStorage",
             ]),
         // A library, since test targets cannot depend on executables in a package that also tests its macros.
@@ -103,6 +110,9 @@ let package = Package(
             resources: [.copy("Data")], swiftSettings: playgroundSettings),
         .executableTarget(
             name: "DelayAlerts", dependencies: ["Sluice"], path: "Playground/DelayAlerts",
+            swiftSettings: playgroundSettings),
+        .executableTarget(
+            name: "LateFlights", dependencies: ["SluiceBackend"], path: "Playground/LateFlights",
             swiftSettings: playgroundSettings),
         .executableTarget(
             name: "SharedDocuments", dependencies: ["Sluice", "SluiceServer"], path: "Playground/SharedDocuments",
@@ -146,6 +156,7 @@ let package = Package(
                 "SluiceAccess", "SluiceModel", "SluiceQuery", "SluiceStorage", "SluiceTesting", "SluiceTransport",
                 "SluiceViews", "SluiceWire", "TestSupport",
             ]),
+        tests("SluiceBackend", ["Sluice", "SluiceServer", "SluiceTesting", "SluiceModel", "TestSupport"]),
         tests(
             "SluiceTesting",
             [

@@ -362,7 +362,7 @@ package final class StoreCore: Sendable {
     // MARK: Elements
 
     /// How rows of a class are decoded as a type.
-    func binding(of element: any ResultElement.Type, classIndex: Int) throws -> ElementBinding {
+    package func binding(of element: any ResultElement.Type, classIndex: Int) throws -> ElementBinding {
         let schema = schema
         let key = BindingKey(element: ObjectIdentifier(element), classIndex: classIndex)
         // Comparing is quick while the schema is the very same.

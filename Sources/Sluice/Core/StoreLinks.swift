@@ -86,7 +86,7 @@ extension StoreCore {
     }
 
     /// The position of a class in the schema.
-    func classIndex(of className: String) throws -> Int {
+    package func classIndex(of className: String) throws -> Int {
         guard let classIndex = schema.index(of: className) else {
             throw StoreError(.unknownClass, "the store has no class '\(className)'")
         }

@@ -84,7 +84,9 @@ extension ClientEngine {
 
     func greeted(_ reply: ServerMessage.HelloReply) {
         switch session.greeted(reply) {
-        case .accepted: session.login.greeted(serverTime: reply.time, now: now())
+        case .accepted:
+            session.login.greeted(serverTime: reply.time, now: now())
+            outbox.compareClock(with: reply.time)
         case .repeated: abandonConnection("the server said hello twice")
         case .refused(let error): fail(error)
         }

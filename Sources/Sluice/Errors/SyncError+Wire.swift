@@ -11,7 +11,7 @@ extension SyncError.Code {
             case .permissionDenied: .notPermitted
             case .protocolViolation, .unsupportedVersion: .protocolViolation
             case .limitExceeded: .limitExceeded
-            case .invalidOperation: .writeRejected
+            case .invalidOperation, .writeRefused: .writeRejected
             case .databaseDamaged: .databaseDamaged
             case .internalError, .overloaded, .shuttingDown: .server
             default: SyncError.Code(description: code.rawValue)

@@ -19,8 +19,9 @@ public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
 
         init(_ results: Results<Element>) {
             let (stream, continuation) = AsyncThrowingStream<Delivery, any Error>.makeStream()
-            let core = results.core
             do {
+                _ = try results.query()
+                let core = results.core
                 token = try results.begin(end: { continuation.finish() }) { event, ready, _ in
                     continuation.yield(Delivery(change: Change(event, core: core), ready: ready))
                 }

@@ -23,7 +23,8 @@ extension Results {
     /// - Throws: `QueryError` as ``explain()``; ``SyncError`` when there is no session or no answer in time, or when
     ///   the server does not understand the query.
     public func explainOnServer(timeout: Duration? = nil) async throws -> QueryExplanation {
-        let report = try await core.report(.explain(query: query().canonicalText), timeout: timeout)
+        let text = try query().canonicalText
+        let report = try await core.report(.explain(query: text), timeout: timeout)
         do { return try QueryExplanation(json: report.utf8) } catch {
             throw SyncError(.protocolViolation, "the server's explanation cannot be read")
         }

@@ -50,6 +50,6 @@ extension Results {
     /// Leaves out the properties at these paths, such as `owners` or `owners.friends`, and the objects that only they
     /// lead to.
     public func excluding(_ paths: String...) -> Results {
-        refined { $0.adding(clauses: [.exclude(paths.map { PathSyntax(dotted: $0) })]) }
+        refined { $0.excluding(paths) }
     }
 }

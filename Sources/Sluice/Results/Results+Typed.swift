@@ -5,8 +5,7 @@ internal import SluiceQuery
 extension Results where Element: Model {
     /// Keeps only the objects that also meet a condition, such as `{ $0.price < 10_000 && $0.name == "Toyota" }`.
     public func `where`(_ condition: (Column<Element>) -> Condition) -> Results {
-        let condition = condition(Column(Element.self)).syntax
-        return refined { $0.adding(condition: condition) }
+        refined { $0.adding(condition) }
     }
 
     /// Adds the objects that meet another condition to those that meet the condition so far.

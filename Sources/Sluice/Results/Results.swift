@@ -14,20 +14,27 @@ internal import Synchronization
 /// only as long as its body runs. They cannot be observed.
 public struct Results<Element: ResultElement>: Sendable {
     /// Keeps the store open as long as results of it, or their tokens, exist.
-    private let hold: StoreHold
+    /// Nil for results of a transaction that has no queries.
+    private let hold: StoreHold?
     private let refinement: QueryDescription<Element>
     /// The write that the results were made in; nil for results of the store.
     private let scope: WriteScope?
     /// Whether observers hear of writes that begin or cease to be pending.
     private var reportsPending = false
 
-    init(hold: StoreHold, description: QueryDescription<Element>, in scope: WriteScope? = nil) {
+    init(hold: StoreHold?, description: QueryDescription<Element>, in scope: WriteScope? = nil) {
         self.hold = hold
         refinement = description
         self.scope = scope
     }
 
-    package var core: StoreCore { hold.core }
+    /// The store that the results are of.
+    ///
+    /// - Precondition: ``query()`` does not throw.
+    package var core: StoreCore {
+        guard let hold else { preconditionFailure(StoreError.noQueries.message) }
+        return hold.core
+    }
 
     /// Makes results of a query that refines this one.
     func refined(
@@ -48,7 +55,10 @@ public struct Results<Element: ResultElement>: Sendable {
     }
 
     /// The query, checked against the store's schema.
-    package func query() throws -> Query { try refinement.query(in: core.schema, inverses: core.inverses) }
+    package func query() throws -> Query {
+        guard let hold else { throw StoreError.noQueries }
+        return try refinement.query(in: hold.core.schema, inverses: hold.core.inverses)
+    }
 
     /// The query in its canonical form. Queries that mean the same have the same text.
     ///
@@ -92,7 +102,8 @@ public struct Results<Element: ResultElement>: Sendable {
     ///
     /// - Throws: `QueryError`; ``StoreError`` when the store is closed.
     public func snapshot() throws -> ResultsSnapshot<Element> {
-        ResultsSnapshot(list: try read { try $0.results() }, core: core)
+        let list = try read { try $0.results() }
+        return ResultsSnapshot(list: list, core: core)
     }
 
     /// Counts the objects that are here now. It finds all matches, O(matches), but decodes none, and sorts only if the
@@ -143,6 +154,7 @@ public struct Results<Element: ResultElement>: Sendable {
     public func observe(
         on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (Change<Element>) -> Void
     ) throws -> NotificationToken {
+        _ = try observable()
         let core = core
         let queue = queue ?? core.callbacks
         return try begin { event, ready, gate in
@@ -198,7 +210,7 @@ public struct Results<Element: ResultElement>: Sendable {
         return NotificationToken(gate: gate, purgesWhenReleased: core.configuration.purgesWhenTokenIsReleased) {
             [hold] ending in
             // If the store is closed already, its observations have ended.
-            try? hold.core.performAndWait { engine in
+            try? hold?.core.performAndWait { engine in
                 try engine.endObservation(number.value, keeping: !ending.stopSyncing, purging: ending.purgeLocal)
             }
         }

@@ -3,18 +3,29 @@ public import SluiceModel
 /// A write transaction. Its reads see the writes that it has made so far.
 public struct WriteTransaction: ~Copyable {
     let writer: LocalWriter
-    let hold: StoreHold
+    /// What is written to.
+    let core: any TransactionScope
+    /// The store, for queries of it; nil in a transaction of something else.
+    let hold: StoreHold?
     /// How results that are made in this transaction are read.
-    let scope: WriteScope
+    let scope: WriteScope?
     private let recent = RecentBinding()
 
+    /// Makes a transaction of a store.
     init(writer: LocalWriter, hold: StoreHold, scope: WriteScope) {
         self.writer = writer
+        core = hold.core
         self.hold = hold
         self.scope = scope
     }
 
-    var core: StoreCore { hold.core }
+    /// Makes a transaction of something else, which has no queries.
+    package init(writer: LocalWriter, core: any TransactionScope) {
+        self.writer = writer
+        self.core = core
+        hold = nil
+        scope = nil
+    }
 
     // MARK: Models and records
 

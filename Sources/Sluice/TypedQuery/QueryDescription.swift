@@ -106,6 +106,11 @@ package struct QueryDescription<Element: ResultElement>: Sendable {
         return description.adding(clauses: [.sort(order)])
     }
 
+    /// Leaves out the properties at these paths.
+    package func excluding(_ paths: [String]) -> QueryDescription {
+        adding(clauses: [.exclude(paths.map { PathSyntax(dotted: $0) })])
+    }
+
     /// Adds a condition, which objects must meet in addition, and clauses, which follow the existing ones.
     package func adding(condition: PredicateSyntax? = nil, clauses: [QuerySyntax.Clause] = []) -> QueryDescription {
         var description = self
@@ -120,6 +125,13 @@ package struct QueryDescription<Element: ResultElement>: Sendable {
         var description = self
         description.predicate = predicate.map { $0 || condition }
         return description
+    }
+}
+
+extension QueryDescription where Element: Model {
+    /// Adds a condition by the model's properties.
+    package func adding(_ condition: (Column<Element>) -> Condition) -> QueryDescription {
+        adding(condition: condition(Column(Element.self)).syntax)
     }
 }
 

@@ -67,6 +67,20 @@ package struct Merger {
         }
     }
 
+    /// Sets the value of a property, whatever the operations and the rules have made of it.
+    ///
+    /// - Parameter former: the value before the operations; if that is what stays, the property was not written.
+    package mutating func decide(_ property: Int, _ value: Value, former: Value?) {
+        guard row != nil else { return }
+        row?.values[property] = value
+        partial.removeAll { $0.property == property }
+        if let former, former.isIdentical(to: value) {
+            written.remove(property)
+        } else {
+            written.insert(property)
+        }
+    }
+
     private mutating func create(_ key: ObjectKey, _ fields: [FieldOperation], author: WriteStamp) {
         var values = template.defaults
         if let primaryKeyIndex = template.primaryKeyIndex { values[primaryKeyIndex] = key.value }

@@ -63,6 +63,12 @@ final class WriteGuard {
         }
     }
 
+    /// Notes what became of the objects of a transaction after it was judged, which counts for those that follow it.
+    func note(_ changes: [(object: ObjectRef, row: Row?)]) {
+        // Nothing that is attempted here fails.
+        try? state.attempt(changes) {}
+    }
+
     private func refusal(_ denied: DeniedWrite) -> WriteRefusal {
         let denial = denied.denial
         let what =

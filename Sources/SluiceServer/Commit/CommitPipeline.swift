@@ -20,6 +20,7 @@ package struct CommitPipeline {
     private let limits: DataLimits
     /// What holds for the user of a session; nil if everybody may write everything.
     private let authority: ((SessionID) -> AccessBinding)?
+    private let policies: DatabasePolicies?
 
     /// - Parameters:
     ///   - operationCountMax: the most operations of one transaction; larger ones are rejected.
@@ -30,6 +31,17 @@ package struct CommitPipeline {
         operationCountMax: Int = DataLimits.standard.operationCount, limits: DataLimits = .standard,
         authority: ((SessionID) -> AccessBinding)? = nil
     ) {
+        self.init(
+            storage: storage, workerID: workerID, operationCountMax: operationCountMax, limits: limits,
+            authority: authority, policies: nil)
+    }
+
+    /// - Parameter policies: what the server's user decides about writes; nil for nothing.
+    init(
+        storage: any JournaledStorage, workerID: String?, operationCountMax: Int, limits: DataLimits,
+        authority: ((SessionID) -> AccessBinding)?, policies: DatabasePolicies?
+    ) {
+        self.policies = policies
         self.authority = authority
         self.limits = limits
         self.storage = storage
@@ -76,7 +88,8 @@ package struct CommitPipeline {
     /// Merges a group against the state, and changes nothing.
     package func prepare(_ uploads: [Upload], now: Timestamp) throws -> PreparedGroup {
         var preparation = GroupPreparation(
-            storage: storage, operationCountMax: operationCountMax, limits: limits, authority: authority, now: now)
+            storage: storage, operationCountMax: operationCountMax, limits: limits, authority: authority,
+            policies: policies, now: now)
         for upload in uploads { try preparation.accept(upload) }
         return preparation.prepared(workerID: workerID)
     }
@@ -101,6 +114,7 @@ package struct CommitPipeline {
         committed.acknowledged = prepared.acknowledged
         committed.rejections = prepared.rejections
         committed.supersededCount = prepared.supersededCount
+        committed.metCounts = prepared.metCounts
         return committed
     }
 

@@ -19,6 +19,8 @@ package struct CommittedGroup: Sendable {
     package var rejections: [Rejection] = []
     /// The number of operations that had no effect by the rules of merging.
     package var supersededCount = 0
+    /// How many creations of each class met an object with their key, by position: they have set its properties.
+    package var metCounts: [Int: Int] = [:]
 
     package struct Rejection: Sendable {
         package var session: SessionID

@@ -16,6 +16,8 @@ final class Committer {
 
     private let database: Database
     private let workerID: String?
+    /// What the server's user decides about writes.
+    private let policies: WritePolicies?
     private var uploads: [Upload] = []
     private var operationCount = 0
     private(set) var counts = CommitCounts()
@@ -23,7 +25,8 @@ final class Committer {
     var authority: ((SessionID) -> AccessBinding)?
 
     /// - Parameter workerID: the name of this server process in change events.
-    init(_ database: Database, workerID: String?) {
+    init(_ database: Database, workerID: String?, policies: WritePolicies?) {
+        self.policies = policies
         self.database = database
         self.workerID = workerID
     }
@@ -42,7 +45,10 @@ final class Committer {
         let limits = database.limits
         return CommitPipeline(
             storage: database.storage, workerID: workerID, operationCountMax: Int(limits.server.operationCountMax),
-            limits: limits.data, authority: authority)
+            limits: limits.data, authority: authority,
+            policies: policies?.policies(of: database.name, database.storage.schema) { [database] message, details in
+                database.note(.warning, message, details)
+            })
     }
 
     /// Applies what other engines have appended to the journal.
@@ -75,6 +81,11 @@ final class Committer {
             try database.becomeDurable()
             let committed = try pipeline.commit(group, now: now, following: publish)
             counts.note(committed)
+            for (classIndex, count) in committed.metCounts.sorted(by: { $0.key < $1.key }) {
+                database.note(
+                    .info, "objects were created whose keys other objects had, so they became one",
+                    [("class", database.storage.schema[classIndex].name), ("count", "\(count)")])
+            }
             return .committed(committed)
         } catch {
             let authors = Set(group.map(\.session)).sorted()

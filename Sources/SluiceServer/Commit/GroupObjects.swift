@@ -69,6 +69,12 @@ struct GroupObjects {
         return row
     }
 
+    /// An object before the group.
+    mutating func before(_ number: Int, of object: ObjectRef) throws -> Row? {
+        _ = try row(number, of: object)
+        return entries[number].before
+    }
+
     /// Notes how an upload leaves an object. One that was not read was not there before the group.
     mutating func set(_ row: Row?, of number: Int, isReset: Bool) {
         entries[number].after = row

@@ -25,13 +25,17 @@ struct GroupPreparation {
     private var acknowledged: [SessionID: UInt64] = [:]
     private var rejections: [CommittedGroup.Rejection] = []
     private var supersededCount = 0
+    /// How many creations of each class met an object with their key.
+    private var metCounts: [Int: Int] = [:]
     /// Those of the classes that the group has come to, by position.
     private var templates: [Merger.Template?]
 
     private let writeGuard: WriteGuard?
+    private let policies: DatabasePolicies?
+    private var bases: BaseImages
 
     /// An object that one upload touches.
-    private struct TouchedObject {
+    struct TouchedObject {
         var object: ObjectRef
         /// Its number in the group.
         var number: Int
@@ -45,12 +49,18 @@ struct GroupPreparation {
         /// What the operations are, for judging them.
         var deletes = false
         var named: PropertySet = []
+        /// What the author assigns and others have assigned meanwhile, and all operations of the author; only where a
+        /// resolver may be asked.
+        var contested: PropertySet = []
+        var operations: [ObjectOperation] = []
     }
 
     init(
         storage: any JournaledStorage, operationCountMax: Int, limits: DataLimits,
-        authority: ((SessionID) -> AccessBinding)?, now: Timestamp
+        authority: ((SessionID) -> AccessBinding)?, policies: DatabasePolicies?, now: Timestamp
     ) {
+        self.policies = policies
+        bases = BaseImages(storage)
         writeGuard = authority.map { WriteGuard(over: storage, schema: storage.schema, binding: $0) }
         var transactionLimits = limits
         transactionLimits.operationCount = operationCountMax
@@ -77,10 +87,12 @@ struct GroupPreparation {
     /// - Throws: ``StorageError`` when the state cannot be read.
     mutating func accept(_ upload: Upload) throws {
         let changeset = upload.changeset
-        let accepted = try progress[upload.clientID] ?? storage.acceptedSequence(of: upload.clientID)
-        acknowledged[upload.session] = max(accepted, changeset.sequence)
-        guard changeset.sequence > accepted else { return }
-        progress[upload.clientID] = changeset.sequence
+        if upload.clientID != Upload.serverClientID {
+            let accepted = try progress[upload.clientID] ?? storage.acceptedSequence(of: upload.clientID)
+            acknowledged[upload.session] = max(accepted, changeset.sequence)
+            guard changeset.sequence > accepted else { return }
+            progress[upload.clientID] = changeset.sequence
+        }
         if let problem = upload.problem { return reject(upload, problem) }
         if let excess = transactionLimits.excess(of: changeset.operations) {
             return reject(upload, .init(code: .limitExceeded, message: excess.description))
@@ -105,18 +117,26 @@ struct GroupPreparation {
             reject(upload, .init(code: .limitExceeded, message: excess.description))
         } catch let refusal as WriteRefusal {
             reject(upload, refusal.reason)
+        } catch let refusal as PolicyRefusal {
+            reject(upload, refusal.reasons)
         }
     }
 
     private mutating func reject(_ upload: Upload, _ reason: ServerMessage.Rejection.Reason) {
-        let rejection = ServerMessage.Rejection(sequence: upload.changeset.sequence, reasons: [reason])
-        steps.append(
-            .rejection(client: upload.clientID, sequence: rejection.sequence, notice: rejection.wireBytes()))
-        rejections.append(.init(session: upload.session, rejection: rejection))
+        reject(upload, [reason])
     }
 
-    /// - Throws: ``LimitExcess`` when the upload would make an object too large, and ``WriteRefusal`` when its author may
-    ///   not do what it does; nothing of it counts then.
+    private mutating func reject(_ upload: Upload, _ reasons: [ServerMessage.Rejection.Reason]) {
+        let rejection = ServerMessage.Rejection(sequence: upload.changeset.sequence, reasons: reasons)
+        defer { rejections.append(.init(session: upload.session, rejection: rejection)) }
+        // This process is told at once.
+        guard upload.clientID != Upload.serverClientID else { return }
+        steps.append(
+            .rejection(client: upload.clientID, sequence: rejection.sequence, notice: rejection.wireBytes()))
+    }
+
+    /// - Throws: ``LimitExcess`` when the upload would make an object too large, ``WriteRefusal`` when its author may not
+    ///   do what it does, and ``PolicyRefusal`` when a validator refuses it; nothing of it counts then.
     private mutating func merge(_ upload: Upload) throws {
         let changeset = upload.changeset
         // Limited, so that a clock far ahead cannot win every merge.
@@ -131,16 +151,27 @@ struct GroupPreparation {
             let number = objects.number(of: operation.object)
             let place = objects.place(of: number, in: uploadCount, next: touched.count)
             if place == touched.count { touched.append(try touch(operation, number, for: upload.session)) }
+            if case .create = operation.action, touched[place].old != nil, touched[place].merger.row != nil {
+                metCounts[operation.object.classIndex, default: 0] += 1
+            }
             if let writeGuard { try note(operation, of: &touched[place], writeGuard) }
+            let isResolved = policies?.resolves(operation.object.classIndex) ?? false
             let history =
                 touched[place].isUnknown
-                ? ObjectHistory() : try history(of: touched[place], since: changeset.baseVersion, for: operation, stamp)
+                ? ObjectHistory()
+                : try history(
+                    of: touched[place], since: changeset.baseVersion, for: operation, stamp, isWhole: isResolved)
+            if isResolved { touched[place].note(operation, by: upload, history) }
             touched[place].merger.apply(operation, author: stamp, history: history)
         }
+        if let policies { try resolve(&touched, upload, policies) }
         try writeGuard?.judge(
             touched.filter { !$0.isHidden }.map {
                 .init($0.object, old: $0.old, new: $0.merger.row, isDeleted: $0.deletes, named: $0.named)
             }, by: upload.session)
+        if let policies, upload.session != .server, try validate(&touched, upload, policies) {
+            writeGuard?.note(touched.filter { !$0.isHidden }.map { ($0.object, $0.merger.row) })
+        }
         // By position: a copy of each would cost as much as everything else here.
         for place in touched.indices {
             guard let row = touched[place].merger.row else { continue }
@@ -166,6 +197,62 @@ struct GroupPreparation {
         }
         groupHistory.append(transaction, version: version)
         steps.append(.transaction(transaction))
+    }
+
+    /// Has resolvers decide what others have assigned too.
+    private mutating func resolve(
+        _ touched: inout [TouchedObject], _ upload: Upload, _ policies: DatabasePolicies
+    ) throws {
+        let contested = touched.indices.filter { !touched[$0].contested.isEmpty && !touched[$0].isHidden }
+        guard !contested.isEmpty else { return }
+        var conflicts: [DatabasePolicies.Conflict] = []
+        var places: [Int] = []
+        for place in contested {
+            let object = touched[place].object
+            guard let remote = touched[place].old, let merged = touched[place].merger.row else { continue }
+            var base: Row?
+            if policies.needsBase(object.classIndex) {
+                let before = try objects.before(touched[place].number, of: object)
+                base = try bases.image(of: object, at: upload.changeset.baseVersion, before: before)
+            }
+            // What the author saw, as far as that is known.
+            var author = Merger(base ?? remote, of: template(ofClass: object.classIndex))
+            for operation in touched[place].operations {
+                author.apply(operation, author: WriteStamp(author: upload), history: ObjectHistory())
+            }
+            guard let local = author.row else { continue }
+            let properties = touched[place].contested.filter {
+                !local.values[$0].isIdentical(to: remote.values[$0])
+            }
+            guard !properties.isEmpty else { continue }
+            places.append(place)
+            conflicts.append(
+                .init(
+                    object: object, base: base, local: local, remote: remote, merged: merged,
+                    properties: PropertySet(properties)))
+        }
+        for (place, values) in zip(places, policies.resolve(conflicts, by: upload.userID)) {
+            for (property, value) in values { touched[place].decide(property, value) }
+        }
+    }
+
+    /// Has validators judge an upload.
+    ///
+    /// - Returns: whether they have amended anything.
+    /// - Throws: ``PolicyRefusal``.
+    private func validate(
+        _ touched: inout [TouchedObject], _ upload: Upload, _ policies: DatabasePolicies
+    ) throws(PolicyRefusal) -> Bool {
+        guard !policies.validators.isEmpty else { return false }
+        let changed = touched.indices.filter { place in
+            policies.validators[touched[place].object.classIndex] != nil && !touched[place].isHidden
+                && touched[place].changes
+        }
+        guard !changed.isEmpty else { return false }
+        let amendments = try policies.judge(
+            changed.map { (touched[$0].object, touched[$0].old, touched[$0].merger.row) }, by: upload.userID)
+        for amendment in amendments { touched[changed[amendment.object]].decide(amendment.property, amendment.value) }
+        return !amendments.isEmpty
     }
 
     /// Notes what an operation does to an object, for judging the transaction.
@@ -200,11 +287,14 @@ struct GroupPreparation {
     ///
     /// It reads the log only if the object was changed since the author's version, and only from the first change that
     /// is not earlier than the author's write, unless earlier ones may take precedence too.
+    ///
+    /// - Parameter isWhole: whether earlier ones count in any case.
     private mutating func history(
-        of touched: TouchedObject, since version: UInt64, for operation: ObjectOperation, _ author: WriteStamp
+        of touched: TouchedObject, since version: UInt64, for operation: ObjectOperation, _ author: WriteStamp,
+        isWhole: Bool
     ) throws -> ObjectHistory {
         let (object, row) = (touched.object, touched.merger.row)
-        let time = operation.yieldsToEarlierWrites ? HybridTimestamp(microseconds: .min) : author.timestamp
+        let time = isWhole || operation.yieldsToEarlierWrites ? HybridTimestamp(microseconds: .min) : author.timestamp
         let isReset = objects.isReset(touched.number)
         let logged = isReset ? ObjectHistory() : try logged(object, row: row, since: version, notBefore: time)
         guard version <= storage.version, isReset || (row?.version ?? 0) > storage.version,
@@ -250,7 +340,7 @@ struct GroupPreparation {
         return PreparedGroup(
             group: group, record: steps.isEmpty ? nil : JournalRecord(group, after: storage.head), head: storage.head,
             known: known, acknowledged: acknowledged, rejections: rejections,
-            supersededCount: supersededCount)
+            supersededCount: supersededCount, metCounts: metCounts)
     }
 }
 
@@ -258,5 +348,36 @@ extension Row {
     /// The properties in which two states of an object differ.
     fileprivate func differences(from other: Row) -> PropertySet {
         PropertySet(values.indices.filter { !values[$0].isIdentical(to: other.values[$0]) })
+    }
+}
+
+extension GroupPreparation.TouchedObject {
+    /// Whether the upload changes the object at all.
+    fileprivate var changes: Bool {
+        switch (old, merger.row) {
+        case (nil, nil): false
+        case (nil, _), (_, nil): true
+        case (let old?, let row?): !row.differences(from: old).isEmpty
+        }
+    }
+
+    /// Notes what an operation assigns that others have assigned too.
+    fileprivate mutating func note(_ operation: ObjectOperation, by upload: Upload, _ history: ObjectHistory) {
+        operations.append(operation)
+        guard old != nil else { return }
+        for field in operation.fields where field.change.isAssignment {
+            if history.isAssigned(field.property, byOtherThan: upload.clientID) { contested.insert(field.property) }
+        }
+    }
+
+    /// Sets a value that a resolver or validator has given.
+    fileprivate mutating func decide(_ property: Int, _ value: Value) {
+        merger.decide(property, value, former: old?.values[property])
+    }
+}
+
+extension WriteStamp {
+    fileprivate init(author upload: Upload) {
+        self.init(timestamp: upload.changeset.timestamp, clientID: upload.clientID, version: 0)
     }
 }

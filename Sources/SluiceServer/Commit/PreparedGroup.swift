@@ -14,4 +14,5 @@ package struct PreparedGroup {
     let acknowledged: [SessionID: UInt64]
     let rejections: [CommittedGroup.Rejection]
     let supersededCount: Int
+    let metCounts: [Int: Int]
 }

@@ -10,6 +10,10 @@ package struct Upload: Sendable {
     /// Why it is rejected whatever its operations are; nil if nothing is known against it.
     package var problem: ServerMessage.Rejection.Reason?
 
+    /// The author of what the server's own process writes. No client has this id; what it writes has no sequence, since
+    /// it is written once and not sent.
+    package static let serverClientID: UInt64 = 0
+
     package init(session: SessionID, clientID: UInt64, userID: String?, changeset: Changeset) {
         self.session = session
         self.clientID = clientID

@@ -8,6 +8,12 @@ package struct SessionID: Hashable, Sendable {
         self.connection = connection
         self.session = session
     }
+
+    /// Stands for the server's own process, which needs no session. No connection has this number.
+    package static let server = SessionID(connection: .max, session: .max)
+
+    /// Stands for the server's own process where it acts for a user.
+    package static let actingServer = SessionID(connection: .max, session: .max - 1)
 }
 
 extension SessionID: Comparable {

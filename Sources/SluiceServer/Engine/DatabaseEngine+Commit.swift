@@ -14,7 +14,7 @@ extension DatabaseEngine {
         outbox.send(notice, to: session.id)
         guard isTaken else { return }
         for changeset in changesets {
-            committer.add(try session.receive(changeset))
+            committer.add(try session.receive(changeset, now: now))
             if let problem = changeset.problem {
                 // Where the next one begins is not known, so what the client sent after it has to come again.
                 commit(now: now)
@@ -25,8 +25,10 @@ extension DatabaseEngine {
     }
 
     /// Commits the uploads gathered so far, and sends the result to all sessions concerned.
-    func commit(now: Timestamp) {
-        switch committer.commit(now: now, following: publishFollowed) {
+    @discardableResult
+    func commit(now: Timestamp) -> Committer.Outcome? {
+        let outcome = committer.commit(now: now, following: publishFollowed)
+        switch outcome {
         case nil: break
         case .committed(let group):
             publish(group)
@@ -47,6 +49,7 @@ extension DatabaseEngine {
                 }
             }
         }
+        return outcome
     }
 
     /// Applies and publishes what other engines have appended to the journal. A record that does not continue this
@@ -58,6 +61,10 @@ extension DatabaseEngine {
     }
 
     func publishFollowed(_ group: CommittedGroup) {
+        // It is somebody else's, also while this process writes.
+        let writing = observers.writingHandle
+        observers.writingHandle = nil
+        defer { observers.writingHandle = writing }
         if group.changesSchema { beginSessionsAnew() }
         publish(group)
         if group.changesRules { hold(storedRules()) }
@@ -77,7 +84,8 @@ extension DatabaseEngine {
         let moves = leave(changes, group.delta, &publication)
         let failures = hub.follow(group.delta) { view, delta in
             bootstraps.note(delta, of: view)
-            try publication.add(delta, of: view)
+            try observers.note(delta, of: view, in: group, over: database.storage)
+            if view.hasSubscriptions { try publication.add(delta, of: view) }
         }
         for (view, error) in failures { giveUp(view, because: error) }
         let restarts = arrive(moves)
@@ -95,6 +103,11 @@ extension DatabaseEngine {
     /// Ends a view that could not follow a commit. Its subscribers start anew, or learn that their query takes too much
     /// work.
     private func giveUp(_ view: SharedView, because error: any Error) {
+        if observers.has(view) {
+            observers.fail(
+                view, ServerError(.database, "the observed query could not follow a commit: \(error)", cause: error))
+            if !view.hasSubscriptions { removeView(view) }
+        }
         if let error = error as? StorageError, error.endsQueryAlone {
             for subscription in view.subscriptions { end(subscription, because: error) }
             return

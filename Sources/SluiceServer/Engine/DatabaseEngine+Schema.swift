@@ -53,6 +53,7 @@ extension DatabaseEngine {
     /// Ends every session and asks its client to open it again at once, because views, positions and rows in memory
     /// belong to the old schema.
     func beginSessionsAnew() {
+        observers.failAll(ServerError(.database, "the database's schema has changed; observe the query again"))
         hub.removeAll()
         digests.removeAll()
         bootstraps.removeAll()

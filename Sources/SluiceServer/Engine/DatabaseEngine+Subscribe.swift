@@ -296,9 +296,9 @@ extension DatabaseEngine {
         if !view.hasSubscriptions { removeView(view) }
     }
 
-    /// Removes a view that nobody subscribes to any more.
+    /// Removes a view that nobody subscribes to any more, unless this process observes it.
     func removeView(_ view: SharedView) {
-        guard hub[view.query.key] === view else { return }
+        guard hub[view.query.key] === view, !observers.has(view) else { return }
         hub.remove(view)
         digests.remove(view)
         bootstraps.removePages(of: view)

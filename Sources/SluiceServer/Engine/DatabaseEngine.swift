@@ -33,6 +33,7 @@ package final class DatabaseEngine {
     let housekeeping: Housekeeping
     let permissions: Permissions
     let cached: CachedObjects
+    let observers = InProcessObservers()
     private let random: () -> UInt64
     /// The rules that the server was started with; nil if it was started without.
     var configuredRules: RulesFile?
@@ -45,11 +46,13 @@ package final class DatabaseEngine {
     ///   - workerID: the name of this server process in change events.
     ///   - readContext: what users may read, where no rules decide; nil for everything.
     ///   - rules: what users may read and do; nil if everybody may do everything else.
+    ///   - policies: the validators and resolvers; nil for none.
     ///   - random: makes random numbers for nonces and ids.
     package init(
         name: String, storage: any ServerStorage, journal: (any Journal)? = nil, workerID: String? = nil,
         limits: DatabaseLimits = DatabaseLimits(), log: LogSink? = nil,
-        readContext: ReadContexts? = nil, rules: AccessRules? = nil, random: @escaping () -> UInt64
+        readContext: ReadContexts? = nil, rules: AccessRules? = nil, policies: WritePolicies? = nil,
+        random: @escaping () -> UInt64
     ) {
         self.random = random
         configuredRules = rules?.file
@@ -59,7 +62,7 @@ package final class DatabaseEngine {
         cached = CachedObjects(database)
         turn = Turn(database)
         sessions = Sessions(database, random: random)
-        committer = Committer(database, workerID: workerID)
+        committer = Committer(database, workerID: workerID, policies: policies)
         hub = ViewHub(database)
         digests = ViewDigests(database)
         subscriptions = Subscriptions(database)
@@ -238,8 +241,10 @@ package final class DatabaseEngine {
         return SessionEnd(because: error, database.unusable(because: error))
     }
 
-    private func endAllIfVanished() {
-        guard let failure, sessions.count > 0 else { return }
+    func endAllIfVanished() {
+        guard let failure else { return }
+        observers.failAll(ServerError(.database, database.unusable(because: failure), cause: failure))
+        guard sessions.count > 0 else { return }
         database.note(.error, "a database vanished", [("error", "\(failure)")])
         endAll(.init(.internalError, database.unusable(because: failure), action: .retry))
     }
@@ -270,7 +275,8 @@ package final class DatabaseEngine {
 
     /// Whether the database has neither sessions nor work.
     package var isIdle: Bool {
-        sessions.count == 0 && !hasWork && !starter.isPreparing && !bootstraps.isReading && !digests.isReading
+        sessions.count == 0 && observers.isEmpty && !hasWork && !starter.isPreparing && !bootstraps.isReading
+            && !digests.isReading
     }
 
     /// Why the database can no longer be used, because its file vanished; nil while it can. Every session was told so.
@@ -314,7 +320,10 @@ package final class DatabaseEngine {
     }
 
     /// Closes the database's file. The engine cannot be used after that.
-    package func close() { database.close() }
+    package func close() {
+        endObservations(ServerError(.database, "the database was closed; observe the query again"))
+        database.close()
+    }
 
     /// The views that are kept current, to see whether any outlives the engine.
     package var views: [AnyObject] { Array(hub.all) }

@@ -143,7 +143,7 @@ final class ConnectionHub: Sendable {
         }
     }
 
-    private func worker(_ database: String) -> DatabaseWorker {
+    func worker(_ database: String) -> DatabaseWorker {
         databases.worker(database) { [weak self] in self?.carryOut($0) }
     }
 

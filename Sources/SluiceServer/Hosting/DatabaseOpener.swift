@@ -12,6 +12,8 @@ struct DatabaseOpener: Sendable {
     let log: LogSink?
     /// The rules that every database gets, unless others were stored in it after them; nil leaves each what it has.
     var rules: RulesFile?
+    /// The validators and resolvers.
+    var policies: WritePolicies?
 
     /// Opens a database; this blocks. The file of a new database is created only when there is something to keep.
     ///
@@ -34,7 +36,7 @@ struct DatabaseOpener: Sendable {
         }
         let engine = DatabaseEngine(
             name: name, storage: storage, workerID: workerID, limits: limits, log: log,
-            rules: rules.map { AccessRules($0) }, random: random)
+            rules: rules.map { AccessRules($0) }, policies: policies, random: random)
         if let obstacle = storage.obstacle {
             log?(.warning, "a database is opened for reading only", [("database", name), ("reason", obstacle.message)])
         } else if isFile {

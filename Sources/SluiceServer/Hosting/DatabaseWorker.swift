@@ -43,10 +43,11 @@ final class DatabaseWorker: Sendable {
     private let log: LogSink?
     private let makeRoom: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let carryOut: @Sendable ([DatabaseAction]) -> Void
+    private let isOnQueue = DispatchSpecificKey<Bool>()
 
     /// - Parameters:
-    ///   - makeEngine: opens the database. It is called on the queue with the first session, and again with the next
-    ///     session after it failed or the database was closed.
+    ///   - makeEngine: opens the database. It is called on the queue with the first session or work of this process, and
+    ///     again with the next after it failed or the database was closed.
     ///   - makeRoom: closes other databases without sessions, and then calls back.
     ///   - carryOut: called on the database's queue with the actions to carry out.
     init(
@@ -64,6 +65,7 @@ final class DatabaseWorker: Sendable {
         self.log = log
         self.makeRoom = makeRoom
         self.carryOut = carryOut
+        queue.setSpecific(key: isOnQueue, value: true)
     }
 
     /// Adds an event. Any thread may call it; it returns at once.
@@ -155,11 +157,7 @@ final class DatabaseWorker: Sendable {
         }
         guard !sessions.isEmpty else { return true }
         do {
-            let engine = try makeEngine()
-            engine.isAbandoned = { [weak self] in self?.isAbandoned($0) ?? true }
-            engine.onTooManyFiles = { [weak self] in self?.makeRoom {} }
-            confined.engine = engine
-            confined.openingFailure = ""
+            _ = try openedEngine()
         } catch {
             let isNew = confined.openingFailure != "\(error)"
             confined.openingFailure = "\(error)"
@@ -179,6 +177,62 @@ final class DatabaseWorker: Sendable {
             carryOut(sessions.flatMap { Self.failure(of: $0, code, message, action) })
         }
         return true
+    }
+
+    /// The engine, which is made if the database is not open.
+    private func openedEngine() throws -> DatabaseEngine {
+        if let engine = confined.engine { return engine }
+        let engine = try makeEngine()
+        engine.isAbandoned = { [weak self] in self?.isAbandoned($0) ?? true }
+        engine.onTooManyFiles = { [weak self] in self?.makeRoom {} }
+        confined.engine = engine
+        confined.openingFailure = ""
+        return engine
+    }
+
+    // MARK: Work of this process
+
+    /// Runs work of this process on the queue, between the turns for clients.
+    ///
+    /// - Throws: ``ServerError`` when the server was stopped or the database cannot be opened; what `body` throws.
+    func perform<Result: Sendable>(
+        _ body: @escaping @Sendable (DatabaseEngine, Timestamp) throws -> Result
+    ) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async { [self] in continuation.resume(with: Swift.Result { try run(body) }) }
+        }
+    }
+
+    /// Does the same and waits for it; a call from the queue runs at once.
+    func performAndWait<Result>(_ body: (DatabaseEngine, Timestamp) throws -> Result) throws -> Result {
+        if DispatchQueue.getSpecific(key: isOnQueue) == true { return try run(body) }
+        return try queue.sync { try run(body) }
+    }
+
+    /// Runs work of this process on the queue, later; nothing happens if the database is not open.
+    func performLater(_ body: @escaping @Sendable (DatabaseEngine) -> Void) {
+        queue.async { [self] in
+            if let engine = confined.engine { body(engine) }
+        }
+    }
+
+    /// Runs work of this process that needs no engine, beside the queue.
+    func performBeside(_ body: @escaping @Sendable () -> Void) { readers.async(execute: body) }
+
+    private func run<Result>(_ body: (DatabaseEngine, Timestamp) throws -> Result) throws -> Result {
+        guard !waiting.withLock(\.isStopping) else { throw ServerError(.stopped, "the server was stopped") }
+        let engine: DatabaseEngine
+        do { engine = try openedEngine() } catch {
+            let message = Consequence.sentence("the database '\(name)' could not be opened", of: name, because: error)
+            throw ServerError(.database, message, cause: error)
+        }
+        confined.usedAt = now()
+        defer {
+            carryOut(engine.settle())
+            dropVanished()
+            if confined.engine?.hasWork == true { wake() }
+        }
+        return try body(engine, confined.usedAt)
     }
 
     /// Lets the engine do its maintenance and whatever is due by the clock, even if no event arrives.
@@ -231,6 +285,7 @@ final class DatabaseWorker: Sendable {
         queue.sync {
             aside.sync {}
             readers.sync(flags: .barrier) {}
+            confined.engine?.endObservations(ServerError(.stopped, "the server was stopped"))
             confined.engine?.close()
             confined.engine = nil
         }

@@ -19,6 +19,9 @@ package struct User: Hashable, Sendable {
         self.init(LoginIdentity(userID: id, method: id == nil ? .anonymous : .custom), mayExtendSchema: mayExtendSchema)
     }
 
+    /// Who writes for the server's own process.
+    package static let serverID = "server"
+
     /// The user's id; nil for a login that names nobody.
     package var id: String? {
         get { identity.userID }

@@ -18,6 +18,11 @@ public final class SyncServer: Sendable {
     /// The users; nil in development.
     private let directory: UserDirectory?
     private let listening = Mutex(Listening.no)
+    private let limits: DatabaseLimits
+    /// The validators and resolvers.
+    let policies = WritePolicies()
+    /// How many handles on databases this process has made.
+    private let handleCount = Atomic<UInt64>(0)
 
     /// Prepares a server; ``start()`` makes it listen.
     ///
@@ -28,9 +33,11 @@ public final class SyncServer: Sendable {
         self.configuration = configuration
         var limits = DatabaseLimits()
         limits.apply(configuration.quotas)
+        self.limits = limits
         let opener = DatabaseOpener(
             folder: configuration.dataFolder, workerID: configuration.workerID, limits: limits,
-            random: configuration.random, log: configuration.log, rules: try LoginSetup.rules(configuration))
+            random: configuration.random, log: configuration.log, rules: try LoginSetup.rules(configuration),
+            policies: policies)
         databases = try DatabaseDirectory(
             opener, idleTime: configuration.idleDatabaseTime, now: configuration.now)
         let login: any Login
@@ -168,6 +175,20 @@ public final class SyncServer: Sendable {
             throw ServerError(.dataFolder, "the file of users cannot be written: \(error)", cause: error)
         }
         hub.checkLogins()
+    }
+
+    /// A database, for work of this process. It is opened with the first work.
+    ///
+    /// - Throws: ``ServerError`` when no database can have the name, or when the server was stopped.
+    package func access(to name: String) throws(ServerError) -> DatabaseAccess {
+        guard DatabaseName.isValid(name) else {
+            throw ServerError(
+                .invalidConfiguration,
+                "'\(name)' is no name of a database; it has 1 to 64 letters, digits, underscores and hyphens")
+        }
+        if case .stopped = listening.withLock({ $0 }) { throw ServerError(.stopped, "the server was stopped") }
+        return DatabaseAccess(
+            hub.worker(name), limits: limits, handle: handleCount.wrappingAdd(1, ordering: .relaxed).newValue)
     }
 
     /// Closes the databases that have been unused for a while. This otherwise happens every 15 seconds.

@@ -48,7 +48,7 @@ final class ServerSession {
     /// Takes a transaction of the client in.
     ///
     /// - Throws: ``SessionEnd`` when an earlier one is missing, or when the session is one that only reads.
-    func receive(_ changeset: Changeset) throws(SessionEnd) -> Upload {
+    func receive(_ changeset: Changeset, now: Timestamp) throws(SessionEnd) -> Upload {
         guard let clientID else {
             throw SessionEnd(.protocolViolation, "a read-only session cannot upload", action: .stop)
         }
@@ -60,8 +60,10 @@ final class ServerSession {
         }
         receivedSequence = max(received, changeset.sequence)
         var changeset = changeset
+        // A clock far ahead counts as a little ahead, so that the times that follow are not far ahead too.
+        let limit = HybridTimestamp(microseconds: now.microseconds + HybridClock.driftMax)
         // Timestamps of a client must not descend; otherwise every merge would search all writes.
-        changeset.timestamp = max(changeset.timestamp, lastTimestamp)
+        changeset.timestamp = max(min(changeset.timestamp, limit), lastTimestamp)
         lastTimestamp = changeset.timestamp
         var upload = Upload(session: id, clientID: clientID, userID: user.id, changeset: changeset)
         upload.problem = changeset.problem.map { .init(code: .invalidOperation, message: $0) }

@@ -62,7 +62,10 @@ struct GroupEffect {
         transactionCount += 1
     }
 
-    mutating func noteProgress(of client: UInt64, _ sequence: UInt64) { progress[client] = sequence }
+    mutating func noteProgress(of client: UInt64, _ sequence: UInt64) {
+        // The server's own process, which has no record.
+        if client != 0 { progress[client] = sequence }
+    }
 
     private mutating func carryOut(_ change: JournalChange, version: UInt64) throws -> LogChange {
         let object = change.object

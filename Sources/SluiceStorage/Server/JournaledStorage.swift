@@ -106,6 +106,9 @@ package protocol JournaledStorage: ObjectReading {
     /// The version that last wrote or deleted an object; nil if the database does not know it.
     func lastVersion(of object: ObjectRef) throws -> UInt64?
 
+    /// The latest time at which anything was written; nil if nothing was.
+    var latestTimestamp: HybridTimestamp? { get }
+
     /// A version up to which everything was written earlier than a time; 0 if none is known.
     func version(before timestamp: HybridTimestamp) -> UInt64
 

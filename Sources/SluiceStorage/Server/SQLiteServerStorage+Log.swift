@@ -75,6 +75,8 @@ extension SQLiteServerStorage {
 
     package func lastVersion(of object: ObjectRef) throws -> UInt64? { try tables.lastVersion(of: object) }
 
+    package var latestTimestamp: HybridTimestamp? { versionClock.latest }
+
     package func version(before timestamp: HybridTimestamp) -> UInt64 { versionClock.version(before: timestamp) }
 
     /// How many records of writes, stamps and sums merging has read, for tests of how the work grows.

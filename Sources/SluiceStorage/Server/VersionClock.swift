@@ -22,6 +22,9 @@ struct VersionClock {
         if let latest { marks = [Mark(version: version, latest: latest)] }
     }
 
+    /// The latest time of all versions; nil if there are none.
+    var latest: HybridTimestamp? { marks.last?.latest }
+
     /// Appends the time at which the next version was written.
     mutating func append(_ version: UInt64, _ timestamp: HybridTimestamp) {
         guard let last = marks.last else { return marks.append(Mark(version: version, latest: timestamp)) }

@@ -1,7 +1,8 @@
 internal import FoundationEssentials
 public import Sluice
+public import SluiceBackend
 public import SluiceModel
-internal import SluiceServer
+public import SluiceServer
 internal import SluiceTransport
 internal import Synchronization
 
@@ -52,6 +53,8 @@ public final class TestServer: Sendable {
     private let folder: String
     private let network: LoopbackNetwork
     private let workerID: String?
+    private let prepare: @Sendable (SyncServer) -> Void
+    private let log: LogSink?
     private let state: Mutex<State>
 
     /// Starts a server without data.
@@ -60,8 +63,16 @@ public final class TestServer: Sendable {
     ///   - clock: the clock of the server and its stores; several servers may share one.
     ///   - workerID: the name of the server in change events; nil for none.
     ///   - rules: what users may read and do, as a rules file; nil if everybody may do everything.
+    ///   - log: where the server's log lines go; nil logs nothing.
+    ///   - prepare: called with the server before it starts, and again whenever it is started again; it adds validators
+    ///     and resolvers.
     /// - Throws: `ServerError` when the temporary folder cannot be made or the rules are refused.
-    public init(clock: ManualClock = ManualClock(), workerID: String? = nil, rules: String? = nil) throws {
+    public init(
+        clock: ManualClock = ManualClock(), workerID: String? = nil, rules: String? = nil,
+        log: LogSink? = nil, prepare: @escaping @Sendable (SyncServer) -> Void = { _ in }
+    ) throws {
+        self.prepare = prepare
+        self.log = log
         state = Mutex(State(rules: rules))
         self.clock = clock
         self.workerID = workerID
@@ -86,8 +97,10 @@ public final class TestServer: Sendable {
             }
             configuration.workerID = workerID
             configuration.loopback = network
+            configuration.log = log
             configuration.now = { [clock] in clock.timestamp }
             let server = try SyncServer(configuration)
+            prepare(server)
             try server.start()
             state.server = server
         }
@@ -121,6 +134,17 @@ public final class TestServer: Sendable {
 
     /// The number of connected stores.
     public var connectionCount: Int { state.withLock { $0.server }?.connectionCount ?? 0 }
+
+    /// A database of the server, to write and observe as a backend in the server's process does. The handle is of the
+    /// present run: after ``stop()`` it fails, also when the server was started again.
+    ///
+    /// - Throws: what `SyncServer.database(_:models:)` throws; `ServerError` while the server is stopped.
+    public func database(_ name: String = "test", models: [any Model.Type] = []) async throws -> ServerDatabase {
+        guard let server = state.withLock({ $0.server }) else {
+            throw ServerError(.stopped, "the test server is stopped; start it first")
+        }
+        return try await server.database(name, models: models)
+    }
 
     // MARK: Stores
 

@@ -35,6 +35,8 @@ final class SimulatedServer {
     var uploads: [(client: Int, userID: String?, changeset: Changeset)] = []
     /// An engine that follows this one.
     private(set) var follower: SimulatedFollower!
+    /// What observes and writes inside the server's process.
+    private var backend = SimulatedBackend()
     private var startsOfEarlierLives = StartCounts()
 
     /// How subscriptions were started, counted over all lives of the server.
@@ -105,7 +107,7 @@ final class SimulatedServer {
                 : { user, schema in
                     try ReadContext(user.id.flatMap { Int($0) }.map { conditions[$0] } ?? [], schema: schema)
                 },
-            random: random)
+            policies: options.hasBackend ? SimulatedBackend.policies() : nil, random: random)
     }
 
     var parts: [AnyObject] { [engine, storage as AnyObject] + engine.views + follower.parts }
@@ -178,7 +180,24 @@ final class SimulatedServer {
         try history.record(storage)
         try follower.step(now: now)
         if options.isRuled { try judgeWrites(since: before) }
+        try checkBackend()
         return try carryOut(actions + checks, since: before.version)
+    }
+
+    /// Writes from the server's own process.
+    func write(now: Timestamp, _ body: (any ObjectReading) throws -> [ObjectOperation]) throws -> [Output] {
+        let before = history.latest
+        try engine.write(by: 1, now: now) { ((), try body($0)) }
+        try history.record(storage)
+        try follower.step(now: now)
+        try checkBackend()
+        return try carryOut(engine.settle(), since: before.version)
+    }
+
+    private func checkBackend() throws {
+        guard options.hasBackend else { return }
+        try backend.check(engine)
+        try backend.observe(engine)
     }
 
     /// - Parameter version: the server's version before it made these; nil if that is the present one.
@@ -209,6 +228,7 @@ final class SimulatedServer {
         watch.keepSessions { _ in false }
         preparation = nil
         readings = []
+        backend.forget()
         if let path {
             storage.close()
             storage = try Self.open(path)

@@ -56,6 +56,11 @@ extension Simulation {
         case .expire: try expire(&generator)
         case .logIn: try logIn(client)
         case .impersonate: try impersonate(client, &generator)
+        case .serverWrite:
+            carryOut(
+                try server.write(now: now) {
+                    try SimulatedBackend.operations(on: $0, clientCount: clients.count, &generator)
+                })
         case .trimLog: try server.trimLog(keepingVersions: UInt64(generator.below(6)))
         }
     }

@@ -50,6 +50,8 @@ package struct SimulationAction: Sendable, CustomStringConvertible {
         case logIn
         /// The client gets the credentials of another user.
         case impersonate
+        /// The server's own process writes.
+        case serverWrite
     }
 
     package var kind: Kind
@@ -113,6 +115,8 @@ package struct SimulationOptions: Sendable {
     package var isRuled = false
     /// Whether the rules let most be read, so that much is lost when they or the objects change.
     package var hasGenerousRules = false
+    /// Whether the server's user has validators, resolvers and a backend in the server's process.
+    package var hasBackend = false
     /// How long the users' tokens hold, in microseconds; nil for ever.
     package var tokenLifetime: Int64?
 
@@ -149,6 +153,8 @@ package struct SimulationPlan: Sendable {
         if seed % 3 != 0 { options.askedObserverCountMax = 0 }
         options.followerSeed = seed ^ 0xF0110
         options.bulkRowCountMin = [1, 2, .max][Int(seed / 7 % 3)]
+        // Nor this: in some seeds clocks are hours off.
+        if seed % 13 == 6 { options.clockSkewMax = 4 * 3_600_000_000 }
         // Nor this: every third seed has programs of several versions.
         let evolves = seed % 3 == 0
         // Nor this: in every fifth seed a herd comes to the same query.
@@ -222,6 +228,16 @@ package struct SimulationPlan: Sendable {
                 let action = SimulationAction(
                     kind: generator.pick(weighted: SimulationAction.ruledWeights),
                     client: generator.below(options.clientCount), seed: generator.next())
+                actions.insert(action, at: generator.below(actions.count + 1))
+            }
+        }
+        // Nor this: in some seeds without rules the server's user has code of its own.
+        if seed % 6 == 4 {
+            options.hasBackend = true
+            self.options = options
+            var generator = SeededGenerator(seed: seed ^ 0xBAC)
+            for _ in 0..<actionCount / 8 {
+                let action = SimulationAction(kind: .serverWrite, client: 0, seed: generator.next())
                 actions.insert(action, at: generator.below(actions.count + 1))
             }
         }

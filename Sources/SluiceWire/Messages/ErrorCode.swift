@@ -43,6 +43,8 @@ package struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConv
 
     // About an upload.
     package static let invalidOperation = ErrorCode(rawValue: "invalidOperation")
+    /// A rule of the server's user, in code, refuses a write.
+    package static let writeRefused = ErrorCode(rawValue: "writeRefused")
 }
 
 /// What the receiver of an error does.

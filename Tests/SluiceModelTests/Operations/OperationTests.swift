@@ -37,19 +37,43 @@ struct HybridClockTests {
         #expect(ticks == [100, 101, 102, 103, 500])
     }
 
-    @Test func aTickIsLaterThanWhatWasObserved() {
-        var clock = HybridClock(last: HybridTimestamp(microseconds: 10))
-        #expect(clock.observe(HybridTimestamp(microseconds: 900), now: Self.at(100)).microseconds == 900)
-        #expect(clock.tick(now: Self.at(100)).microseconds == 901)
-        #expect(clock.observe(HybridTimestamp(microseconds: 5), now: Self.at(100)).microseconds == 5)
-        #expect(clock.tick(now: Self.at(100)).microseconds == 902)
+    @Test(arguments: [-3, 3]) func aClockHoursOffIsCorrectedByTheServersAndASmallErrorIsNot(hours: Int64) {
+        let (off, hour): (Int64, Int64) = (hours * 3_600_000_000, 3_600_000_000)
+        var clock = HybridClock()
+        _ = clock.tick(now: Self.at(100 * hour + off))
+        let isOff = clock.compare(with: Self.at(100 * hour), now: Self.at(100 * hour + off))
+        #expect(isOff && clock.correction == -off)
+        let tick = clock.tick(now: Self.at(101 * hour + off)).microseconds
+        #expect(tick == 101 * hour)
+        // A message that took half a second changes nothing.
+        let isSlow = clock.compare(with: Self.at(101 * hour), now: Self.at(101 * hour + off + 500_000))
+        #expect(!isSlow)
+        // Somebody has set the clock right.
+        let isSet = clock.compare(with: Self.at(102 * hour), now: Self.at(102 * hour + HybridClock.driftMax))
+        #expect(isSet && clock.correction == 0)
+        let later = clock.tick(now: Self.at(103 * hour)).microseconds
+        #expect(later == 103 * hour)
+        let isRight = !clock.compare(with: Self.at(103 * hour), now: Self.at(103 * hour - HybridClock.driftMax))
+        #expect(isRight)
     }
 
-    @Test func aTimestampTooFarAheadIsCutToTheGreatestDrift() {
-        var clock = HybridClock()
-        let limit = 100 + HybridClock.driftMax
-        #expect(clock.observe(HybridTimestamp(microseconds: limit), now: Self.at(100)).microseconds == limit)
-        #expect(clock.observe(HybridTimestamp(microseconds: .max), now: Self.at(100)).microseconds == limit)
-        #expect(clock.tick(now: Self.at(100)).microseconds == limit + 1)
+    @Test func timesAfterOneFarAheadAreAheadByTheGreatestDriftAtMost() {
+        var clock = HybridClock(last: HybridTimestamp(microseconds: .max))
+        let first = clock.tick(now: Self.at(0)).microseconds
+        #expect(first == .max)
+        let isCorrected = clock.compare(with: Self.at(500), now: Self.at(500))
+        let next = clock.tick(now: Self.at(500)).microseconds
+        #expect(!isCorrected && next == 501 + HybridClock.driftMax)
+    }
+
+    @Test func timesThatCannotBeDoNotOverflow() {
+        for server in [Int64.min, .max, 0] {
+            for now in [Int64.min, .max, 0] {
+                var clock = HybridClock(
+                    last: HybridTimestamp(microseconds: now), correction: server == .min ? 0 : server)
+                _ = clock.compare(with: Self.at(server), now: Self.at(now))
+                _ = clock.tick(now: Self.at(now))
+            }
+        }
     }
 }

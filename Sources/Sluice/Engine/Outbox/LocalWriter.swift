@@ -4,13 +4,13 @@ package import SluiceViews
 
 /// Applies the operations of one local transaction as they are made, and records them.
 package final class LocalWriter {
-    private let transaction: StoreTransaction
+    private let transaction: any TransactionTarget
     package let schema: Schema
     private let limits: DataLimits
     /// Whether the operations are recorded for upload.
     private let isRecording: Bool
     /// The operations in order; changes of one object are combined.
-    private(set) var operations: [ObjectOperation] = []
+    package private(set) var operations: [ObjectOperation] = []
     /// Every object that was changed, with its state before the transaction.
     private(set) var firstImages: [(object: ObjectRef, old: Row?)] = []
     /// Finds an object in `firstImages`.
@@ -25,7 +25,7 @@ package final class LocalWriter {
     /// What is known of the classes that were written, by position.
     private var traits: [ClassTraits?]
 
-    init(_ transaction: StoreTransaction, schema: Schema, limits: DataLimits, isRecording: Bool) {
+    package init(_ transaction: any TransactionTarget, schema: Schema, limits: DataLimits, isRecording: Bool) {
         self.transaction = transaction
         self.schema = schema
         self.limits = limits
@@ -44,8 +44,11 @@ package final class LocalWriter {
     /// Makes the reader of a query's results as this transaction sees them.
     ///
     /// - Parameter isAlone: whether the store has no server.
-    func resultReader(_ query: Query, isAlone: Bool) -> ResultReader {
-        transaction.reader.resultReader(query, isAlone: isAlone, written: self)
+    ///
+    /// - Throws: ``StoreError/noQueries``.
+    func resultReader(_ query: Query, isAlone: Bool) throws -> ResultReader {
+        guard let reader = transaction.reader else { throw StoreError.noQueries }
+        return reader.resultReader(query, isAlone: isAlone, written: self)
     }
 
     /// The results of a query as this transaction sees them, in order and within the limit.

@@ -23,7 +23,21 @@ final class LocalWrites {
         self.images = images
         self.options = options
         self.now = now
-        clock = HybridClock(last: storage.clock)
+        let correction = ((try? storage.metadata(Self.correction)) ?? nil).flatMap {
+            Int64(String(decoding: $0, as: UTF8.self))
+        }
+        clock = HybridClock(last: storage.clock, correction: correction ?? 0)
+    }
+
+    private static let correction = "clock.correction"
+
+    /// Compares this device's clock with the server's, so that the times of writes are right although the clock is not.
+    /// What it lacks is stored: it holds offline too, and after a restart.
+    func compareClock(with server: Timestamp) {
+        guard clock.compare(with: server, now: now()), storage.obstacle == nil else { return }
+        let text = clock.correction == 0 ? nil : Array("\(clock.correction)".utf8)
+        // If it cannot be stored, it holds until the store is closed, and the next session finds it again.
+        try? storage.transaction { try storage.setMetadata(Self.correction, text) }
     }
 
     /// Runs a local write transaction: either all of it is stored and queued for upload, or nothing.

@@ -58,6 +58,9 @@ final class Outbox {
     /// Why the server accepts no uploads in this session; nil if it does.
     var problem: SyncError? { uploads.problem }
 
+    /// Compares this device's clock with the server's.
+    func compareClock(with server: Timestamp) { writes.compareClock(with: server) }
+
     // MARK: Writing and uploading
 
     /// Runs a local write transaction, and uploads it.

@@ -4,7 +4,7 @@ internal import SluiceStorage
 internal import SluiceViews
 
 /// A transaction on the store. It writes through to the storage, and remembers the previous state of every object.
-final class StoreTransaction {
+final class StoreTransaction: TransactionTarget {
     private let storage: any ClientStorage
     /// Whether anybody needs the changes.
     private let isObserved: Bool
@@ -32,7 +32,7 @@ final class StoreTransaction {
     func row(_ object: ObjectRef) throws -> Row? { try storage.row(object) }
 
     /// The store as the transaction sees it.
-    var reader: any ClientReading { storage }
+    var reader: (any ClientReading)? { storage }
 
     /// Stores an object's new visible state; nil deletes it.
     func show(_ row: Row?, of object: ObjectRef) throws {

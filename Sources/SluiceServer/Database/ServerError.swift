@@ -12,6 +12,12 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
         public static let address = Code(description: "address")
         /// A certificate or key cannot be used.
         public static let certificate = Code(description: "certificate")
+        /// A database cannot be opened, read or written.
+        public static let database = Code(description: "database")
+        /// A transaction of this process does not fit the schema or the limits.
+        public static let rejected = Code(description: "rejected")
+        /// The server was stopped.
+        public static let stopped = Code(description: "stopped")
     }
 
     /// The kind of failure, for code to compare.

@@ -1,0 +1,25 @@
+package import SluiceModel
+package import SluiceStorage
+
+/// What a transaction's writes are applied to: a store, or a database of a server in this process.
+package protocol TransactionTarget: AnyObject {
+    /// Reads the state under the transaction's writes, for queries; nil if there are none.
+    var reader: (any ClientReading)? { get }
+
+    /// Reads the object as the transaction sees it; nil if it is not there.
+    func row(_ object: ObjectRef) throws -> Row?
+
+    /// Stores an object's new state; nil deletes it.
+    func show(_ row: Row?, of object: ObjectRef) throws
+
+    /// Stores some properties of an object that is there.
+    ///
+    /// - Parameter old: the row as it is.
+    func update(_ row: Row, of object: ObjectRef, changed: PropertySet, replacing old: Row) throws
+
+    /// Stores an object unless it is there.
+    ///
+    /// - Returns: whether the object was stored.
+    @discardableResult
+    func insert(_ row: Row, of object: ObjectRef) throws -> Bool
+}

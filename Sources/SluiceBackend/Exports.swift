@@ -1,0 +1,2 @@
+@_exported public import Sluice
+@_exported public import SluiceServer

@@ -1,0 +1,176 @@
+internal import FoundationEssentials
+public import Sluice
+public import SluiceModel
+internal import SluiceQuery
+public import SluiceServer
+internal import SluiceStorage
+
+/// A database of a server in this process, to read, write and observe without a store, a socket or a second copy of the
+/// data.
+///
+/// ```swift
+/// let nyc = try await server.database("nyc", models: [Flight.self, Alert.self])
+/// for try await change in nyc.objects(Flight.self).where({ $0.delay > 60 }).changes {
+///     for flight in try change.insertions {
+///         try await nyc.write { try $0.upsert(Alert(flight: flight.id, delay: flight.delay)) }
+///     }
+/// }
+/// ```
+///
+/// Rules do not bind it. What it writes has the author `server` in the change events of others (`remote.userID`). Its
+/// own observers are told of its writes as local ones, and so is nobody else.
+public final class ServerDatabase: Sendable {
+    let access: DatabaseAccess
+    let bindings: DatabaseBindings
+    /// Keeps the server open as long as it is used.
+    private let server: SyncServer
+    let inverses: InverseNames
+
+    init(_ server: SyncServer, _ name: String, models: [any Model.Type]) throws {
+        self.server = server
+        access = try server.access(to: name)
+        bindings = DatabaseBindings(access)
+        var names = InverseNames()
+        for model in models {
+            for inverse in model.declaredClass?.inverses ?? [] {
+                names.add(inverse.name, on: model.className, source: inverse.origin())
+            }
+        }
+        inverses = names
+    }
+
+    /// The database's name.
+    public var name: String { access.name }
+
+    /// The classes of the database as they are now.
+    ///
+    /// - Throws: `ServerError` when the database cannot be used.
+    public var schema: Schema { get async throws { try await access.perform(\.schema) } }
+
+    /// Adds classes, properties and indexes that the database does not have.
+    ///
+    /// - Throws: `SchemaError` when they contradict its schema; `ServerError` when the database cannot be used.
+    public func declare(_ classes: [ClassSchema]) async throws { try await access.declare(Schema(classes)) }
+
+    // MARK: Reading
+
+    /// All objects of a model's class: a query to refine, fetch or observe. Making it reads nothing.
+    public func objects<Element: Model>(_ type: Element.Type) -> ServerResults<Element> {
+        ServerResults(self, QueryDescription(className: Element.className))
+    }
+
+    /// All objects of a class, as records.
+    public func records(ofClass className: String) -> ServerResults<Record> {
+        ServerResults(self, QueryDescription(className: className))
+    }
+
+    /// The records that a query in the query language finds. A name that the schema does not have is reported where the
+    /// results are used.
+    ///
+    /// - Throws: `QueryError` when the text cannot be parsed.
+    public func records(_ text: String) throws -> ServerResults<Record> {
+        ServerResults(self, try QueryDescription(text: text))
+    }
+
+    /// Reads the object with a primary key; nil if there is none. O(log n) in the number of objects of the class.
+    ///
+    /// - Throws: `ServerError` when the database cannot be used; `StoreError` when it lacks the class; `ModelError` when
+    ///   the object cannot be read as its type; `RecordError` when a value of the key's type cannot be a key.
+    public func object<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) async throws -> Element? {
+        let key = try ObjectKey(primaryKey: key)
+        let bindings = bindings
+        return try await access.perform { objects in
+            let scope = WriteScope(bindings, schema: objects.schema)
+            let classIndex = try scope.classIndex(of: Element.className)
+            return try objects.row(ObjectRef(classIndex, key)).map {
+                try Element.decode($0, scope.binding(of: type, classIndex: classIndex))
+            }
+        }
+    }
+
+    // MARK: Writing
+
+    /// Runs a transaction: all of it becomes one version of the database, or nothing is stored. When this returns, it is
+    /// synced to disk, and every read that begins afterwards sees it.
+    ///
+    /// It reads the state that it writes to: no other transaction comes between, so what it decides by what it has read
+    /// is right. Transactions run one at a time, in the order of the calls, on the queue that also serves clients: one
+    /// that takes long delays everybody. A caller that awaits each write is slowed down to what the disk takes.
+    ///
+    /// - Parameter body: as in `Store.write(_:)`. It runs once.
+    /// - Returns: what `body` returns.
+    /// - Throws: what `body` throws; `StoreError` when the transaction is too large; `ServerError` when the database
+    ///   cannot be written or the server was stopped. Nothing is stored then.
+    @discardableResult
+    public func write<Result: Sendable>(
+        _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
+    ) async throws -> Result { try await write(actingAs: nil, body) }
+
+    /// Runs a transaction as a user would: the database's rules and the server's validators judge it, and others see the
+    /// user as its author. What the transaction reads is not restricted; a change of what the user may not read has no
+    /// effect, as in a store.
+    ///
+    /// - Parameters:
+    ///   - user: the user's id. Rules that need claims find none.
+    ///   - body: as in ``write(_:)``.
+    /// - Returns: what `body` returns.
+    /// - Throws: as ``write(_:)``; `ServerError.Code.rejected` when rules or validators do not let the user do this.
+    @discardableResult
+    public func write<Result: Sendable>(
+        as user: String, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
+    ) async throws -> Result { try await write(actingAs: user, body) }
+
+    private func write<Result: Sendable>(
+        actingAs user: String?, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
+    ) async throws -> Result {
+        let (bindings, limits, countMax) = (bindings, access.limits, access.operationCountMax)
+        return try await access.write(as: user) { objects in
+            let writer = LocalWriter(
+                PendingObjects(objects), schema: objects.schema, limits: limits, isRecording: true)
+            let result = try body(
+                WriteTransaction(writer: writer, core: WriteScope(bindings, schema: objects.schema)))
+            guard writer.operations.count <= countMax else {
+                throw StoreError(
+                    .transactionTooLarge,
+                    "\(writer.operations.count) operations in one transaction; a server accepts at most \(countMax)")
+            }
+            return (result, writer.operations)
+        }
+    }
+
+    // MARK: The database
+
+    /// The status of the database: version, classes with their counts, sessions, and what happened since the server
+    /// opened it. It counts the objects, O(n) without reading them, on the database's queue.
+    ///
+    /// - Throws: `ServerError` when the database cannot be used.
+    public func status() async throws -> ServerStatus {
+        try JSONDecoder().decode(ServerStatus.self, from: Data(try await access.status()))
+    }
+
+    /// The queries that clients observe, by their canonical text.
+    ///
+    /// - Throws: `ServerError` when the database cannot be used.
+    public func subscriptions() async throws -> [ServerSubscription] {
+        try JSONDecoder().decode([ServerSubscription].self, from: Data(try await access.subscriptions()))
+    }
+}
+
+extension SyncServer {
+    /// A database of this server, for code in the server's process: what a reactive backend needs. It works before
+    /// ``start()`` too, and is created when there is something to keep.
+    ///
+    /// Each call returns a handle of its own: what one handle writes is a change by others to the observers of another.
+    ///
+    /// - Parameters:
+    ///   - name: 1 to 64 letters, digits, underscores and hyphens.
+    ///   - models: the Swift types of its objects. Classes and properties that the database lacks are added.
+    /// - Throws: ``ServerError`` when the name is none, when the database cannot be opened or when the server was
+    ///   stopped; `SchemaError` when the models contradict the database's schema.
+    public func database(_ name: String, models: [any Model.Type] = []) async throws -> ServerDatabase {
+        let database = try ServerDatabase(self, name, models: models)
+        let schema = try StoreConfiguration(models: models).wholeSchema()
+        try await database.access.declare(schema)
+        return database
+    }
+}

@@ -1,0 +1,159 @@
+package import SluiceModel
+package import SluiceQuery
+package import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
+
+/// What the server's own process does with a database, without a session: rules do not bind it, it is the author
+/// `server`, and what it has written is durable when the call returns.
+extension DatabaseEngine {
+    /// The database's objects and schema.
+    package var objects: any ObjectReading { database.storage }
+
+    package var limits: DatabaseLimits { database.limits }
+
+    /// What is to be sent after work of this process.
+    package func settle() -> [DatabaseAction] {
+        endAllIfVanished()
+        return outbox.take()
+    }
+
+    /// Runs a transaction: reads the present state, and commits what it returns as one version.
+    ///
+    /// - Parameters:
+    ///   - handle: who writes; its observers are told that they wrote it themselves.
+    ///   - userID: the user whose write it counts as, whom rules and validators bind; nil for the server itself.
+    ///   - body: returns its result and the operations, which were made for the state that it is given.
+    /// - Throws: what `body` throws; ``ServerError`` when the transaction was rejected or could not be stored. Nothing
+    ///   of it is stored then.
+    package func write<Result>(
+        by handle: UInt64, as userID: String? = nil, now: Timestamp,
+        _ body: (any ObjectReading) throws -> (Result, [ObjectOperation])
+    ) throws -> Result {
+        if let damage = database.storage.damage { throw ServerError(writing: database.name, because: damage) }
+        if let error = database.storage.obstacle { throw ServerError(writing: database.name, because: error) }
+        commit(now: now)
+        let (result, operations) = try body(database.storage)
+        guard !operations.isEmpty else { return result }
+        let latest = database.storage.latestTimestamp?.microseconds ?? .min
+        // Later than everything that the transaction could see, so that nobody's earlier write wins over it.
+        let timestamp = HybridTimestamp(microseconds: max(now.microseconds, latest == .max ? latest : latest + 1))
+        let session = userID == nil ? SessionID.server : .actingServer
+        if let userID {
+            do { try permissions.open(session, User(id: userID, mayExtendSchema: false)) } catch {
+                throw ServerError(.database, "it cannot be found out what the user may do: \(error)", cause: error)
+            }
+        }
+        defer { if userID != nil { permissions.close(session) } }
+        committer.add(
+            Upload(
+                session: session, clientID: Upload.serverClientID, userID: userID ?? User.serverID,
+                changeset: Changeset(
+                    sequence: 0, baseVersion: database.storage.version, timestamp: timestamp, operations: operations)))
+        observers.writingHandle = handle
+        defer { observers.writingHandle = nil }
+        switch commit(now: now) {
+        case nil: break
+        case .committed(let group):
+            guard let rejected = group.rejections.first(where: { $0.session == session }) else { break }
+            let reasons = rejected.rejection.reasons.map(\.message).joined(separator: "; ")
+            throw ServerError(.rejected, "the transaction was rejected: \(reasons)")
+        case .obstructed(let error, _): throw ServerError(writing: database.name, because: error)
+        case .failed(let error, _): throw ServerError(writing: database.name, because: error)
+        }
+        return result
+    }
+
+    /// Adds classes, properties and indexes to the schema.
+    ///
+    /// - Throws: `SchemaError` when they contradict it; ``StorageError``.
+    package func declare(_ schema: Schema) throws {
+        try follow(database.extendSchema(by: schema, mayAdd: true))
+    }
+
+    /// Begins an observation. The changes after the present state go into the inbox, behind the results of the present
+    /// state once ``InitialResults/read()`` was called, on any thread.
+    package func observe(_ query: Query, by handle: UInt64, _ inbox: ChangeInbox) throws -> (UInt64, InitialResults) {
+        let view = try sharedView(of: query)
+        let number = observers.begin(view, by: handle, inbox)
+        let initial = InitialResults(query, at: database.storage.version, into: inbox)
+        do {
+            if let snapshot = try database.storage.snapshot() {
+                initial.snapshot = snapshot
+            } else {
+                // A database in memory has no other connection.
+                initial.read(in: database.storage)
+            }
+        } catch {
+            endObservation(number)
+            throw error
+        }
+        return (number, initial)
+    }
+
+    /// Ends an observation, and its view if nobody else has it.
+    package func endObservation(_ number: UInt64) {
+        if let view = observers.end(number), !view.hasSubscriptions { removeView(view) }
+    }
+
+    /// The status of the database, as JSON.
+    package func status() throws -> [UInt8] { try report(.status) }
+
+    /// The queries that clients observe, as JSON.
+    package func subscriptionReport() throws -> [UInt8] { try report(.subscriptions) }
+
+    private func report(_ topic: ClientMessage.ReportTopic) throws -> [UInt8] {
+        let request = ClientMessage.ReportRequest(session: 0, request: 0, topic: topic)
+        switch try reports.answer(request, to: .everything, { facts }) {
+        case .report(_, _, let json): return json
+        case .reportError(let failure): throw ServerError(.database, failure.message)
+        default: throw ServerError(.database, "the database could not be reported on")
+        }
+    }
+
+    /// Ends all observations of this process.
+    package func endObservations(_ error: ServerError) { observers.failAll(error) }
+
+    /// A snapshot of the present state, to be read beside the queue; nil for a database in memory.
+    package func snapshot() throws -> (any ServerSnapshot)? { try database.storage.snapshot() }
+}
+
+/// The results with which an observation begins. One thread at a time uses it.
+package final class InitialResults: @unchecked Sendable {
+    // Sound because it is made on the database's queue and then handed to one reader.
+    private let query: Query
+    private let version: UInt64
+    private let inbox: ChangeInbox
+    fileprivate var snapshot: (any ServerSnapshot)?
+
+    fileprivate init(_ query: Query, at version: UInt64, into inbox: ChangeInbox) {
+        self.query = query
+        self.version = version
+        self.inbox = inbox
+    }
+
+    /// Reads the results beside the database's queue, unless they were read already.
+    package func read() {
+        guard let snapshot else { return }
+        self.snapshot = nil
+        defer { snapshot.close() }
+        read(in: snapshot)
+    }
+
+    fileprivate func read(in source: any ObjectReading) {
+        do {
+            var change = ObservedChange(isInitial: true, schema: source.schema, version: version)
+            for (object, row) in try source.results(of: query) { change.add(.inserted(row), of: object) }
+            inbox.begin(with: change)
+        } catch {
+            inbox.finish(ServerError(.database, "the results could not be read: \(error)", cause: error))
+        }
+    }
+}
+
+extension ServerError {
+    fileprivate init(writing name: String, because error: any Error) {
+        let text = "the database '\(name)' could not be written"
+        self.init(.database, Consequence.sentence(text, of: name, because: error), cause: error)
+    }
+}

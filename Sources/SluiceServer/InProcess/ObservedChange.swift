@@ -1,0 +1,87 @@
+package import SluiceModel
+package import SluiceWire
+
+/// What commits have changed in the results of a query that this process observes. Each object occurs once.
+package struct ObservedChange: Sendable {
+    /// What became of one object.
+    package enum Outcome: Sendable {
+        /// It is a result, and was none before.
+        case inserted(Row)
+        /// It stays a result; these properties changed.
+        case modified(Row, PropertySet)
+        /// It is no result any more.
+        case removed(RemovalReason)
+    }
+
+    /// Whether this is the first event, which has every result there was when the observation began.
+    package let isInitial: Bool
+    /// Whether the observer's own handle made the commits.
+    package let isOwn: Bool
+    /// The classes as the rows have them.
+    package private(set) var schema: Schema
+    /// The version that this leads to.
+    package private(set) var version: UInt64
+    /// Who made the commits, in their order.
+    package private(set) var authors: [CommitAuthor]
+    /// The objects in the order of their first change; those of the first event in the order of the query.
+    private var order: [ObjectRef] = []
+    private var outcomes: [ObjectRef: Outcome] = [:]
+
+    package init(
+        isInitial: Bool = false, isOwn: Bool = false, schema: Schema, version: UInt64, authors: [CommitAuthor] = []
+    ) {
+        self.isInitial = isInitial
+        self.isOwn = isOwn
+        self.schema = schema
+        self.version = version
+        self.authors = authors
+    }
+
+    /// Whether no result has changed.
+    package var isEmpty: Bool { outcomes.isEmpty }
+
+    /// The objects with what became of them, in order.
+    package var objects: [(object: ObjectRef, outcome: Outcome)] {
+        order.compactMap { object in outcomes[object].map { (object, $0) } }
+    }
+
+    /// Adds what became of an object after everything that is known of it so far.
+    package mutating func add(_ outcome: Outcome, of object: ObjectRef) {
+        guard let earlier = outcomes[object] else {
+            order.append(object)
+            outcomes[object] = outcome
+            return
+        }
+        outcomes[object] = outcome.following(earlier)
+    }
+
+    /// Adds a change that follows this one. O(objects of the other).
+    package mutating func append(_ other: ObservedChange) {
+        for (object, outcome) in other.objects { add(outcome, of: object) }
+        schema = other.schema
+        version = other.version
+        authors += other.authors
+    }
+
+    /// Removes the objects of another change, which tells of them from now on.
+    ///
+    /// - Returns: what is known of them, for the other to begin with.
+    mutating func giveUp(_ objects: [ObjectRef]) -> [(ObjectRef, Outcome)] {
+        objects.compactMap { object in outcomes.removeValue(forKey: object).map { (object, $0) } }
+    }
+}
+
+extension ObservedChange.Outcome {
+    /// What an earlier outcome and this one are together; nil if the observer need not hear of either.
+    fileprivate func following(_ earlier: Self) -> Self? {
+        switch (earlier, self) {
+        case (.inserted, .modified(let row, _)), (.inserted, .inserted(let row)): .inserted(row)
+        case (.inserted, .removed): nil
+        case (.modified(_, let before), .modified(let row, let properties)): .modified(row, before.union(properties))
+        case (.modified, .inserted(let row)), (.removed, .modified(let row, _)): .modified(row, [])
+        // It left and came back: every property may have changed.
+        case (.removed, .inserted(let row)): .modified(row, PropertySet(all: row.values.count))
+        case (.modified, .removed), (.removed, .removed): self
+        }
+    }
+}
