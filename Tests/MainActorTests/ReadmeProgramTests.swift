@@ -31,7 +31,7 @@ func firstProgram() async throws {
         .excluding(\.owners)
 
     let token = try bargains.observe { change in  // the server starts syncing the query
-        print(change.results.count, change.remote == nil ? "changed here" : "changed by the server")
+        print(change.results.count, change.origin, change.state)
     }
 
     try await store.write { transaction in  // stored here at once, uploaded when the server is reached

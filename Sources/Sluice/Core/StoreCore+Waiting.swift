@@ -98,7 +98,22 @@ extension StoreCore {
         defer { performLater { try? $0.releaseStatus(query, waiter: waiter) } }
         limit(arrival, to: timeout, "the server's answer did not come or go on")
         _ = try await arrival.value()
+        try await handlersAreTold(of: query)
         return try body()
+    }
+
+    /// Waits until the handlers on the store's queue of callbacks that observe a query have handled an event that says
+    /// that it is complete. Each round lets each of them handle one event.
+    private func handlersAreTold(of query: Query) async throws {
+        while try await !perform({ $0.haveHandledComplete(query) }) {
+            try Task.checkCancellation()
+            await passCallbacks()
+        }
+    }
+
+    /// Waits until the handlers have returned whose calls are due on the store's queue of callbacks.
+    private func passCallbacks() async {
+        await withCheckedContinuation { continuation in callbacks.async { continuation.resume() } }
     }
 
     private typealias Registration =
@@ -127,7 +142,7 @@ extension StoreCore {
     func uploaded(timeout: Duration?) async throws {
         try await wait(timeout: timeout, "the server did not acknowledge more") { $0.whenUploaded($1) }
         // By the time that this returns, the handlers have been told of every write that was rejected meanwhile.
-        await withCheckedContinuation { continuation in callbacks.async { continuation.resume() } }
+        await passCallbacks()
     }
 
     func connected(timeout: Duration?) async throws {

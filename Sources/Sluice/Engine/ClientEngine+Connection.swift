@@ -259,6 +259,9 @@ extension ClientEngine {
 
     /// Has every part forget the connection.
     private func endSession(because error: SyncError = SyncError(.unreachable, "the connection was lost")) {
+        if session.isActive, !active.awaitsCatchUp {
+            for subscription in active.values where subscription.isComplete { subscription.confirmedUntil = now() }
+        }
         outbox.endSession(wasOpen: session.isActive)
         requests.endSession()
         schemas.endSession()

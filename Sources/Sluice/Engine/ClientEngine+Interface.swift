@@ -11,22 +11,31 @@ extension ClientEngine {
     ///
     /// - Parameters:
     ///   - reportsPending: whether an event reports that writes of an object begin or cease to be pending.
+    ///   - isPrompt: whether the consumer is the store's own queue of callbacks, so that ``haveHandledComplete(_:)``
+    ///     counts it.
     ///   - end: called when the store is closed.
     ///   - deliver: called with each event. ``observerIsReady(_:)`` says that the consumer has handled it.
     /// - Returns: the number of the observation.
     package func observe(
-        _ query: Query, reportsPending: Bool = false, end: @escaping () -> Void = {},
+        _ query: Query, reportsPending: Bool = false, isPrompt: Bool = false, end: @escaping () -> Void = {},
         deliver: @escaping (ResultEvent) -> Void
     ) throws -> UInt64 {
         let subscription = try subscriptions.hold(query)
         subscription.isRemembered = true
         do {
             return try observations.begin(
-                subscription, reportsPending: reportsPending, end: end, deliver: deliver)
+                subscription, reportsPending: reportsPending, isPrompt: isPrompt, end: end, deliver: deliver)
         } catch {
             try? release(subscription)
             throw error
         }
+    }
+
+    /// Whether every prompt observer of a query has handled an event that says that the query is complete. It is true
+    /// while the query is not complete, since then no such event is due.
+    package func haveHandledComplete(_ query: Query) -> Bool {
+        guard let subscription = active[query: query.hash], subscription.status.state == .complete else { return true }
+        return observations.haveHandledComplete(subscription.record.id)
     }
 
     /// Says that the consumer of an observation has handled its last event.

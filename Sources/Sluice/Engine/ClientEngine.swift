@@ -87,7 +87,7 @@ package final class ClientEngine {
             storage: storage, transactions: transactions, schema: schemas, images: images, active: active,
             requests: requests, outbox: outbox, options: options, now: now)
         inbox = FrameInbox(options.dataLimits)
-        observations = Observations(storage, active, options: options, now: now, log: log)
+        observations = Observations(storage, session, active, options: options, now: now, log: log)
         serverRequests = ServerRequests(session)
         privileges = PrivilegeAnswers(serverRequests)
         images.willEvict = { [active] in try active.noteLoss(of: $0, in: storage) }

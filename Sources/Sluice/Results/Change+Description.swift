@@ -4,16 +4,14 @@ extension Change: CustomStringConvertible {
     /// One line that shows the origin of the change, what it did, and the state of the subscription. It contains no
     /// values of objects.
     ///
-    /// `remote change (create): 3 objects, 1 inserted at 2; complete`
+    /// `remote (create): 3 objects, 1 inserted at 2; complete`
     public var description: String {
-        let kind = isInitial ? "first event" : remote == nil ? "local change" : "remote change"
-        let operations = remote.map { " (\($0.operations.map(\.rawValue).sorted().joined(separator: ", ")))" } ?? ""
         let parts = [
             "\(results.count) \(results.count == 1 ? "object" : "objects")",
             Self.text(deletions, "deleted"), Self.text(insertions, "inserted"), Self.text(modifications, "modified"),
             moves.isEmpty ? nil : "\(moves.count) moved",
         ]
-        return "\(kind)\(operations): \(parts.compactMap(\.self).joined(separator: ", ")); \(subscription)"
+        return "\(origin): \(parts.compactMap(\.self).joined(separator: ", ")); \(subscription)"
     }
 
     private static func text(_ positions: [Int], _ verb: String) -> String? {

@@ -41,9 +41,12 @@ public struct Change<Element: ResultElement>: Sendable {
     public let removals: [Removal]
     /// How much of the server's answer has arrived.
     public let subscription: SubscriptionStatus
-    /// Who made the change, if it came from the server; nil for a local change, for the first event, and for an event
-    /// that only reports a new state of the subscription.
-    public let remote: Remote?
+    /// What the event comes from: the beginning of the observation, a new state, this process or the server.
+    public let origin: EventOrigin
+    /// Whether the results are what the server says.
+    ///
+    /// The loss of a connection changes no results and is no event; ``StoreSession`` tells it.
+    public let freshness: Freshness
 
     init(_ event: ResultEvent, core: StoreCore) {
         let schema = core.schema
@@ -59,8 +62,20 @@ public struct Change<Element: ResultElement>: Sendable {
                 reason: deletion.reason)
         }
         subscription = event.status
-        remote = event.remote
+        freshness = event.freshness
+        origin =
+            if event.isInitial {
+                .initial
+            } else if let remote = event.remote {
+                .remote(remote)
+            } else {
+                event.change.isEmpty ? .status : .local
+            }
     }
+
+    /// Who made the change, if it came from the server; nil for a local change, for the first event, and for an event
+    /// that only reports a new state of the subscription, which ``origin`` tells apart.
+    public var remote: Remote? { if case .remote(let remote) = origin { remote } else { nil } }
 
     /// The state of the subscription, without progress and error.
     public var state: SubscriptionState { subscription.state }

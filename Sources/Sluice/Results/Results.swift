@@ -131,6 +131,9 @@ public struct Results<Element: ResultElement>: Sendable {
     /// A subscription that was complete in an earlier session does not suffice: without a connection this waits until
     /// the store has connected and caught up.
     ///
+    /// A handler of ``observe(on:_:)`` without a queue of its own has handled the event that says that the query is
+    /// complete by the time that this returns. So a handler must not block until this returns.
+    ///
     /// - Parameter timeout: the longest wait without progress; nil waits without limit.
     /// - Throws: ``SyncError`` when the server rejects the query, when nothing arrives in time, or when the store has
     ///   no server.
@@ -156,8 +159,9 @@ public struct Results<Element: ResultElement>: Sendable {
     ) throws -> NotificationToken {
         _ = try observable()
         let core = core
+        let isPrompt = queue == nil
         let queue = queue ?? core.callbacks
-        return try begin { event, ready, gate in
+        return try begin(isPrompt: isPrompt) { event, ready, gate in
             queue.async {
                 gate.deliver { handler(Change(event, core: core)) }
                 ready()
@@ -185,11 +189,12 @@ public struct Results<Element: ResultElement>: Sendable {
     /// Begins an observation.
     ///
     /// - Parameters:
+    ///   - isPrompt: whether events are delivered on the store's own queue of callbacks.
     ///   - end: called when the store is closed.
     ///   - deliver: called with each event, what to call once the event is consumed, and the gate to deliver it
     ///     through.
     func begin(
-        end: @escaping @Sendable () -> Void = {},
+        isPrompt: Bool = false, end: @escaping @Sendable () -> Void = {},
         _ deliver: @escaping @Sendable (ResultEvent, @escaping Ready, DeliveryGate) -> Void
     ) throws -> NotificationToken {
         let query = try observable()
@@ -198,7 +203,9 @@ public struct Results<Element: ResultElement>: Sendable {
         let reportsPending = reportsPending
         let number = ObservationNumber()
         try core.performSoon { engine in
-            let id = try engine.observe(query, reportsPending: reportsPending, end: end) { event in
+            let id = try engine.observe(
+                query, reportsPending: reportsPending, isPrompt: isPrompt, end: end
+            ) { event in
                 let ready: Ready = { [weak core] in core?.performLater { $0.observerIsReady(number.value) } }
                 deliver(event, ready, gate)
             }

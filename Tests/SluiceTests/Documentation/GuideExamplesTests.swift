@@ -28,9 +28,11 @@
                 for removal in change.removals { print("gone:", removal.identity, "because of", removal.reason) }
                 for index in change.insertions { print("new:", try! change.results[index].name) }
                 for index in change.modifications { print("changed:", try! change.results[index].name) }
-                switch change.remote {
-                case let remote?: print("the server accepted it at", remote.acceptedAt)
-                case nil: print("made here, or only the state is new:", change.state)
+                switch change.origin {
+                case .initial: print("what was here")
+                case .local: print("made here")
+                case .remote(let remote): print("the server accepted it at", remote.acceptedAt)
+                case .status: print("only the state is new:", change.state)
                 }
             }
             try await store.write { try $0.insert(Item(name: "nut", price: 1)) }

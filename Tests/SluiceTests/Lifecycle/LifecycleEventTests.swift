@@ -66,6 +66,53 @@ import Testing
             #expect(recorder.events.last?.results.count == 30_000)
         }
 
+        @Test func everyEventSaysWhatItComesFrom() async throws {
+            server.cut(bob)
+            let recorder = try EventRecorder(bob.objects(Vehicle.self))
+            try await recorder.event { $0.isInitial }
+            server.restore(bob)
+            try await recorder.complete()
+            try await alice.upload(vins: "a")
+            try await recorder.event { !$0.insertions.isEmpty }
+            try await bob.upload(vins: "b")
+            try await recorder.event { $0.vins == ["a", "b"] }
+            let origins = recorder.events.map(\.origin.description)
+            #expect(origins == ["initial", "status", "remote (create)", "local"])
+            #expect(recorder.events.map { $0.remote != nil } == [false, false, true, false])
+        }
+
+        @Test func everyEventSaysWhetherTheServerHasConfirmedTheResultsInThisConnection() async throws {
+            try await alice.upload(vins: "a")
+            let recorder = try EventRecorder(bob.objects(Vehicle.self))
+            #expect(try await recorder.complete().freshness == .confirmed)
+            server.clock.advance(by: .seconds(60))
+            let lost = server.clock.now
+            server.cut(bob)
+            for await change in try #require(bob.session).changes where change.new.activity == .offline { break }
+            try await bob.write { try $0.insert(Vehicle(vin: "b", plate: "")) }
+            #expect(try await recorder.event { $0.results.count == 2 }.freshness == .cached(since: lost))
+            try await alice.upload(vins: "c")
+            server.restore(bob)
+            #expect(try await recorder.event { $0.results.count == 3 }.freshness == .confirmed)
+        }
+
+        @Test func whatWasNeverConfirmedHereIsCachedSinceAnUnknownTime() async throws {
+            server.cut(bob)
+            let recorder = try EventRecorder(bob.objects(Vehicle.self))
+            #expect(try await recorder.event { $0.isInitial }.freshness == .cached(since: nil))
+        }
+
+        /// Pages make many events, and the handler gets one at a time.
+        @Test func whenSyncedReturnsTheHandlersWereToldThatTheQueryIsComplete() async throws {
+            try await alice.upload((0..<30_000).map { Vehicle(vin: "v\($0)", price: Double($0), plate: "") })
+            let vehicles = bob.objects(Vehicle.self).sorted(by: \.price)
+            let recorder = try EventRecorder(vehicles)
+            #expect(try await vehicles.synced().count == 30_000)
+            let last = try #require(recorder.events.last)
+            #expect(last.state == .complete && last.results.count == 30_000)
+            recorder.token.stop()
+        }
+
         @Test func bootstrapCountsAsRemoteCreation() async throws {
             try await alice.upload(vins: "a")
             let recorder = try EventRecorder(bob.objects(Vehicle.self))

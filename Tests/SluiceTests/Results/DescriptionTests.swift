@@ -19,7 +19,7 @@ import Testing
             try await recorder.complete()
             try await store.upload(vins: "c")
             let change = try await recorder.event { !$0.isInitial && !$0.insertions.isEmpty }
-            #expect("\(change)" == "local change: 3 objects, 1 inserted at 2; complete")
+            #expect("\(change)" == "local: 3 objects, 1 inserted at 2; complete")
         }
 
         @Test func resultsShowTheirQueryAndSnapshotsTheirObjects() throws {

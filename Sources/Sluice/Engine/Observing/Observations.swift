@@ -7,6 +7,7 @@ internal import SluiceViews
 final class Observations {
     private let storage: any ClientStorage
     private let active: ActiveSubscriptions
+    private let session: SyncSession
     private let askedObserverCountMax: Int
     private let now: () -> Timestamp
     private let log: LogSink?
@@ -15,11 +16,12 @@ final class Observations {
     private(set) var work = ObservationWork()
 
     init(
-        _ storage: any ClientStorage, _ active: ActiveSubscriptions, options: ClientOptions,
+        _ storage: any ClientStorage, _ session: SyncSession, _ active: ActiveSubscriptions, options: ClientOptions,
         now: @escaping () -> Timestamp, log: LogSink?
     ) {
         self.storage = storage
         self.active = active
+        self.session = session
         self.now = now
         self.log = log
         askedObserverCountMax = options.askedObserverCountMax
@@ -33,17 +35,22 @@ final class Observations {
     ///
     /// - Parameters:
     ///   - reportsPending: whether an event reports that writes of an object begin or cease to be pending.
+    ///   - isPrompt: whether the consumer is the store's own queue of callbacks.
     ///   - end: called when the store is closed.
     ///   - deliver: called with each event. ``consumerIsReady(_:)`` says that the consumer has handled it.
     /// - Returns: the number of the observation.
     func begin(
-        _ subscription: Subscription, reportsPending: Bool, end: @escaping () -> Void,
+        _ subscription: Subscription, reportsPending: Bool, isPrompt: Bool, end: @escaping () -> Void,
         deliver: @escaping (ResultEvent) -> Void
     ) throws -> UInt64 {
         let entries = try entries(of: subscription)
         lastNumber += 1
         let observer = Observer(
-            id: lastNumber, subscription: subscription, reportsPending: reportsPending, end: end, deliver: deliver)
+            id: lastNumber, subscription: subscription, reportsPending: reportsPending, isPrompt: isPrompt,
+            freshness: { [active, session] in
+                let isCurrent = session.isActive && !active.awaitsCatchUp && subscription.isComplete
+                return isCurrent ? .confirmed : .cached(since: subscription.confirmedUntil?.date)
+            }, end: end, deliver: deliver)
         index.insert(observer, schema: storage.schema)
         observer.start(with: entries)
         return observer.id
@@ -63,6 +70,14 @@ final class Observations {
 
     /// Says that the consumer of an observation has handled its last event.
     func consumerIsReady(_ id: UInt64) { index[id]?.consumerIsReady(now: now()) }
+
+    /// Whether every prompt observer of a complete subscription has handled an event that says that it is complete.
+    func haveHandledComplete(_ subscription: UInt64) -> Bool {
+        index.observers(of: subscription).allSatisfy { id in
+            guard let observer = index[id], observer.isPrompt, !observer.isOver else { return true }
+            return observer.hasHandledComplete
+        }
+    }
 
     /// Files all observers again, after the schema has changed.
     func rebind() {

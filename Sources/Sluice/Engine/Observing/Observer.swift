@@ -18,6 +18,13 @@ final class Observer {
     private var isBusy = false
     private var backlog = Backlog()
     private var reportedStatus: SubscriptionStatus?
+    /// Whether the consumer has handled an event with the state ``SubscriptionState/complete``, and none after it with
+    /// another state.
+    private(set) var hasHandledComplete = false
+    /// Whether the consumer is the store's own queue of callbacks, where nothing but a handler delays an event.
+    let isPrompt: Bool
+    /// Whether the results are what the server says.
+    private let freshness: () -> Freshness
     /// Why no more events come; nil while they do.
     private var failure: Failure?
 
@@ -28,9 +35,11 @@ final class Observer {
     }
 
     init(
-        id: UInt64, subscription: Subscription, reportsPending: Bool, end: @escaping () -> Void,
-        deliver: @escaping (ResultEvent) -> Void
+        id: UInt64, subscription: Subscription, reportsPending: Bool, isPrompt: Bool,
+        freshness: @escaping () -> Freshness, end: @escaping () -> Void, deliver: @escaping (ResultEvent) -> Void
     ) {
+        self.isPrompt = isPrompt
+        self.freshness = freshness
         self.id = id
         self.subscription = subscription
         self.end = end
@@ -74,7 +83,8 @@ final class Observer {
         deliver(
             ResultEvent(
                 list: results.list, change: ResultChange(), removed: [],
-                status: SubscriptionStatus(state: .error, error: error), remote: nil, isInitial: false))
+                status: SubscriptionStatus(state: .error, error: error), remote: nil, isInitial: false,
+                freshness: .cached(since: subscription.confirmedUntil?.date)))
     }
 
     /// Receives edits, and reports them at once or when the consumer is ready.
@@ -87,6 +97,7 @@ final class Observer {
     /// Records that the consumer has handled the last event.
     func consumerIsReady(now: Timestamp) {
         isBusy = false
+        hasHandledComplete = reportedStatus?.state == .complete
         while !isBusy, let next = backlog.removeFirst() { apply(next.edits.all, origin: next.origin, now: now) }
         if !isBusy { reportFailure() }
     }
@@ -110,9 +121,10 @@ final class Observer {
         let status = subscription.status
         reportedStatus = status
         isBusy = true
+        if status.state != .complete { hasHandledComplete = false }
         deliver(
             ResultEvent(
                 list: results.list, change: change, removed: removed, status: status, remote: remote,
-                isInitial: isInitial))
+                isInitial: isInitial, freshness: freshness()))
     }
 }

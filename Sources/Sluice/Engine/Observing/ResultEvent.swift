@@ -12,6 +12,7 @@ package struct ResultEvent: Sendable {
     package let status: SubscriptionStatus
     package let remote: Remote?
     package let isInitial: Bool
+    package let freshness: Freshness
 }
 
 extension ResultEvent {
@@ -19,6 +20,7 @@ extension ResultEvent {
     init(failure: SyncError) {
         self.init(
             list: ResultList(order: SortOrder([]), limit: nil), change: ResultChange(), removed: [],
-            status: SubscriptionStatus(state: .error, error: failure), remote: nil, isInitial: true)
+            status: SubscriptionStatus(state: .error, error: failure), remote: nil, isInitial: true,
+            freshness: .cached(since: nil))
     }
 }

@@ -42,6 +42,8 @@ final class Subscription {
     /// Why members leave, while their departure is only staged.
     var departureReasons: [ObjectRef: RemovalReason] = [:]
     var error: SyncError? { didSet { onStatusChange?(self, isComplete) } }
+    /// When the connection ended in which the server last confirmed the membership; nil if that was not in this process.
+    var confirmedUntil: Timestamp?
     /// Those who wait for its status, by number.
     var waiters: [UInt64: (SubscriptionStatus) -> Bool] = [:]
     /// The number of the last waiter.
