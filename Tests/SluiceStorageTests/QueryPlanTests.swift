@@ -196,7 +196,7 @@ struct QueryPlanTests {
     @Test func objectsByIdAndByKeyAreLookups() throws {
         let storage = try Self.storage()
         let query = try Query.parse("OBJECT(00000000000000010000000000000002)", schema: storage.schema)
-        #expect(try storage.plan(of: query, inOrder: true) == nil)
+        #expect(try storage.plan(of: query, order: .result) == nil)
     }
 
     @Test(arguments: [
