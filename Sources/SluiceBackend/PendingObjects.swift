@@ -18,7 +18,7 @@ final class PendingObjects: TransactionTarget {
         return try stored.row(object)
     }
 
-    func show(_ row: Row?, of object: ObjectRef) { written[object] = .some(row) }
+    func delete(_ object: ObjectRef, replacing old: Row?) { written[object] = .some(nil) }
 
     func update(_ row: Row, of object: ObjectRef, changed: PropertySet, replacing old: Row) {
         written[object] = .some(row)

@@ -56,7 +56,7 @@ import Testing
     }
 
     /// What a store says of a transaction of a size; nil if it accepts it.
-    private func refusal(ofStore measure: Measure, _ size: Int) throws -> LimitExcess? {
+    private func excess(ofStore measure: Measure, _ size: Int) throws -> LimitExcess? {
         let sync = try HandDrivenSync(clientCount: 1, Self.schema())
         sync.settle()
         do { try Self.write(measure.operations(size), sync.engine(0)) } catch let error as StoreError {
@@ -68,7 +68,7 @@ import Testing
     }
 
     /// What a server says of a transaction of a size that a store accepted which knows no such limit.
-    private func refusal(ofServer measure: Measure, _ size: Int) throws -> String? {
+    private func rejection(ofServer measure: Measure, _ size: Int) throws -> String? {
         var lax = Self.limits
         lax.transactionByteCount = .max
         lax.transactionElementCount = .max
@@ -87,14 +87,14 @@ import Testing
     @Test(arguments: Measure.allCases) func bothSidesDrawTheSameLine(_ measure: Measure) throws {
         // The greatest size that a store accepts, by halving.
         var (accepted, refused) = (1, measure.sizeMax)
-        #expect(try refusal(ofStore: measure, accepted) == nil && refusal(ofStore: measure, refused) != nil)
+        #expect(try excess(ofStore: measure, accepted) == nil && excess(ofStore: measure, refused) != nil)
         while refused - accepted > 1 {
             let middle = (accepted + refused) / 2
-            if try refusal(ofStore: measure, middle) == nil { accepted = middle } else { refused = middle }
+            if try excess(ofStore: measure, middle) == nil { accepted = middle } else { refused = middle }
         }
-        let excess = try #require(try refusal(ofStore: measure, refused))
+        let excess = try #require(try excess(ofStore: measure, refused))
         #expect(excess.actual == excess.limit + 1 && excess.limitName.hasPrefix(measure.rawValue))
-        #expect(try refusal(ofServer: measure, accepted) == nil)
-        #expect(try refusal(ofServer: measure, refused) == excess.description)
+        #expect(try rejection(ofServer: measure, accepted) == nil)
+        #expect(try rejection(ofServer: measure, refused) == excess.description)
     }
 }

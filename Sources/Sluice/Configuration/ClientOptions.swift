@@ -46,6 +46,8 @@ package struct ClientOptions: Sendable {
     /// What becomes of unsent writes when the server's history is another one, and whether the file is copied before.
     package var resetMode = ClientResetPolicy.Mode.recoverUnsynced
     package var copiesBeforeReset = false
+    /// How much is kept of what nobody observes.
+    package var cacheLimits = CacheLimits()
     /// If at most so many observers follow links in the same way, each is asked whether it has a result that leads to
     /// a changed object; of more, those that have it are looked up.
     package var askedObserverCountMax = 16

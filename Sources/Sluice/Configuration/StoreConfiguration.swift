@@ -56,6 +56,8 @@ public struct StoreConfiguration: Sendable {
     public var refusedWrites = RefusedWritePolicy.revert
     /// What becomes of unsent writes when the server has another history than the one that the store knows.
     public var clientReset = ClientResetPolicy()
+    /// How much the store keeps of what nobody observes; nothing is removed unless a limit is set.
+    public var cacheLimits = CacheLimits()
     /// Where log lines go; nil logs nothing.
     public var log: LogSink?
 

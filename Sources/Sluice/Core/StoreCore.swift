@@ -56,6 +56,7 @@ package final class StoreCore: Sendable {
         options.keepsRefusedWrites = configuration.refusedWrites == .keepLocal
         options.resetMode = configuration.clientReset.mode
         options.copiesBeforeReset = configuration.clientReset.keepsBackup
+        options.cacheLimits = configuration.cacheLimits
         if let sync = configuration.sync {
             options.databaseName = link?.databaseName
             options.credentials = sync.credentials.wire
@@ -194,6 +195,19 @@ package final class StoreCore: Sendable {
     func start() {
         if configuration.startsSyncing { performLater { $0.handle(.start) } }
         if case .file = configuration.location { watchFile() }
+        if !configuration.cacheLimits.areNone { sweepCache(after: .seconds(60)) }
+    }
+
+    /// Keeps what nobody observes within its limits, until the store is closed.
+    private func sweepCache(after delay: Duration) {
+        configuration.environment.scheduleUpkeep(delay) { [weak self] in
+            guard let self, !isClosed else { return }
+            performLater { engine in
+                engine.faults.recording("cached objects could not be removed") { try engine.sweepCache() }
+            }
+            let age = configuration.cacheLimits.ageMax ?? .seconds(600)
+            sweepCache(after: min(.seconds(600), max(.seconds(1), age / 8)))
+        }
     }
 
     /// How often a store to which nobody writes checks that its file is still there.

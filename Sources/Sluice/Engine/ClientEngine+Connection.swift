@@ -104,7 +104,8 @@ extension ClientEngine {
                 : "the server's history is not the one that this store knows"
             guard
                 try reset(
-                    because: reason, inEpoch: opened.identity.epoch, rejectsUncertain: opened.outcome == .forgotten)
+                    because: reason, inEpoch: opened.identity.epoch, acknowledged: opened.acknowledged,
+                    rejectsUncertain: opened.outcome == .forgotten)
             else { return }
         }
         try storeIdentity(opened, version: beginsAnew ? 0 : storage.syncState?.version ?? 0)
@@ -200,7 +201,11 @@ extension ClientEngine {
             if failure.code == .databaseDamaged { outbox.stopUploads(because: error) }
         case .reset:
             let epoch = storage.syncState?.epoch ?? 0
-            guard try reset(because: failure.message, inEpoch: epoch, rejectsUncertain: false) else { return }
+            guard
+                try reset(
+                    because: failure.message, inEpoch: epoch, acknowledged: outbox.acknowledgedSequence,
+                    rejectsUncertain: false)
+            else { return }
             session.disconnect()
             comeAgain(atLeast: .milliseconds(Int64(clamping: failure.retryAfter)), because: failure.message)
             // The next session begins without an identity, and uploads what is not acknowledged.

@@ -28,10 +28,13 @@ extension ClientEngine {
     ///
     /// - Parameters:
     ///   - epoch: the server's epoch.
+    ///   - acknowledged: the last upload that the server has accepted, as far as it knows.
     ///   - rejectsUncertain: whether writes that may have been sent cannot be sent again, since the server does not know
     ///     whether it has them.
     /// - Returns: whether the store starts over.
-    func reset(because reason: String, inEpoch epoch: UInt64, rejectsUncertain: Bool) throws -> Bool {
+    func reset(
+        because reason: String, inEpoch epoch: UInt64, acknowledged: UInt64, rejectsUncertain: Bool
+    ) throws -> Bool {
         let (decision, record) = try resets.begin(because: reason, inEpoch: epoch)
         if case .wait(let error) = decision {
             session.disconnect()
@@ -43,7 +46,7 @@ extension ClientEngine {
             [("reason", reason), ("unsent writes", decision == .recover ? "kept" : "dropped")])
         if rejectsUncertain { try outbox.rejectUncertainUploads() }
         try transactions.run(.local) { transaction in
-            if decision == .discard { try outbox.discard() }
+            if decision == .discard { try outbox.discard(acknowledged: acknowledged) }
             try forgetServer(transaction)
             if let record { try resets.note(record) }
         }

@@ -28,6 +28,7 @@ package final class ClientEngine {
     let statusWaiters: StatusWaiters
     let outbox: Outbox
     let resets: ClientResets
+    private let retention: CacheRetention
     private let applier: Applier
     var inbox: FrameInbox
     /// The context that the server named for the session that it opens.
@@ -83,6 +84,7 @@ package final class ClientEngine {
             faults: faults,
             options: options, now: now, log: log)
         resets = try ClientResets(storage, options: options, now: now)
+        retention = CacheRetention(storage, transactions, active, images, options: options, now: now)
         applier = Applier(
             storage: storage, transactions: transactions, schema: schemas, images: images, active: active,
             requests: requests, outbox: outbox, options: options, now: now)
@@ -110,6 +112,12 @@ package final class ClientEngine {
 
     /// Runs a local write transaction: either all of it is stored and queued for upload, or nothing.
     package func write<Result>(_ body: (LocalWriter) throws -> Result) throws -> Result { try outbox.write(body) }
+
+    /// Removes cached objects beyond the limits of the configuration.
+    ///
+    /// - Returns: how many objects were removed.
+    @discardableResult
+    package func sweepCache() throws -> Int { try retention.sweep() }
 
     // MARK: A frame of the server
 

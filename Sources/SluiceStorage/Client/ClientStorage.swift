@@ -206,6 +206,11 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     /// The present objects of a class that no active subscription holds and that have no pending operations.
     func unheldObjects(ofClass classIndex: Int) throws -> [ObjectRef]
 
+    /// When objects that no subscription has held, not even a dormant one, were found to be cached.
+    var cachedSince: [ObjectRef: Timestamp] { get throws }
+    /// Stores that time, or with nil removes it.
+    func setCachedSince(_ time: Timestamp?, of object: ObjectRef) throws
+
     /// Copies the store to a new file, which is whole or does not exist. Between transactions only.
     ///
     /// - Throws: ``StorageError/Code/exists`` if there is a file.

@@ -26,7 +26,7 @@ extension SQLiteClientStorage {
 
     /// Removes everything that has to do with a server, but for the objects.
     private func leaveServer(_ copy: SQLiteConnection) throws {
-        for table in ["_outbox", "_pending", "_base", "_subscriptions", "_members"] {
+        for table in ["_outbox", "_pending", "_base", "_subscriptions", "_members", "_cached"] {
             try copy.execute("DELETE FROM \(table)")
         }
         // The numbers count what this store has uploaded.

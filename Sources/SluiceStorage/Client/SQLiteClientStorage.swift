@@ -49,6 +49,8 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
             let storage = try SQLiteClientStorage(
                 connection, file: file, location: path, gate: nil, resident: resident, isDurable: durability == .full)
             try storage.admit(databaseID: nil, isSynced: durability == .full)
+            // Files of earlier versions lack it.
+            if file?.obstacle == nil { try connection.execute(makeCachedTable) }
             // Programs that do not know the present format must not open what is written from now on.
             if file?.obstacle == nil,
                 try connection.integer("PRAGMA user_version") != Int64(DatabaseHeader.Kind.client.formatVersion)
@@ -95,8 +97,15 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
         try super.init(connection, file: file)
     }
 
+    /// When objects that no subscription has held were found to be cached.
+    private static let makeCachedTable = """
+        CREATE TABLE IF NOT EXISTS _cached (class INTEGER, key BLOB, since INTEGER NOT NULL, PRIMARY KEY (class, key)) \
+        WITHOUT ROWID
+        """
+
     private static func makeTables(on connection: SQLiteConnection) throws {
         for sql in [
+            makeCachedTable,
             "CREATE TABLE _outbox (sequence INTEGER PRIMARY KEY, changeset BLOB NOT NULL)",
             """
             CREATE TABLE _pending (class INTEGER, key BLOB, sequence INTEGER, PRIMARY KEY (class, key, sequence)) \

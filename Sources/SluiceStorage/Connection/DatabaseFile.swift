@@ -150,7 +150,8 @@ enum DatabaseFile {
         let draft = try makeDraft(of: path)
         do {
             try connection.withStatement("VACUUM INTO ?") { statement in
-                statement.bind(1, draft)
+                // Without a name for it, a database in memory would be copied to another one in memory.
+                statement.bind(1, "file:" + draft.uriEscaped + "?vfs=unix")
                 try statement.run()
             }
             if let finish { try edit(draft, finish) }

@@ -53,12 +53,6 @@ import Testing
         }
     }
 
-    /// The server has the write, and sends what it has.
-    private func catchUp(_ server: ScriptedSession) {
-        server.bootstrap(1, [ScriptedSession.user(1, age: 40), ScriptedSession.user(3, age: 60)])
-        server.commit(4, to: 1, [ScriptedSession.user(1, age: 41, version: 4)], acknowledged: 1)
-    }
-
     private func isWaiting(_ server: ScriptedSession) -> Bool {
         var error: SyncError?
         _ = server.engine.whenConnected { result in

@@ -7,7 +7,7 @@ import Testing
 
 #if SLUICE_MACROS
     /// Copies of a store's file, and its size.
-    @Suite(.timeLimit(.minutes(10))) final class LifecycleCopyTests {
+    @Suite(.timeLimit(.minutes(10))) final class LifecycleCopyTests: Sendable {
         private let server: TestServer
         private let folder = FileManager.default.temporaryDirectory.path + "/sluice-copy-\(UUID().uuidString)"
 

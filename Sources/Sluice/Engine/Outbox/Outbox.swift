@@ -129,8 +129,13 @@ final class Outbox {
         report()
     }
 
-    /// Drops everything that is not acknowledged, and reports it, in the open transaction.
-    func discard() throws { try retirement.reject(through: storage.lastSequence, because: Retirement.discarded) }
+    /// Drops everything, in the open transaction, and reports what the server does not have.
+    ///
+    /// - Parameter acknowledged: the last changeset that the server had accepted.
+    func discard(acknowledged: UInt64) throws {
+        try retirement.drop(through: acknowledged)
+        try retirement.reject(through: storage.lastSequence, because: Retirement.discarded)
+    }
 
     // MARK: What the server says
 

@@ -163,6 +163,13 @@ final class Retirement {
         }
     }
 
+    /// Drops changesets whose objects are forgotten too; in the open transaction.
+    func drop(through sequence: UInt64) throws {
+        for operation in try storage.removeFromOutbox(through: sequence).flatMap(\.operations) {
+            if try !storage.hasPending(operation.object) { try storage.setBaseImage(nil, of: operation.object) }
+        }
+    }
+
     /// Rejects writes that are not to be sent, or not again, and reports each; in the open transaction.
     func reject(through sequence: UInt64, because reason: SyncError) throws {
         for changeset in try storage.removeFromOutbox(through: sequence) {

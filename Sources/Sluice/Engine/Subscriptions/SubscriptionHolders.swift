@@ -149,6 +149,8 @@ final class SubscriptionHolders {
         try transactions.run(.local) { _ in
             for var record in awake {
                 record.isDormant = true
+                // Its holders had it until their process ended, which nobody noted.
+                record.updatedAt = now()
                 if record.state == .complete { record.version = storage.syncState?.version ?? record.version }
                 if record.state == .bootstrapping {
                     record.state = .pending

@@ -9,13 +9,15 @@ package protocol TransactionTarget: AnyObject {
     /// Reads the object as the transaction sees it; nil if it is not there.
     func row(_ object: ObjectRef) throws -> Row?
 
-    /// Stores an object's new state; nil deletes it.
-    func show(_ row: Row?, of object: ObjectRef) throws
-
     /// Stores some properties of an object that is there.
     ///
     /// - Parameter old: the row as it is.
     func update(_ row: Row, of object: ObjectRef, changed: PropertySet, replacing old: Row) throws
+
+    /// Deletes an object.
+    ///
+    /// - Parameter old: the row as it is; nil if the object is not there.
+    func delete(_ object: ObjectRef, replacing old: Row?) throws
 
     /// Stores an object unless it is there.
     ///

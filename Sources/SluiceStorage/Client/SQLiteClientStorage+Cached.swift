@@ -1,0 +1,31 @@
+package import SluiceModel
+
+extension SQLiteClientStorage {
+    package var cachedSince: [ObjectRef: Timestamp] {
+        get throws {
+            var times: [ObjectRef: Timestamp] = [:]
+            try connection.withStatement("SELECT class, key, since FROM _cached") { statement in
+                while try statement.step() {
+                    times[try statement.object(0, file: connection.name)] = Timestamp(microseconds: statement.int(2))
+                }
+            }
+            return times
+        }
+    }
+
+    package func setCachedSince(_ time: Timestamp?, of object: ObjectRef) throws {
+        try requireTransaction()
+        guard let time else {
+            return try connection.withStatement("DELETE FROM _cached WHERE class = ? AND key = ?") { statement in
+                statement.bind(1, object)
+                try statement.run()
+            }
+        }
+        let sql = "INSERT OR REPLACE INTO _cached (class, key, since) VALUES (?, ?, ?)"
+        try connection.withStatement(sql) { statement in
+            statement.bind(1, object)
+            statement.bind(3, time.microseconds)
+            try statement.run()
+        }
+    }
+}
