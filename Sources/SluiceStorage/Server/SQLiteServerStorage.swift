@@ -229,6 +229,8 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         try connection.withWorkLimit(limit, body)
     }
 
+    package var canBeReadAside: Bool { connection.path != nil }
+
     package func snapshot() throws -> (any ServerSnapshot)? {
         guard let path = connection.path else { return nil }
         let snapshot = try SQLiteServerSnapshot(
