@@ -6,8 +6,8 @@ import SluiceServer
 import SluiceStorage
 import SluiceWire
 
-/// A database of documents in memory, with rules and users, that the A rows drive without a network. What the database
-/// sends is counted and thrown away.
+/// A database of documents, with rules and users, that the A rows drive without a network. What the database sends is
+/// counted and thrown away.
 final class AccessWorld {
     static let team = 0
     static let membership = 1
@@ -70,12 +70,13 @@ final class AccessWorld {
 
     /// - Parameters:
     ///   - rules: the file of rules; nil for none.
+    ///   - path: the database's file; nil for one in memory.
     ///   - limits: the limits of the database.
     ///   - fill: stores the objects that there are in the beginning.
     init(
-        rules: String?, limits: DatabaseLimits = DatabaseLimits(), _ fill: (AccessWorld.Filler) throws -> Void
+        rules: String?, path: String? = nil, limits: DatabaseLimits = DatabaseLimits(), _ fill: (AccessWorld.Filler) throws -> Void
     ) throws {
-        let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
+        let storage = try SQLiteServerStorage.open(path.map { .file($0) } ?? .memory, databaseID: ObjectID(high: 7, low: 7))
         try storage.transaction {
             _ = try storage.merge(Self.schema(), sides: ("the server", "the benchmark"))
             try fill(Filler(storage: storage))
@@ -110,7 +111,8 @@ final class AccessWorld {
     private func open(_ id: SessionID, _ user: String, claims: [String: JSONValue]) throws {
         let members = claims.sorted { $0.key < $1.key }.map { JSONValue.Member(name: $0.key, value: $0.value) }
         let identity = LoginIdentity(userID: user, method: .custom, claims: .object(members))
-        let open = ClientMessage.Open(session: 1, path: "documents", schema: try Self.schema())
+        let open = ClientMessage.Open(
+            session: 1, path: "documents", options: .movesInPages, schema: try Self.schema())
         let actions = engine.handle([.open(id, open, User(identity, mayExtendSchema: true))], now: now)
         for action in actions {
             if case .end = action { throw BenchmarkError("the session of \(user) was not opened") }
@@ -146,9 +148,41 @@ final class AccessWorld {
         }
         let request = ClientMessage.Subscribe(session: 1, subscription: 1, query: query)
         try take(engine.handle([.messages(id, [.subscribe(request), .credit(session: 1, pages: 8)])], now: now))
-        while engine.hasWork { try take(engine.step(now: now)) }
+        while true {
+            while let work = engine.takePreparation() ?? engine.takeReading() {
+                work.run()
+                try take(engine.handle([.prepared(work)], now: now))
+            }
+            guard engine.hasWork else { break }
+            try take(engine.step(now: now))
+        }
         try check(isComplete, is: true, "whether '\(query)' is complete")
         return count
+    }
+
+    /// Lets the database do all that waits, while sessions take their pages.
+    ///
+    /// - Returns: the longest that the database's queue was held, in seconds, and what was sent.
+    func finish(_ sessions: [SessionID]) -> (longestTurn: Double, actions: [DatabaseAction]) {
+        var longestTurn = 0.0
+        var actions: [DatabaseAction] = []
+        func turn(_ body: () -> [DatabaseAction]) {
+            let start = ContinuousClock.now
+            actions += body()
+            longestTurn = max(longestTurn, (ContinuousClock.now - start) / .seconds(1))
+        }
+        while true {
+            while let work = engine.takePreparation() ?? engine.takeReading() {
+                // On a thread of its own in a server.
+                work.run()
+                turn { engine.handle([.prepared(work)], now: now) }
+            }
+            guard engine.hasWork else { return (longestTurn, actions) }
+            turn { engine.step(now: now) }
+            for id in sessions {
+                turn { engine.handle([.messages(id, [.credit(session: 1, pages: 8)])], now: now) }
+            }
+        }
     }
 
     /// The messages to one session.

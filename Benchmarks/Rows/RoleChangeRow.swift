@@ -1,5 +1,6 @@
 import SluiceModel
 import SluiceServer
+import SluiceWire
 
 /// A5: some users lose a role by which they read 100,000 objects: how often the departures are encoded, and how long
 /// everybody else waits.
@@ -19,25 +20,57 @@ struct RoleChangeRow {
                 .roleChange, "\(title): encodings", ours: Double(many.encodedCount), floor: Double(few.encodedCount),
                 unit: "blocks", goal: .atMost(1)),
             Measurement(
-                .roleChange, "\(title): nobody else is served for", ours: many.seconds * 1e3,
-                floor: few.seconds * 1e3, unit: "ms", goal: .atMost(10)),
+                .roleChange, "\(title): nobody else is served for", ours: many.longestTurn * 1e3,
+                floor: few.longestTurn * 1e3, unit: "ms", goal: .atMost(10)),
+            Measurement(
+                .roleChange, "\(title): until the last departure is sent", ours: many.seconds, floor: few.seconds,
+                unit: "s", goal: .none),
         ]
     }
 
-    private func run(objects count: Int, users userCount: Int) throws -> AccessWorld.Commit {
+    private struct Run {
+        var encodedCount = 0
+        /// The longest that the database's queue was held.
+        var longestTurn = 0.0
+        var seconds = 0.0
+    }
+
+    /// In a file, since a database in memory has one connection, which then finds everything itself.
+    private func run(objects count: Int, users userCount: Int) throws -> Run {
         let rules = AccessWorld.rules(reading: "$role.editor OR owner == $user.id")
-        let world = try AccessWorld(rules: rules) { filler in
+        let world = try AccessWorld(rules: rules, path: workbench.freshPath("role")) { filler in
             for number in 0..<count { try filler.insertDocument(number, owner: "nobody", group: 1) }
             for user in 0..<userCount {
                 try filler.insert(AccessWorld.editor, .string("u\(user)"), [.string("u\(user)")])
             }
         }
+        var sessions: [SessionID] = []
         for user in 0..<userCount {
-            let id = try world.open("u\(user)")
-            try check(try world.subscribe(id, "Document EXCLUDE(team)"), is: count, "the documents of an editor")
+            sessions.append(try world.open("u\(user)"))
+            let found = try world.subscribe(sessions[user], "Document EXCLUDE(team)")
+            try check(found, is: count, "the documents of an editor")
         }
+        let before = world.engine.statistics.sentBlockCount
+        let start = ContinuousClock.now
         let commit = world.delete(AccessWorld.editor, (0..<userCount).map { .string("u\($0)") })
-        try check(commit.receiverCount, is: userCount + 1, "the sessions that were told")
-        return commit
+        let rest = world.finish(sessions)
+        var run = Run()
+        run.seconds = (ContinuousClock.now - start) / .seconds(1)
+        run.longestTurn = max(commit.seconds, rest.longestTurn)
+        run.encodedCount = Int(world.engine.statistics.sentBlockCount - before)
+        for id in sessions {
+            let messages = try AccessWorld.messages(of: commit.actions + rest.actions, to: id)
+            let departed = messages.reduce(0) { $0 + departureCount($1) }
+            try check(departed, is: count, "the departures of a user")
+        }
+        return run
+    }
+
+    private func departureCount(_ message: ServerMessage) -> Int {
+        switch message {
+        case .page(let page): page.content.departures.count
+        case .commit(let commit): commit.blocks.reduce(0) { $0 + $1.content.departures.count }
+        default: 0
+        }
     }
 }

@@ -40,7 +40,7 @@ import Testing
     }
 
     private func denied(_ action: RuleAction, _ property: String? = nil) -> RuleVerdict {
-        .denied(RuleDenial(className: "Document", action: action, property: property))
+        .denied(RuleDenial(className: "Document", cause: property.map { .property($0) } ?? .action(action)))
     }
 
     @Test func creationIsJudgedByTheNewObject() throws {

@@ -78,7 +78,7 @@ extension ClientEngine {
             opening: .init(
                 session: SyncSession.number, path: name, credentials: session.login.presented, identity: identity,
                 version: state?.version ?? 0, acknowledged: outbox.retiredSequence,
-                options: options.isReadOnly ? .readOnly : options.isShortLived ? .shortLived : [],
+                options: [options.isReadOnly ? .readOnly : options.isShortLived ? .shortLived : [], .movesInPages],
                 variables: session.variables, schema: options.isReadOnly ? Schema() : schemas.standing))
     }
 

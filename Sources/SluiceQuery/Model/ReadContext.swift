@@ -185,8 +185,13 @@ package final class ReadContext: Sendable {
     /// The same context with the forms of another whose conditions differ only in constants: each of many readers then
     /// takes little memory.
     package func sharing(_ other: ReadContext) -> ReadContext {
-        self === other || isEverything || rules.classes != other.rules.classes || formKey != other.formKey
-            ? self : ReadContext(self, formsOf: other)
+        if self === other || isEverything || rules.classes != other.rules.classes { return self }
+        if !rules.isBoundLater, rules.classes.allSatisfy({ rules[$0]?.form === other.rules[$0]?.form }) {
+            let key = other.formKey
+            if formKey == key { knownFormKey.withLock { $0 = key } }
+            return self
+        }
+        return formKey == other.formKey ? ReadContext(self, formsOf: other) : self
     }
 
     package var isEverything: Bool { texts.isEmpty && denial == nil }

@@ -16,9 +16,7 @@ package struct Binding: Sendable {
     package let roles: [String]
     /// The derived sets and the number of their elements, sorted by name; a set that is not known is missing.
     package let setSizes: [(name: String, count: Int)]
-    /// The queries that the binding depends on. One without a result yet counts as unset.
-    package let facts: [RuleFact]
-    /// Whether the result of each fact was known.
+    /// Whether the result of each fact was known. One without a result yet counts as unset.
     package let isComplete: Bool
     let classes: BoundClasses
     /// Where permission lists are; nil if there are none.

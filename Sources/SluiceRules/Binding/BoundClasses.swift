@@ -12,7 +12,7 @@ final class BoundClasses: Sendable {
     }
 
     private let compiled: [Int: CompiledClass]
-    private let values: [VariableSyntax: RuleValue]
+    private let values: BoundValues
     private let veils: [Int: ReadVeil]
     private let never: [BoundCondition?]
     private let known = Mutex<[Place: BoundCondition]>([:])
@@ -22,7 +22,7 @@ final class BoundClasses: Sendable {
     ///   - veils: what is hidden, by class.
     ///   - never: a condition for each class that allows nothing.
     init(
-        _ compiled: [Int: CompiledClass], _ values: [VariableSyntax: RuleValue], _ veils: [Int: ReadVeil],
+        _ compiled: [Int: CompiledClass], _ values: BoundValues, _ veils: [Int: ReadVeil],
         never: [BoundCondition?]
     ) {
         self.compiled = compiled

@@ -71,18 +71,18 @@ struct CompiledClass: Sendable {
         return ReadVeil(properties: PropertySet(hidden.keys), hidesIdentity: hidesIdentity)
     }
 
-    func condition(of action: RuleAction, _ values: [VariableSyntax: RuleValue]) -> BoundCondition? {
+    func condition(of action: RuleAction, _ values: BoundValues) -> BoundCondition? {
         let rule = rules[action] ?? (action == .updateAfter ? rules[.update] : nil)
         return rule?.bound(values)
     }
 
     /// What writing a property needs; nil if it has no rule of its own.
-    func condition(onProperty property: Int, _ values: [VariableSyntax: RuleValue]) -> BoundCondition? {
+    func condition(onProperty property: Int, _ values: BoundValues) -> BoundCondition? {
         writes[property]?.bound(values)
     }
 
     /// What having a flag of an object needs; nil if the objects have no permission lists.
-    func condition(onGranting flag: PermissionFlag, _ values: [VariableSyntax: RuleValue]) -> BoundCondition? {
+    func condition(onGranting flag: PermissionFlag, _ values: BoundValues) -> BoundCondition? {
         grants[flag]?.bound(values)
     }
 
@@ -114,7 +114,7 @@ final class CompiledRule: Sendable {
     }
 
     /// - Parameter values: the values of the rule's variables at least.
-    func bound(_ values: [VariableSyntax: RuleValue]) -> BoundCondition {
+    func bound(_ values: BoundValues) -> BoundCondition {
         guard isKept else { return BoundCondition(schema: schema) { self.query(values) } }
         let key = variables.map { values[$0] ?? .unknown }
         return kept.withLock { kept in
@@ -127,7 +127,7 @@ final class CompiledRule: Sendable {
     }
 
     /// The condition with its variables replaced; one that no object meets if it does not fit the schema.
-    private func query(_ values: [VariableSyntax: RuleValue]) -> Query {
+    private func query(_ values: BoundValues) -> Query {
         let binder = ConditionBinder(schema: schema) { values[$0] ?? .unknown }
         let target = QuerySyntax.Target.objects(className: className)
         let bound = binder.query(QuerySyntax(target, where: predicate))

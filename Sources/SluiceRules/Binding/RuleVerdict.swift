@@ -9,31 +9,30 @@ package enum RuleVerdict: Hashable, Sendable {
 
 /// What exactly was denied.
 package struct RuleDenial: Hashable, Sendable, CustomStringConvertible {
-    /// What nobody gives to others who has not got it.
-    package enum Ceiling: Hashable, Sendable {
-        /// The flags of a permission list.
+    package enum Cause: Hashable, Sendable {
+        /// A rule of the class, for an action.
+        case action(RuleAction)
+        /// The own rule of a property that was written.
+        case property(String)
+        /// A permission list gives what its author has not.
         case permissions
-        /// The reading of what a link to a transitive class leads to.
+        /// A link to a transitive class leads to what its author may not read.
         case links
     }
 
     package let className: String
-    /// Nil for what a ceiling denied.
-    package let action: RuleAction?
-    /// The property whose own rule denied it.
-    package let property: String?
-    package var ceiling: Ceiling?
+    package let cause: Cause
 
     package var description: String {
-        switch (action, property) {
-        case (_, let property?): "\(className).\(property) may not be written"
-        case (nil, nil) where ceiling == .links: "\(className) links what its author may not read"
-        case (nil, nil): "\(className) gives permissions that its author has not"
-        case (.create, nil): "\(className) may not be created so"
-        case (.read, nil): "\(className) may not be read"
-        case (.update, nil): "\(className) may not be updated"
-        case (.updateAfter, nil): "\(className) may not be updated to these values"
-        case (.delete, nil): "\(className) may not be deleted"
+        switch cause {
+        case .property(let property): "\(className).\(property) may not be written"
+        case .links: "\(className) links what its author may not read"
+        case .permissions: "\(className) gives permissions that its author has not"
+        case .action(.create): "\(className) may not be created so"
+        case .action(.read): "\(className) may not be read"
+        case .action(.update): "\(className) may not be updated"
+        case .action(.updateAfter): "\(className) may not be updated to these values"
+        case .action(.delete): "\(className) may not be deleted"
         }
     }
 }

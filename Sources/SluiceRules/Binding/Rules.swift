@@ -15,6 +15,7 @@ package final class Rules: Sendable {
     private let classes: [Int: CompiledClass]
     /// The variables that any rule names.
     private let variables: [VariableSyntax]
+    private let places: VariablePlaces
     private let lists: PermissionListLayout?
     private let transitive: TransitiveLinks
     /// Those that decide what is readable, and the others, sorted.
@@ -47,6 +48,7 @@ package final class Rules: Sendable {
             variables.append(variable)
         }
         self.variables = variables
+        places = VariablePlaces(variables)
         transitive = TransitiveLinks(document, schema: schema)
         lists = PermissionListLayout(document, schema: schema)
         let sorted = variables.sorted { $0.description < $1.description }
@@ -99,7 +101,7 @@ package final class Rules: Sendable {
         resolve(resolution)
         let values = resolution.values
         let veils = classes.mapValues { $0.veil(resolution, Self.right) }.filter { !$0.value.isEmpty }
-        let bound = BoundClasses(classes, values, veils, never: never)
+        let bound = BoundClasses(classes, BoundValues(places, values), veils, never: never)
         func decided(_ variables: [VariableSyntax]) -> String {
             variables.map { "\($0) \((values[$0] ?? .unknown).text)" }.joined(separator: " ")
         }
@@ -126,7 +128,7 @@ package final class Rules: Sendable {
                 guard case .members(_, let keys)? = values[VariableSyntax(.user, [set.name])] else { return nil }
                 return (set.name, keys.count)
             }.sorted { $0.name < $1.name },
-            facts: resolution.facts, isComplete: resolution.isComplete, classes: bound, lists: lists,
+            isComplete: resolution.isComplete, classes: bound, lists: lists,
             transitive: transitive)
     }
 }

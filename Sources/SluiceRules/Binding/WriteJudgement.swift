@@ -58,7 +58,7 @@ package struct WriteJudgement {
             }
             if try !allows(.update, old, change, state) { return denied(.update, change) }
             if let property = try closedProperty(change.named, old, change, state) {
-                return denied(.update, change, property: property)
+                return denied(property: property, change)
             }
         }
         if let object = try ungivable(before: state) { return denied(.permissions, object) }
@@ -91,7 +91,7 @@ package struct WriteJudgement {
             let defaults = binding.reads.schema[change.object.classIndex].defaultValues
             let set = PropertySet(change.named.filter { !new.values[$0].isIdentical(to: defaults[$0]) })
             if let property = try closedProperty(set, new, change, state) {
-                return denied(.create, change, property: property)
+                return denied(property: property, change)
             }
         }
         return nil
@@ -116,19 +116,17 @@ package struct WriteJudgement {
         return nil
     }
 
-    private func denied(_ ceiling: RuleDenial.Ceiling, _ object: ObjectRef) -> DeniedWrite {
+    private func denied(_ cause: RuleDenial.Cause, _ object: ObjectRef) -> DeniedWrite {
         let declared = binding.reads.schema[object.classIndex]
-        return DeniedWrite(
-            object: object,
-            denial: RuleDenial(className: declared.name, action: nil, property: nil, ceiling: ceiling))
+        return DeniedWrite(object: object, denial: RuleDenial(className: declared.name, cause: cause))
     }
 
-    private func denied(_ action: RuleAction, _ change: ChangedObject, property: Int? = nil) -> DeniedWrite {
-        let declared = binding.reads.schema[change.object.classIndex]
-        return DeniedWrite(
-            object: change.object,
-            denial: RuleDenial(
-                className: declared.name, action: action, property: property.map { declared.properties[$0].name }))
+    private func denied(_ action: RuleAction, _ change: ChangedObject) -> DeniedWrite {
+        denied(.action(action), change.object)
+    }
+
+    private func denied(property: Int, _ change: ChangedObject) -> DeniedWrite {
+        denied(.property(binding.reads.schema[change.object.classIndex].properties[property].name), change.object)
     }
 }
 

@@ -13,8 +13,8 @@ final class PreparedState: ObjectSource {
     private let source: any ObjectSource
     private let schema: Schema
     private var rows: [ObjectRef: Row?] = [:]
-    /// Which changed objects link to an object.
-    private var links: [Link: Set<ObjectKey>] = [:]
+    /// Which changed objects link to an object; nil until somebody asks, since most rules follow no link backwards.
+    private var links: [Link: Set<ObjectKey>]?
 
     /// - Parameter source: the state before the group.
     init(over source: any ObjectSource, schema: Schema) {
@@ -34,9 +34,9 @@ final class PreparedState: ObjectSource {
 
     /// - Parameter row: the object; an inner nil if it is gone, and an outer nil if it is as in the source.
     private func set(_ row: Row??, of object: ObjectRef) {
-        if let known = rows[object], let known { note(known, of: object, isThere: false) }
+        if links != nil, let known = rows[object], let known { note(known, of: object, isThere: false) }
         rows[object] = row
-        if let row, let row { note(row, of: object, isThere: true) }
+        if links != nil, let row, let row { note(row, of: object, isThere: true) }
     }
 
     private func note(_ row: Row, of object: ObjectRef, isThere: Bool) {
@@ -46,9 +46,9 @@ final class PreparedState: ObjectSource {
             row.values[property].forEachLink { key in
                 let link = Link(target: ObjectRef(target, key), classIndex: classIndex, property: property)
                 if isThere {
-                    links[link, default: []].insert(object.key)
+                    links?[link, default: []].insert(object.key)
                 } else {
-                    links[link]?.remove(object.key)
+                    links?[link]?.remove(object.key)
                 }
             }
         }
@@ -74,7 +74,11 @@ final class PreparedState: ObjectSource {
             return !isStopped
         }
         guard !isStopped else { return }
-        for key in (links[Link(target: object, classIndex: classIndex, property: property)] ?? []).sorted() {
+        if links == nil {
+            links = [:]
+            for (object, row) in rows { if let row { note(row, of: object, isThere: true) } }
+        }
+        for key in (links?[Link(target: object, classIndex: classIndex, property: property)] ?? []).sorted() {
             guard try body(key) else { return }
         }
     }

@@ -70,16 +70,15 @@ final class WriteGuard {
     }
 
     private func refusal(_ denied: DeniedWrite) -> WriteRefusal {
-        let denial = denied.denial
         let what =
-            switch (denial.action, denial.property) {
-            case (_, let property?): "write '\(property)' of"
-            case (nil, nil) where denial.ceiling == .links: "link what it may not read from"
-            case (nil, nil): "give these permissions by"
-            case (.create, nil): "create"
-            case (.read, nil): "read"
-            case (.update, nil), (.updateAfter, nil): "update"
-            case (.delete, nil): "delete"
+            switch denied.denial.cause {
+            case .property(let property): "write '\(property)' of"
+            case .links: "link what it may not read from"
+            case .permissions: "give these permissions by"
+            case .action(.create): "create"
+            case .action(.read): "read"
+            case .action(.update), .action(.updateAfter): "update"
+            case .action(.delete): "delete"
             }
         return refusal(what, denied.object)
     }

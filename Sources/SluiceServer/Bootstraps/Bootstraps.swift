@@ -17,6 +17,8 @@ final class Bootstraps {
     private let shared: SharedPages
     private var unlisted: [ViewSubscription] = []
     private(set) var sentPageCount: UInt64 = 0
+    /// How many pages of departures were encoded for one reader, who keeps some of what others lose.
+    private(set) var ownDeparturePageCount: UInt64 = 0
 
     private var storage: any ServerStorage { database.storage }
     private var limits: DatabaseLimits { database.limits }
@@ -103,6 +105,21 @@ final class Bootstraps {
         subscription.pages = .own(DifferenceRun(bootstrap))
         receiving.append(subscription)
         if bootstrap.isUnlisted { unlisted.append(subscription) }
+    }
+
+    /// Has a subscription wait for what its reader gains and loses, which is being found.
+    ///
+    /// - Returns: the run, which is then begun.
+    func beginWaiting(_ subscription: ViewSubscription) -> DifferenceRun {
+        let run = DifferenceRun()
+        go(on: subscription, with: run)
+        return run
+    }
+
+    /// Lets a subscription take the pages of a run that another subscription waited for.
+    func go(on subscription: ViewSubscription, with run: DifferenceRun) {
+        subscription.pages = .own(run)
+        receiving.append(subscription)
     }
 
     /// Makes a bootstrap that begins with the view's present state. It searches for roots within a share of a turn.
@@ -213,6 +230,11 @@ final class Bootstraps {
         to subscription: ViewSubscription, within work: WorkLimit, now: Timestamp
     ) throws -> [DatabaseAction] {
         guard case .own(let run)? = subscription.pages else { return [] }
+        if let departures = run.takeDepartures() {
+            turn.note(limits.sharedPageStepCount, for: subscription.session)
+            if !departures.isShared { ownDeparturePageCount += 1 }
+            return departures.page.isEmpty ? [] : [frame(of: departures.page, for: subscription)]
+        }
         guard let blocks = try run.takePage().map({ [$0] }) ?? read(run, for: subscription, within: work) else {
             return []
         }
@@ -246,6 +268,15 @@ final class Bootstraps {
             defer { if run.remaining.isUnlisted, !wasUnlisted { unlisted.append(subscription) } }
             return try reader.read(&run.remaining, isLast: isLast)
         }
+    }
+
+    private func frame(of page: EncodedPage, for subscription: ViewSubscription) -> DatabaseAction {
+        var frame = FrameBuilder()
+        frame.appendPage(
+            session: subscription.session.session, subscriptions: [subscription.id], version: storage.version,
+            progress: page.progress, kind: .resumed, content: page.block)
+        notePage(of: subscription)
+        return .send(frame.finish(), to: subscription.session.connection)
     }
 
     private func frames(

@@ -70,6 +70,12 @@ package struct DatabaseLimits: Sendable {
     /// The maximum number of steps for updating the views of one session after a commit. A view that would exceed
     /// it ends.
     package var upkeepStepCountMax = 20_000_000
+    /// The number of steps in which one commit may find what readers gain and lose with it. What takes more is found
+    /// beside the writer and sent in pages.
+    package var contextStepCountMax = 20_000
+    /// How many objects commits may have changed before what readers gain and lose is found from the log; with more,
+    /// they begin anew.
+    package var contextChangeCountMax = 2_000
     /// The number of steps that updating a view may always take, whatever the session's other views have taken.
     package var viewUpkeepStepCountMin = 10_000
     /// The maximum number of steps for finding what a returning client missed; beyond it, its subscription starts

@@ -84,14 +84,19 @@ extension DatabaseEngine {
         let moves = leave(changes, group.delta, &publication)
         let failures = hub.follow(group.delta) { view, delta in
             bootstraps.note(delta, of: view)
+            self.moves.noteDepartures(delta, of: view)
             try observers.note(delta, of: view, in: group, over: database.storage)
             if view.hasSubscriptions { try publication.add(delta, of: view) }
         }
         for (view, error) in failures { giveUp(view, because: error) }
-        let restarts = arrive(moves)
+        let (waiting, restarts) = arrive(moves)
         outbox.append(publication.frames { sessions[$0] != nil })
         encodedBlockCount += publication.encodedCount
         restart(restarts)
+        // The versions of a group ascend by one.
+        let before = group.authors.first.map { $0.version - 1 } ?? group.delta.version
+        self.moves.append(waiting, before: before, group.delta)
+        findDifferences()
         hub.dropIdleAtoms()
         withdraw(after: group.delta)
         for id in bootstraps.overloaded {

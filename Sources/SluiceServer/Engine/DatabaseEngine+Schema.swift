@@ -79,7 +79,7 @@ extension DatabaseEngine {
         var statistics = DatabaseStatistics()
         statistics.commits = committer.counts
         statistics.sentPageCount = bootstraps.sentPageCount
-        statistics.sentBlockCount = encodedBlockCount
+        statistics.sentBlockCount = encodedBlockCount + bootstraps.ownDeparturePageCount
         statistics.concernedViewCount = hub.concernedCount
         statistics.sentDigestCount = sentDigestCount
         statistics.starts = resumer.starts

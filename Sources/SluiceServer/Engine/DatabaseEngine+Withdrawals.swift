@@ -9,7 +9,7 @@ extension DatabaseEngine {
     package var cachedObjectCount: Int { cached.count }
 
     /// Answers what a client offers: which of it is not there for its user.
-    func judge(_ offer: ClientMessage.Cached, by subscriber: Subscriber) throws {
+    func judge(_ offer: KeptObjects, by subscriber: Subscriber) throws {
         if let problem = offer.content.problem(namingObjectsOf: database.storage.schema) {
             throw SessionEnd(.protocolViolation, problem, action: .retry)
         }
@@ -59,6 +59,7 @@ extension DatabaseEngine {
     /// - Parameter request: the number of the offer; 0 where a commit has hidden the objects.
     private func withdraw(_ objects: [ObjectRef], from session: SessionID, answering request: UInt64 = 0) {
         var content = ObjectBlock()
+        moves.noteLoss(of: Set(objects), by: session)
         for object in objects { content.append(object, version: 0, role: .member) }
         outbox.send([.withdrawn(.init(session: session.session, request: request, content: content))], to: session)
     }

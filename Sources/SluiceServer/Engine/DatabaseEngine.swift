@@ -17,7 +17,7 @@ internal import SluiceWire
 /// - ``ViewDigests``, ``Housekeeping``, ``Reports``: what happens beside that.
 ///
 /// This file has events and sessions. What a commit does is in `DatabaseEngine+Commit`, and what a subscription does in
-/// `DatabaseEngine+Subscribe`.
+/// `DatabaseEngine+Subscribe`, and what it does when its reader's rights change in `DatabaseEngine+Contexts`.
 package final class DatabaseEngine {
     let database: Database
     let turn: Turn
@@ -30,6 +30,7 @@ package final class DatabaseEngine {
     let replays: Replays
     let resumer: Resumer
     let bootstraps: Bootstraps
+    let moves: ContextMoves
     let housekeeping: Housekeeping
     let permissions: Permissions
     let cached: CachedObjects
@@ -70,6 +71,7 @@ package final class DatabaseEngine {
         replays = Replays(database)
         resumer = Resumer(database, replays, digests)
         bootstraps = Bootstraps(database, turn)
+        moves = ContextMoves(database)
         housekeeping = Housekeeping(database)
         judgeWrites()
         database.catchingUp = { [unowned self] in try committer.catchingUp(publishFollowed, $0) }
@@ -96,7 +98,7 @@ package final class DatabaseEngine {
                 close(id)
             case .prepared(let preparation):
                 // What was only read needs no commit before it, so uploads on both sides share one.
-                if finishReading(preparation) || finishDigest(preparation) { continue }
+                if finishReading(preparation) || finishDigest(preparation) || finishMoves(preparation) { continue }
                 commit(now: now)
                 finish(preparation, now: now)
             case .follow(let records):
@@ -112,12 +114,13 @@ package final class DatabaseEngine {
     }
 
     /// Whether ``step(now:)`` has anything to do.
-    package var hasWork: Bool { starter.hasStarts || starter.hasCostlyWork || bootstraps.hasWork }
+    package var hasWork: Bool { starter.hasStarts || starter.hasCostlyWork || bootstraps.hasWork || moves.hasWork }
 
     /// Does one turn of the waiting work: starts subscriptions, begins costly queries beside the queue, and sends pages
     /// to clients that have credit.
     package func step(now: Timestamp) -> [DatabaseAction] {
         turn.begin()
+        findDifferences()
         startWaiting(now: now)
         prepareNext(now: now)
         sendPages(now: now)
@@ -129,9 +132,11 @@ package final class DatabaseEngine {
     /// ``DatabaseEvent/prepared(_:)``; nil if there is none, or if it was taken already.
     package func takePreparation() -> QueryPreparation? { starter.takePreparation() }
 
-    /// Returns a page or a digest to be read beside the database's queue, which is given back in the same way; nil if
-    /// there is none. It takes a few milliseconds, and several may be read at the same time.
-    package func takeReading() -> QueryPreparation? { bootstraps.takeReading() ?? digests.takeReading() }
+    /// Returns a page, a digest or a change of rights to be read beside the database's queue, which is given back in the
+    /// same way; nil if there is none. The first two take a few milliseconds, and several may be read at the same time.
+    package func takeReading() -> QueryPreparation? {
+        moves.takeReading() ?? bootstraps.takeReading() ?? digests.takeReading()
+    }
 
     private func receive(_ messages: [ClientMessage], from id: SessionID, now: Timestamp) {
         var resumed = Resumption(byteCountLeft: database.limits.frameByteCount)
@@ -276,7 +281,7 @@ package final class DatabaseEngine {
     /// Whether the database has neither sessions nor work.
     package var isIdle: Bool {
         sessions.count == 0 && observers.isEmpty && !hasWork && !starter.isPreparing && !bootstraps.isReading
-            && !digests.isReading
+            && !digests.isReading && !moves.isFinding
     }
 
     /// Why the database can no longer be used, because its file vanished; nil while it can. Every session was told so.

@@ -2,7 +2,8 @@ internal import SluiceModel
 internal import SluiceViews
 internal import SluiceWire
 
-/// The pages for one client that has listed its members: what of the view differs from them.
+/// The pages for one client that has members: what of the view differs from those that it has listed, or from those
+/// that it had before its user's rights changed.
 ///
 /// A page that was read beside the writer is sent without the objects that commits have changed since: a client may hold
 /// a later state of one from another subscription. These are settled at the end, as they are then.
@@ -15,8 +16,17 @@ final class DifferenceRun {
         case read(ViewBlock, objects: Set<ObjectRef>)
     }
 
+    /// The departures that come first, in pages that others are sent as well.
+    private struct Departures {
+        let pages: DeparturePages
+        /// What of them the client keeps, or what is settled at the end.
+        let kept: Set<ObjectRef>
+        var next = 0
+    }
+
     /// What remains to be read.
     var remaining: Bootstrap
+    private var departures: Departures?
     private var page = Page.none
     /// The objects that commits have changed since the reading of the page was begun; once it was read, those of the page.
     private var changed: Set<ObjectRef> = []
@@ -25,13 +35,40 @@ final class DifferenceRun {
 
     init(_ bootstrap: Bootstrap) { remaining = bootstrap }
 
+    /// A run that has nothing to send before ``begin(_:keeping:settling:)``.
+    init() { remaining = Bootstrap(linked: [], roots: .unlisted(after: nil), expectedCount: 0) }
+
+    /// Begins with what was found.
+    ///
+    /// - Parameters:
+    ///   - departures: what leaves; nil if that is not known together with others.
+    ///   - kept: what of it does not leave here.
+    ///   - objects: what is sent as it is then, or leaves.
+    func begin(_ departures: DeparturePages?, keeping kept: Set<ObjectRef>, settling objects: Set<ObjectRef>) {
+        self.departures = departures.flatMap { $0.count > 0 ? Departures(pages: $0, kept: kept) : nil }
+        remaining.roots = .done
+        remaining.leaving = []
+        remaining.expectedCount = (departures?.count ?? 0) + objects.count
+        touch(objects)
+    }
+
     var isReading: Bool { if case .reading = page { true } else { false } }
 
     /// Whether a page waits to be sent.
-    var hasPage: Bool { if case .read = page { true } else { false } }
+    var hasPage: Bool { if case .read = page { true } else { departures != nil } }
 
     /// Whether the client has everything once it has what was sent.
-    var isComplete: Bool { if case .none = page { remaining.isComplete } else { false } }
+    var isComplete: Bool { if case .none = page { departures == nil && remaining.isComplete } else { false } }
+
+    /// Removes and returns the next page of departures, without what commits have touched since; nil if there is none.
+    func takeDepartures() -> (page: EncodedPage, isShared: Bool)? {
+        guard let current = departures else { return nil }
+        let taken = current.pages.page(current.next) { current.kept.contains($0) || remaining.touched.contains($0) }
+        remaining.readCount += current.pages.pages[current.next].objects.count
+        departures?.next += 1
+        if current.next + 1 == current.pages.pages.count { departures = nil }
+        return taken
+    }
 
     /// Begins to read the next page beside the writer, as the database and the view are now.
     func beginReading(_ live: LiveView, _ limits: DatabaseLimits) -> DifferenceReading {

@@ -8,9 +8,13 @@ final class EncodedPage {
     let isEmpty: Bool
     let progress: Double
 
-    init(_ content: ViewBlock, progress: Double) {
-        block = SharedBlock(content)
-        isEmpty = content.isEmpty
+    convenience init(_ content: ViewBlock, progress: Double) {
+        self.init(SharedBlock(content), isEmpty: content.isEmpty, progress: progress)
+    }
+
+    init(_ block: SharedBlock, isEmpty: Bool, progress: Double) {
+        self.block = block
+        self.isEmpty = isEmpty
         self.progress = progress
     }
 }

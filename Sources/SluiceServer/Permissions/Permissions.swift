@@ -44,6 +44,13 @@ final class Permissions {
                 variables.entries.isEmpty
                 ? ObjectID(high: 0, low: 0) : SHA256.truncatedID(of: variables.wireBytes())
         }
+
+        /// Without the claims, which are long and seldom tell users apart: each transaction is judged by what is found
+        /// here.
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(id)
+            hasher.combine(variables)
+        }
     }
 
     /// A user who has sessions.

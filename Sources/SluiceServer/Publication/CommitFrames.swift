@@ -1,10 +1,25 @@
 internal import SluiceViews
 internal import SluiceWire
 
+/// What a session is told of another context.
+struct ContextNotice {
+    var context: ServerMessage?
+    /// Empty pages of the subscriptions that are not complete any more.
+    var interrupted: [ServerMessage.Page] = []
+
+    /// A client takes what is complete when *context* comes for right in the new context. What is sent anew is not; of
+    /// what is brought there by differences the client goes on with what it has.
+    var messages: [ServerMessage] {
+        let anew = interrupted.filter { $0.kind == .bootstrap }.map(ServerMessage.page)
+        let differing = interrupted.filter { $0.kind == .resumed }.map(ServerMessage.page)
+        return anew + (context.map { [$0] } ?? []) + differing
+    }
+}
+
 /// Makes the frames that tell a session of a commit.
 struct CommitFrames {
     let group: CommittedGroup
-    let contexts: [SessionID: ServerMessage]
+    let contexts: [SessionID: ContextNotice]
     let limits: DatabaseLimits
 
     /// Makes one commit message, or several that continue each other. The last one acknowledges the session's uploads.
@@ -29,7 +44,7 @@ struct CommitFrames {
                 acknowledged: isLast ? group.acknowledged[id] : nil, isContinued: !isLast)
             var frame = FrameBuilder()
             if isLast { for rejection in rejections { frame.append(rejection) } }
-            if isLast, let context = contexts[id] { frame.append(context) }
+            if isLast { for message in contexts[id]?.messages ?? [] { frame.append(message) } }
             frame.appendCommit(header, blocks: parts)
             frames.append(frame.finish())
         }

@@ -15,7 +15,7 @@ struct Publication {
     private var knownDeltas = KnownParts<ShownDelta>()
     private var knownBlocks = KnownParts<ViewBlock>()
     /// The sessions whose context has changed with the commit, with what they are told of it.
-    private var contexts: [SessionID: ServerMessage] = [:]
+    private var contexts: [SessionID: ContextNotice] = [:]
     /// How many blocks were encoded.
     private(set) var encodedCount: UInt64 = 0
 
@@ -42,7 +42,19 @@ struct Publication {
     }
 
     /// Adds what a session is told of its context, in the message that brings what the new context changes.
-    mutating func add(_ context: ServerMessage, for session: SessionID) { contexts[session] = context }
+    mutating func add(_ context: ServerMessage, for session: SessionID) {
+        contexts[session, default: ContextNotice()].context = context
+    }
+
+    /// Tells a client that a complete subscription is brought to the new context in pages, and is not complete before.
+    ///
+    /// - Parameter kind: resumed if the pages bring what differs, and bootstrap if they bring everything.
+    mutating func interrupt(_ subscription: ViewSubscription, _ kind: ServerMessage.Complete.Kind) {
+        contexts[subscription.session, default: ContextNotice()].interrupted.append(
+            .init(
+                session: subscription.session.session, subscriptions: [subscription.id],
+                version: group.delta.version, progress: 0, kind: kind, content: ViewBlock()))
+    }
 
     private mutating func add(_ encoded: EncodedParts, for subscription: ViewSubscription) {
         concerned[subscription.session, default: []].add(encoded, to: subscription.id)

@@ -51,11 +51,15 @@ final class Replays {
     /// Whether queries found at a version what they find in the same objects now.
     private func isOfTodaysTypes(_ version: UInt64) -> Bool { storage.retypedVersion.map { version > $0 } ?? true }
 
-    /// All changes since a version, as one commit; nil if there are too many to examine.
-    private func changes(since version: UInt64) throws -> CommitDelta? {
-        guard let olds = try storage.oldImages(since: version, countMax: database.limits.replayObjectCountMax) else {
-            return nil
-        }
+    /// All changes since a version, as one commit.
+    ///
+    /// - Parameter countMax: how many objects may have changed; nil for as many as a returning client is told of.
+    /// - Returns: nil if the log does not reach back, or if there are too many to examine.
+    func changes(since version: UInt64, countMax: Int? = nil) throws -> CommitDelta? {
+        guard version >= storage.logStart,
+            let olds = try storage.oldImages(
+                since: version, countMax: countMax ?? database.limits.replayObjectCountMax)
+        else { return nil }
         let deltas = try olds.compactMap { object, old -> ObjectDelta? in
             let new = try storage.row(object)
             return old == nil && new == nil ? nil : ObjectDelta(object: object, old: old, new: new, authors: [])
@@ -68,7 +72,7 @@ final class Replays {
     /// - Returns: false if the log does not reach back, or too much has changed meanwhile.
     func catchUp(_ live: LiveView, from version: UInt64) throws -> Bool {
         guard version < storage.version else { return true }
-        guard version >= storage.logStart, let commit = try changes(since: version) else { return false }
+        guard let commit = try changes(since: version) else { return false }
         let before = OldStateSource(commit, over: storage, schema: storage.schema)
         _ = try live.apply(commit, in: storage, before: before)
         return true

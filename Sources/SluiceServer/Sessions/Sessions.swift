@@ -49,6 +49,7 @@ final class Sessions {
         let session = ServerSession(
             id: id, user: user, isReadOnly: isReadOnly, clientID: clientID,
             isShortLived: request.options.contains(.shortLived),
+            takesMovesInPages: request.options.contains(.movesInPages),
             unconfirmedNonce: clientID == nil || client.isUnstored ? nil : client.offer,
             // A client whose history was undone continues its own numbers.
             receivedSequence: client.outcome == .resumed ? client.record.sequence : 0)

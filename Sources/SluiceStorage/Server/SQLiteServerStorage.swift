@@ -225,6 +225,8 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         if let stored = try? storedEpochs() { epochs = stored }
     }
 
+    package var canBeReadAside: Bool { connection.path != nil }
+
     package func snapshot() throws -> (any ServerSnapshot)? {
         guard let path = connection.path else { return nil }
         let snapshot = try SQLiteServerSnapshot(

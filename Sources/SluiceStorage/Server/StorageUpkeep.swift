@@ -40,6 +40,9 @@ package protocol StorageUpkeep: QueryPlanning {
     ///   nobody waits for the result any more, and what `body` throws.
     func withWorkLimit<Result>(_ limit: WorkLimit, _ body: () throws -> Result) throws -> Result
 
+    /// Whether ``snapshot()`` can open another connection.
+    var canBeReadAside: Bool { get }
+
     /// Opens a snapshot of the database as it is now, to be read beside the writer; nil where there can be no second
     /// connection, as in memory. Must be called outside a transaction.
     func snapshot() throws -> (any ServerSnapshot)?

@@ -94,6 +94,7 @@ final class SimulatedServer {
         limits.comparedMemberCountMax = options.comparedMemberCountMax
         limits.shareStepCountMax = options.shareStepCountMax
         limits.turnStepCountMax = 3 * options.shareStepCountMax
+        limits.contextStepCountMax = options.contextStepCountMax
         limits.server.pageCreditMax = 2
         limits.sharedPageByteCount = options.sharedPageByteCount
         limits.settlingCountBeside = 3

@@ -99,6 +99,9 @@ package struct SimulationOptions: Sendable {
     package var bulkRowCountMin = 8
     /// How many steps a session may use in a turn; with few, most queries are costly ones.
     package var shareStepCountMax = 1_000_000
+    /// In how many steps a commit may find what readers gain and lose with it; with none, all of it is found beside the
+    /// writer, in a database that is a file.
+    package var contextStepCountMax = 20_000
     /// The largest error of the clients' clocks, in microseconds.
     package var clockSkewMax: Int64 = 0
     /// Whether the last client declares no classes and learns the schema from the server.
@@ -183,6 +186,9 @@ package struct SimulationPlan: Sendable {
             options.hasGenerousRules = seed % 20 > 11
             options.tokenLifetime = seed % 8 == 3 ? 20_000_000 : nil
             options.clientCount = max(2, options.clientCount)
+            // Many changes of rights are found beside the writer, which takes a file.
+            if seed % 12 < 8 { options.usesFiles = true }
+            options.contextStepCountMax = seed % 8 == 3 ? 0 : 100
         }
         self.options = options
         var actions: [SimulationAction] = []

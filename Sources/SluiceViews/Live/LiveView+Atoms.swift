@@ -31,7 +31,8 @@ extension LiveView {
     package var atomCount: Int { dividedRule?.alternativeCount ?? 1 }
 
     /// Whether what may be read of the queried class decides alone, object by object, what the view has of its matches.
-    var isDivisible: Bool {
+    /// Such a view holds nothing.
+    package var isDivisible: Bool {
         query.object == nil && !query.isPartial && !holdsMembers && !query.context.veilsLinks
             && shape.ruledClasses.isEmpty
     }

@@ -125,7 +125,9 @@ extension ClientMessage: WireMessage {
                     session: session, request: try reader.varint(), className: try reader.string(),
                     property: try reader.optional { reader throws(WireError) in try reader.string() }))
         case Code.cached:
-            .cached(Cached(session: session, request: try reader.varint(), content: try ObjectBlock(from: &reader)))
+            .cached(
+                KeptObjects(
+                    session: session, request: try reader.varint(), content: try ObjectBlock(from: &reader)))
         case Code.deploy:
             .deploy(
                 Deployment(

@@ -28,7 +28,7 @@ package enum ClientMessage: Hashable, Sendable {
     case remove(Removal)
     /// Names objects that the client keeps although no subscription holds them; the server answers
     /// ``ServerMessage/withdrawn(_:)``.
-    case cached(Cached)
+    case cached(KeptObjects)
     /// Stores other rules, or asks what they would change; the server answers as a report request.
     case deploy(Deployment)
     /// Replaces the values of `$client` in the server's rules, in an open session; see ``VariableLimits``. Only to a
@@ -108,6 +108,8 @@ extension ClientMessage {
             package static let readOnly = Options(rawValue: 1 << 0)
             /// The client keeps nothing on disk: when it closes the session the server forgets it.
             package static let shortLived = Options(rawValue: 1 << 1)
+            /// A change of what the user may read may come in pages of kind resumed for a complete subscription.
+            package static let movesInPages = Options(rawValue: 1 << 2)
         }
     }
 
@@ -200,20 +202,6 @@ extension ClientMessage {
             self.request = request
             self.className = className
             self.property = property
-        }
-    }
-
-    package struct Cached: Hashable, Sendable {
-        package var session: UInt64
-        /// Chosen by the client, above 0; the answer repeats it.
-        package var request: UInt64
-        /// Keys, without values and roles.
-        package var content: ObjectBlock
-
-        package init(session: UInt64, request: UInt64, content: ObjectBlock) {
-            self.session = session
-            self.request = request
-            self.content = content
         }
     }
 

@@ -132,7 +132,8 @@ extension ServerMessage: WireMessage {
                     }))
         case Code.withdrawn:
             .withdrawn(
-                Withdrawn(session: session, request: try reader.varint(), content: try ObjectBlock(from: &reader)))
+                KeptObjects(
+                    session: session, request: try reader.varint(), content: try ObjectBlock(from: &reader)))
         default: nil
         }
     }

@@ -23,7 +23,7 @@ package enum ServerMessage: Hashable, Sendable {
     /// Which context the user reads in.
     case context(Context)
     /// Names objects that the client keeps and that are not there for its user.
-    case withdrawn(Withdrawn)
+    case withdrawn(KeptObjects)
     /// A subscription was refused or ended by the server.
     case subscriptionError(SubscriptionError)
     /// An uploaded transaction was refused, whole or in parts.
@@ -133,22 +133,6 @@ extension ServerMessage {
         package init(classIndex: Int, properties: PropertySet) {
             self.classIndex = classIndex
             self.properties = properties
-        }
-    }
-
-    /// Objects that the client offered as cached, and that are not there for its user: they may not be read, or do not
-    /// exist. Which of both it is, is not said.
-    package struct Withdrawn: Hashable, Sendable {
-        package var session: UInt64
-        /// The number of the offer that this answers; 0 where a commit has made the difference.
-        package var request: UInt64
-        /// Keys, without values and roles.
-        package var content: ObjectBlock
-
-        package init(session: UInt64, request: UInt64, content: ObjectBlock) {
-            self.session = session
-            self.request = request
-            self.content = content
         }
     }
 

@@ -14,15 +14,21 @@ import Testing
     /// The condition of the rules reads what the query leaves out.
     private static let bare = "Document WHERE grade > 2 EXCLUDE(owner, team, parent, isPublic)"
 
-    @Test(arguments: 1...12 as ClosedRange<UInt64>)
+    private static let linked = "Document WHERE grade < 3"
+
+    @Test(arguments: 1...18 as ClosedRange<UInt64>)
     func everyClientHoldsTheUnionOfItsAtoms(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var limits = DatabaseLimits()
         limits.pageRowCount = 2
         // In some runs a reader of two teams has a view of its own.
         if seed % 4 == 0 { limits.atomCountMax = 3 }
-        let world = try World(users: Self.users, limits: limits)
+        // In a file, what readers gain and lose is found beside the writer.
+        let isFile = seed > 9
+        limits.contextStepCountMax = seed % 3 == 0 ? 200 : 0
+        let world = try World(users: Self.users, limits: limits, isFile: isFile)
         func observe(_ user: String) throws {
+            if isFile { try world.observe(user, Self.linked) }
             try world.observe(user, Self.plain)
             try world.observe(user, Self.bare)
         }
@@ -31,6 +37,7 @@ import Testing
         for step in 0..<70 {
             let user = Self.users.randomElement(using: &generator)!
             let key = Int64.random(in: 1...10, using: &generator)
+            if isFile, Int.random(in: 0..<3, using: &generator) == 0 { world.delaysReadings = true }
             switch Int.random(in: 0..<14, using: &generator) {
             case 0, 1, 2:
                 let members = Self.users.filter { _ in Bool.random(using: &generator) }
@@ -89,8 +96,11 @@ import Testing
                     try writer.update(World.document(key), [FieldOperation(World.Field.team, .set(.link(.int(1))))])
                 }
             }
+            if world.delaysReadings, Bool.random(using: &generator) { continue }
+            world.readBeside()
             try compare(world, without: away, "seed \(seed), step \(step)")
         }
+        world.delaysReadings = false
         for user in away { world.connect(user) }
         try compare(world, without: [], "seed \(seed), at the end")
     }
@@ -108,6 +118,14 @@ import Testing
                 return grade > 2
             }
             #expect(keys(Self.bare) == Set(graded.map { .int($0) }), "\(place): \(user)'s grades")
+            if world[user].observations[Self.linked] != nil {
+                let low = try readable.filter {
+                    guard case .int(let grade)? = try world.server.row(World.document($0))?.values[World.Field.grade]
+                    else { return false }
+                    return grade < 3
+                }
+                #expect(keys(Self.linked) == Set(low.map { .int($0) }), "\(place): \(user)'s low grades")
+            }
             for key in readable {
                 let held = try world[user].storage.row(World.document(key))
                 let stored = try world.server.row(World.document(key))

@@ -1,3 +1,4 @@
+import Foundation
 import Sluice
 import SluiceAccess
 import SluiceJSON
@@ -69,18 +70,26 @@ final class RuledWorld {
     var veiled: Set<Int> = []
     /// Whether the server sends pages; if not, bootstraps stay where they are.
     var sendsPages = true
+    /// Whether what is read beside the writer waits.
+    var delaysReadings = false
+    /// Whether clients say that they take pages of differences when rights change.
+    var takesMovesInPages = true
+    private let folder: String?
     /// Whether the rules are others than those that the oracle reads.
     var skipsOracle = false
 
     init(
         rules: String = RuledWorld.rules, users: [String], limits: DatabaseLimits = DatabaseLimits(),
-        variables: ValueMap = ValueMap(),
+        variables: ValueMap = ValueMap(), isFile: Bool = false,
         oracle: ((RuledWorld, String, ObjectRef, Row) throws -> Bool)? = nil,
         configure: (inout ClientOptions) -> Void = { _ in }
     ) throws {
         configure(&options)
         self.oracle = oracle
-        let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))
+        folder = isFile ? NSTemporaryDirectory() + "/sluice-ruled-" + UUID().uuidString : nil
+        if let folder { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }
+        let storage = try SQLiteServerStorage.open(
+            folder.map { .file($0 + "/documents") } ?? .memory, databaseID: ObjectID(high: 1, low: 1))
         _ = try storage.transaction { try storage.merge(Self.schema(), sides: ("the server", "the test")) }
         server = storage
         var state: UInt64 = 0
@@ -103,6 +112,12 @@ final class RuledWorld {
             }
         }
         for user in users { connect(user) }
+    }
+
+    deinit {
+        guard let folder else { return }
+        server.close()
+        try? FileManager.default.removeItem(atPath: folder)
     }
 
     private func addClient(
@@ -292,13 +307,28 @@ final class RuledWorld {
             if engine.hasWork, sendsPages {
                 isBusy = true
                 deliver(engine.step(now: now))
-                while let preparation = engine.takeReading() ?? engine.takePreparation() {
-                    preparation.run()
-                    deliver(engine.handle([.prepared(preparation)], now: now))
-                }
+            }
+            while sendsPages, !delaysReadings,
+                let preparation = engine.takeReading() ?? engine.takePreparation()
+            {
+                isBusy = true
+                preparation.run()
+                deliver(engine.handle([.prepared(preparation)], now: now))
             }
         }
         check()
+    }
+
+    /// Gives back what was read beside the writer.
+    func finish(_ reading: QueryPreparation) {
+        deliver(engine.handle([.prepared(reading)], now: now))
+        settle()
+    }
+
+    /// Lets what waits be read.
+    func readBeside() {
+        delaysReadings = false
+        settle()
     }
 
     /// Lets the server do what is due by the clock.
@@ -337,7 +367,8 @@ final class RuledWorld {
             for action in client.connection?.receive(frame, now: now) ?? [] {
                 switch action {
                 case .send(let frame): receive(frame, number)
-                case .open(let session, _, let open, _, _):
+                case .open(let session, _, var open, _, _):
+                    if !takesMovesInPages { open.options.remove(.movesInPages) }
                     let id = SessionID(connection: number, session: session)
                     deliver(engine.handle([.open(id, open, identity(client))], now: now))
                 case .deliver(let session, _, let messages, _):

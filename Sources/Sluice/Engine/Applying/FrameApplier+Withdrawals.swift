@@ -9,11 +9,15 @@ extension FrameApplier {
         guard reason == .permission || reason == .unknown && hasContext else { return false }
         guard applier.options.purgesRevokedObjects else { return true }
         guard let filter = applier.options.keepsRevokedObject else { return false }
-        return filter(Identity(className: storage.schema[object.classIndex].name, key: object.key))
+        // The closure is the user's own, and may answer otherwise the next time.
+        if let known = revoked[object] { return known }
+        let isKept = filter(Identity(className: storage.schema[object.classIndex].name, key: object.key))
+        revoked[object] = isKept
+        return isKept
     }
 
     /// Removes objects that this store keeps without a subscription. Unsent writes stay, and the server judges them.
-    func apply(_ withdrawn: ServerMessage.Withdrawn) throws {
+    func apply(_ withdrawn: KeptObjects) throws {
         for object in withdrawn.content.groups.flatMap({ group in group.keys.map { ObjectRef(group.classIndex, $0) } })
         {
             guard let object = map.fromServer(object) else {

@@ -18,7 +18,11 @@ final class FrameApplier {
     var departed: [(object: ObjectRef, reason: RemovalReason)] = []
     /// Whether the server has rules. Then it does not always say whether an object is hidden or deleted.
     private(set) lazy var hasContext = ReadingContext(storage).isKnown
+    /// Whether the user's program wants to keep what is revoked, asked once for an object of the frame.
+    var revoked: [ObjectRef: Bool] = [:]
     private var bootstrapped: [Subscription] = []
+    /// The subscriptions that were brought to another context.
+    private var moved: [Subscription] = []
     private var completed: [Subscription] = []
     /// The targets of links in commits, and in pages that are applied like commits. The server has sent each target
     /// that it has.
@@ -64,13 +68,13 @@ final class FrameApplier {
                 try dropIfUnheld(object, reason: reason)
             }
         }
-        for subscription in bootstrapped {
+        for subscription in bootstrapped + moved {
             for target in subscription.linkTargets where try holdings.isMissed(target, by: subscription) {
                 linkTargets.insert(target)
             }
             subscription.endStaging()
-            try dropStale(subscription)
         }
+        for subscription in bootstrapped { try dropStale(subscription) }
         // The server does not have link targets that neither arrived nor belong to a complete subscription.
         for target in linkTargets
         where try !storage.hasPending(target) && !holdings.isCompletelySynced(target) && !keeps(target, .unknown) {
@@ -93,9 +97,14 @@ final class FrameApplier {
         for subscription in subscriptions {
             concerned[subscription.record.id] = subscription
             subscription.arrivedCount += page.content.objects.count + page.content.departures.count
-            if page.kind == .bootstrap { try bootstrap(subscription) }
-            // Outside of a bootstrap, a page is applied like a commit.
-            guard storage.isStaging(subscription.record.id) else {
+            if page.kind == .bootstrap {
+                try bootstrap(subscription)
+            } else if subscription.isComplete, !subscription.awaitsCompletion {
+                try move(subscription)
+            }
+            // Outside of a bootstrap, a page is applied like a commit. Targets may come in later pages than what links
+            // to them.
+            guard storage.isStaging(subscription.record.id) || subscription.isMoving else {
                 try forEachLinkTarget(page.content) { linkTargets.insert($0) }
                 continue
             }
@@ -113,8 +122,23 @@ final class FrameApplier {
             try storage.beginStaging(subscription.record.id)
         }
         subscription.endStaging()
+        subscription.isMoving = false
         subscription.record.state = .bootstrapping
         try storage.updateSubscription(subscription.record)
+    }
+
+    /// Notes that the server is bringing a complete subscription to another context, in pages that are applied like
+    /// commits. Until it is complete again, its members must not be resumed by their version.
+    private func move(_ subscription: Subscription) throws {
+        subscription.isMoving = true
+        subscription.hasStaleRequest = false
+        let id = subscription.record.id
+        try storage.noteHoles(except: Set(storage.subscriptions.lazy.map(\.id).filter { $0 != id }))
+        subscription.record.hasHoles = true
+        subscription.record.version = storage.syncState?.version ?? 0
+        subscription.record.state = .pending
+        try storage.updateSubscription(subscription.record)
+        transaction.noteRebuild(subscription.record.id)
     }
 
     func apply(_ complete: ServerMessage.Complete) throws {
@@ -137,11 +161,14 @@ final class FrameApplier {
             try storage.beginStagingCopy(id)
             _ = try storage.finishStaging(id)
         }
+        if subscription.isMoving { moved.append(subscription) }
         completed.append(subscription)
         let wasComplete = subscription.record.state == .complete
         subscription.record.state = .complete
         subscription.record.version = complete.version
         subscription.record.hasHoles = false
+        subscription.hasStaleRequest = false
+        subscription.isMoving = false
         subscription.record.updatedAt = applier.now()
         subscription.progress = 1
         try storage.updateSubscription(subscription.record)

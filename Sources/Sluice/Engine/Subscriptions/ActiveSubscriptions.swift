@@ -69,11 +69,13 @@ final class ActiveSubscriptions {
     }
 
     /// Notes that an object is removed from the store while subscriptions have it. Where the server was told that they
-    /// do, what it sends instead of the object is not enough.
+    /// do, what it sends instead of the object is not enough. What it brings to another context it knows without asking.
     func noteLoss(of object: ObjectRef, in storage: any ClientStorage) throws {
         guard awaitsCatchUp || completeCount < count else { return }
         for id in try storage.subscriptions(having: object, role: nil) {
-            guard let subscription = byID[id], awaitsCatchUp || !subscription.isComplete else { continue }
+            guard let subscription = byID[id], awaitsCatchUp || !subscription.isComplete, !subscription.isMoving else {
+                continue
+            }
             subscription.hasStaleRequest = true
         }
     }

@@ -80,7 +80,7 @@ struct ReadingContext {
             subscription.record.hasHoles = true
             // The server may have the request already, and answer it in the new context from what was right in the old
             // one. Whoever lists members lists what there is.
-            if !subscription.isCompared { subscription.hasStaleRequest = true }
+            if !subscription.isCompared, !subscription.isMoving { subscription.hasStaleRequest = true }
             if change.isOfFields { subscription.record.version = 0 }
             try storage.updateSubscription(subscription.record)
         }

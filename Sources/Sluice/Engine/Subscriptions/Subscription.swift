@@ -39,6 +39,8 @@ final class Subscription {
     /// Whether what the server was told of the membership is true no more: members were removed here since, or the user
     /// reads in another context now. What the server sends because of it is not enough.
     var hasStaleRequest = false
+    /// Whether the server is bringing it to another context, in pages of what differs from what it was sent before.
+    var isMoving = false
     /// Why members leave, while their departure is only staged.
     var departureReasons: [ObjectRef: RemovalReason] = [:]
     var error: SyncError? { didSet { onStatusChange?(self, isComplete) } }

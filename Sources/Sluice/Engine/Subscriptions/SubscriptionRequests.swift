@@ -136,6 +136,7 @@ final class SubscriptionRequests {
         subscription.arrivedCount = 0
         subscription.awaitsCompletion = true
         subscription.hasStaleRequest = false
+        subscription.isMoving = false
         requested[number] = subscription
         subscription.error = nil
         // A complete subscription is at the store's version.

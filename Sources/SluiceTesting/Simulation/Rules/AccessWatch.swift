@@ -61,9 +61,8 @@ final class AccessWatch {
     }
 
     private func noteHolding(of client: Int, _ identity: SimulatedIdentity) {
-        let access = RuledAccess(rules: rules, identity: identity)
-        if holdings[client]?.last?.access.name == access.name { return }
-        holdings[client, default: []].append((history.latest.version, access))
+        holdings[client, default: []].append(
+            (history.latest.version, RuledAccess(rules: rules, identity: identity)), unlessLastBy: { $0.access.name })
     }
 
     /// Whether the user of a client might read an object at some time, by what held then.
@@ -102,9 +101,8 @@ final class AccessWatch {
 
     private func noteAccess(of connection: UInt64) {
         guard let session = sessions[connection], let context = session.context else { return }
-        let access = RuledAccess(rules: rules, identity: session.identity)
-        if accesses[session.client]?[context]?.last?.name == access.name { return }
-        accesses[session.client, default: [:]][context, default: []].append(access)
+        accesses[session.client, default: [:]][context, default: []].append(
+            RuledAccess(rules: rules, identity: session.identity), unlessLastBy: { $0.name })
     }
 
     func noteWrites(of client: Int, _ changesets: [Changeset]) {
@@ -197,5 +195,12 @@ package struct AccessCounts: Sendable, SummedCounts {
             \.judgedRows, \.contexts, \.revokedObjects, \.refusals, \.judgedWrites, \.judgedRefusals, \.deployments,
             \.changedIdentities, \.endedSessions, \.refusedLogins,
         ]
+    }
+}
+
+extension Array {
+    /// Adds an element, unless the last one has the same name.
+    fileprivate mutating func append(_ element: Element, unlessLastBy name: (Element) -> String) {
+        if last.map(name) != name(element) { append(element) }
     }
 }
