@@ -19,7 +19,6 @@ package final class BoundedCalls: Sendable {
         case stuck
     }
 
-    private let queue = DispatchQueue(label: "sluice.policies", attributes: .concurrent)
     private let stuckCount = Mutex(0)
 
     package init() {}
@@ -35,7 +34,8 @@ package final class BoundedCalls: Sendable {
     ) throws(Failure) -> [Result<Output, any Error>] {
         guard stuckCount.withLock({ $0 < Self.stuckCountMax }) else { throw .stuck }
         let batch = Batch<Output>()
-        queue.async { [self] in
+        // A serial queue gets a thread at once, also while those of the common pool are blocked.
+        DispatchQueue(label: "sluice.policies").async { [self] in
             for input in inputs {
                 let result = Result { try body(input) }
                 guard batch.append(result) else { break }

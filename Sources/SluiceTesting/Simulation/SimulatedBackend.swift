@@ -24,6 +24,8 @@ struct SimulatedBackend {
     }
 
     private var mirrors: [Mirror] = []
+    /// The transactions that validators have refused, by client.
+    private(set) var refused: [UInt64: Set<UInt64>] = [:]
 
     /// The validators and resolvers. They need little time, so their limits show only where a machine stands still.
     static func policies() -> WritePolicies {
@@ -78,6 +80,17 @@ struct SimulatedBackend {
             let (_, initial) = try engine.observe(query, by: 1, inbox)
             initial.read()
             mirrors.append(Mirror(text: text, inbox: inbox))
+        }
+    }
+
+    /// Notes what validators have refused. Rejections are stored until the client confirms them, in a later batch.
+    mutating func note(_ storage: any ServerStorage, clientCount: Int) throws {
+        for client in 1...UInt64(clientCount) {
+            for bytes in try storage.rejections(of: client) {
+                let rejection = try ServerMessage.Rejection(wireBytes: bytes)
+                guard rejection.reasons.contains(where: { $0.code == .writeRefused }) else { continue }
+                refused[client, default: []].insert(rejection.sequence)
+            }
         }
     }
 

@@ -36,7 +36,7 @@ final class SimulatedServer {
     /// An engine that follows this one.
     private(set) var follower: SimulatedFollower!
     /// What observes and writes inside the server's process.
-    private var backend = SimulatedBackend()
+    private(set) var backend = SimulatedBackend()
     private var startsOfEarlierLives = StartCounts()
 
     /// How subscriptions were started, counted over all lives of the server.
@@ -197,6 +197,7 @@ final class SimulatedServer {
 
     private func checkBackend() throws {
         guard options.hasBackend else { return }
+        try backend.note(storage, clientCount: options.clientCount)
         try backend.check(engine)
         try backend.observe(engine)
     }

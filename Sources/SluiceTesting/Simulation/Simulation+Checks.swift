@@ -243,9 +243,10 @@ extension Simulation {
     }
 
     /// Whether a transaction is not to be in the server's history: it is too large, or the server said that the rules
-    /// forbid it, which ``WriteJudge`` checks.
+    /// forbid it, which ``WriteJudge`` checks, or that a validator does.
     private func mustBeRejected(_ write: SimulatedClient.Write, of client: SimulatedClient) -> Bool {
         write.isRejected
+            || client.clientID.map { server.backend.refused[$0]?.contains(write.sequence) ?? false } ?? false
             || isRuled && server.watch.rejected[client.index]?.contains(write.sequence) ?? false
     }
 }
