@@ -169,6 +169,9 @@ public struct WriteTransaction: ~Copyable {
             guard case .add(let fitting)? = property.fitting(.add(amount)), let type = fitting.scalarType,
                 [.int, .float, .double, .decimal].contains(type)
             else { throw RecordError.mismatch(amount, property: property, of: classSchema) }
+            guard index != classSchema.primaryKeyIndex else {
+                throw RecordError(.missingPrimaryKey, "the primary key of a \(classSchema.name) cannot change")
+            }
             fields.append(FieldOperation(index, .add(fitting)))
         }
         return fields.sorted { $0.property < $1.property }

@@ -185,9 +185,11 @@ extension Simulation {
         note("  changes all \(found.count) of \(query)")
         let deletes = generator.chance(15)
         try writer.forEach(found) { object, row in
-            let properties = writer.schema[object.classIndex].properties
+            let declared = writer.schema[object.classIndex]
+            let properties = declared.properties
             guard !deletes else { return try writer.delete(object) }
-            guard let index = properties.indices.first(where: { Self.isNumber(properties[$0].type) }) else { return }
+            let numbers = properties.indices.filter { Self.isNumber(properties[$0].type) }
+            guard let index = numbers.first(where: { $0 != declared.primaryKeyIndex }) else { return }
             let amount = PropertyType(properties[index].type.element).fitting(.int(1)) ?? .int(1)
             try writer.update(object, [FieldOperation(index, .add(amount))])
         }

@@ -192,6 +192,19 @@ import Testing
             }
         }
 
+        @Test func aNumberThatIsTheKeyIsNotAddedTo() async throws {
+            let store = try await Store.open(StoreConfiguration(models: [Flight.self]))
+            let flight = Flight(number: 1, carrier: "UA")
+            try await store.write { try $0.insert(flight) }
+            await #expect(throws: RecordError.self) {
+                try await store.write { try $0.update(all: $0.objects(Flight.self), add: ["number": .int(1)]) }
+            }
+            await #expect(throws: RecordError.self) {
+                try await store.write { try $0.increment(flight, \.number, by: 1) }
+            }
+            #expect(try store.objects(Flight.self).fetch().map(\.number) == [1])
+        }
+
         @Test func resultsOfAWriteEndWithIt() async throws {
             let store = try await Self.store()
             let escaped = try await store.write { tx in
