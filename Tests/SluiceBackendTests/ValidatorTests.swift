@@ -20,7 +20,7 @@ struct ValidatorTests {
 
     private final class Reports: Sendable {
         private let all = Mutex<[WriteRejection]>([])
-        private let token = Mutex<RejectionToken?>(nil)
+        private let token = Mutex<HandlerToken?>(nil)
 
         init(_ store: Store) {
             token.withLock { $0 = store.onWriteRejected { rejection in self.all.withLock { $0.append(rejection) } } }
