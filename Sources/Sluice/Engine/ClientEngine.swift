@@ -80,7 +80,7 @@ package final class ClientEngine {
         outbox = Outbox(
             storage, transactions, session, schemas, images, active, acknowledgements, waiters, offers, refused,
             faults: faults,
-            options: options, now: now, log: log)
+            options: options, now: now, random: random, log: log)
         applier = Applier(
             storage: storage, transactions: transactions, schema: schemas, images: images, active: active,
             requests: requests, outbox: outbox, options: options, now: now)

@@ -26,8 +26,13 @@ package struct HybridClock: Sendable {
     ///
     /// - Parameter now: the wall clock.
     package mutating func tick(now: Timestamp) -> HybridTimestamp {
-        last = max(last + 1, now.microseconds)
+        last = next(now: now).microseconds
         return HybridTimestamp(microseconds: last)
+    }
+
+    /// The timestamp that the next tick makes.
+    package func next(now: Timestamp) -> HybridTimestamp {
+        HybridTimestamp(microseconds: max(last + 1, now.microseconds))
     }
 
     /// Takes a timestamp from elsewhere into account, so that the next tick is later.

@@ -257,7 +257,8 @@ final class Bootstraps {
             if !block.isEmpty {
                 let page = ServerMessage.Page(
                     session: session, subscriptions: [subscription.id], version: storage.version,
-                    progress: bootstrap.isComplete ? 1 : bootstrap.progress, kind: .resumed, content: block)
+                    progress: bootstrap.isComplete ? 1 : bootstrap.progress, kind: .resumed,
+                    content: block.readable(withNotes: subscription.subscriber.readsNotes))
                 frame.append(ServerMessage.page(page))
                 notePage(of: subscription)
             }
