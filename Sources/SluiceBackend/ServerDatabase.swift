@@ -124,9 +124,13 @@ public final class ServerDatabase: Sendable {
         actingAs user: String?, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
         let (bindings, limits, countMax) = (bindings, access.limits, access.operationCountMax)
-        return try await access.write(as: user) { objects in
+        let ids = ObjectIDGenerator.process
+        return try await access.write(as: user) { objects, time in
             let writer = LocalWriter(
-                PendingObjects(objects), schema: objects.schema, limits: limits, isRecording: true)
+                PendingObjects(objects), schema: objects.schema, limits: limits, isRecording: true
+            ) {
+                ListEdits.Author(origin: ids.origin, time: max(1, time.microseconds), ids: ids)
+            }
             let result = try body(
                 WriteTransaction(writer: writer, core: WriteScope(bindings, schema: objects.schema)))
             guard writer.operations.count <= countMax else {

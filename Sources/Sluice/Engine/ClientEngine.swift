@@ -82,7 +82,7 @@ package final class ClientEngine {
         outbox = Outbox(
             storage, transactions, session, schemas, images, active, acknowledgements, waiters, offers, refused,
             faults: faults,
-            options: options, now: now, log: log)
+            options: options, now: now, random: random, log: log)
         resets = try ClientResets(storage, options: options, now: now)
         retention = CacheRetention(storage, transactions, active, images, options: options, now: now)
         applier = Applier(

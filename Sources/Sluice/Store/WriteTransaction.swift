@@ -54,8 +54,9 @@ public struct WriteTransaction: ~Copyable {
     }
 
     /// Changes an object. `body` receives its current value; the transaction records the properties that `body`
-    /// changes. Of a set or map it records which elements or entries `body` has inserted, changed or erased, so what
-    /// others change in it at the same time counts too; one that `body` leaves empty is emptied. A list is one value.
+    /// changes. Of a collection it records which elements or entries `body` has inserted, changed, moved or erased, so
+    /// what others change in it at the same time counts too; one that `body` leaves empty is emptied. Of a list that is
+    /// the shortest difference between the two, in which equal elements count as the same.
     ///
     /// - Throws: ``StoreError/Code/objectMissing`` if the object is not here; `RecordError` if `body` changes the
     ///   primary key; what `body` throws.
@@ -78,10 +79,7 @@ public struct WriteTransaction: ~Copyable {
         let fields = after.values.indices.compactMap { property -> FieldOperation? in
             guard !after.absent.contains(property), !after.values[property].isIdentical(to: before.values[property])
             else { return nil }
-            let change: FieldOperation.Change =
-                before.absent.contains(property)
-                ? .set(after.values[property]) : .difference(from: before.values[property], to: after.values[property])
-            return FieldOperation(property, change)
+            return writer.difference(from: before, to: after.values[property], of: property)
         }
         guard !fields.contains(where: { $0.property == binding.classSchema.primaryKeyIndex }) else {
             throw RecordError(
@@ -102,11 +100,7 @@ public struct WriteTransaction: ~Copyable {
     public func increment<Element: Model, Number: PropertyValue & Numeric>(
         _ object: Element, _ property: KeyPath<Element, Number>, by amount: Number
     ) throws {
-        guard let name = Element.modelDefinition.propertyName(at: property) else {
-            throw RecordError(
-                .unknownProperty, "this key path does not reach a stored property of \(Element.className)")
-        }
-        try update(object.identity, add: [name: amount.propertyValue])
+        try update(object.identity, add: [try name(of: property): amount.propertyValue])
     }
 
     /// Deletes an object, here and on the server. An object that is not here is deleted on the server too.
@@ -188,7 +182,7 @@ public struct WriteTransaction: ~Copyable {
         return try writer.row(reference).map { Record(classSchema: classSchema, row: $0) }
     }
 
-    private func reference(_ object: Identity) throws -> (object: ObjectRef, classSchema: ClassSchema) {
+    func reference(_ object: Identity) throws -> (object: ObjectRef, classSchema: ClassSchema) {
         guard let classIndex = writer.schema.index(of: object.className) else {
             throw RecordError(.unknownClass, "the store has no class '\(object.className)'")
         }
@@ -216,7 +210,7 @@ public struct WriteTransaction: ~Copyable {
         return (try object.encoded(for: binding), classIndex)
     }
 
-    private func missing(_ className: String) -> StoreError {
+    func missing(_ className: String) -> StoreError {
         StoreError(.objectMissing, "\(className) has no object with this key here to be changed")
     }
 }

@@ -5,7 +5,8 @@ internal import Synchronization
 /// Two generators can collide only if they draw the same origin. The ids of one generator ascend, so new objects are
 /// appended to an index by id.
 public final class ObjectIDGenerator: Sendable {
-    private let origin: UInt64
+    /// The upper half of every id.
+    package let origin: UInt64
     private let counter: Atomic<UInt64>
 
     /// - Parameters:

@@ -77,11 +77,13 @@ extension ObjectKey {
 extension Row {
     /// The whole object: 64 bytes, its key, and for each property 16 bytes and its value.
     package var dataSize: DataSize {
-        values.reduce(DataSize(byteCount: 64 + key.byteCount, elementCount: values.count)) { sum, value in
+        let whole = values.reduce(DataSize(byteCount: 64 + key.byteCount, elementCount: values.count)) { sum, value in
             let size = value.dataSize
             return DataSize(
                 byteCount: sum.byteCount + 16 + size.byteCount, elementCount: sum.elementCount + size.elementCount)
         }
+        return identities.isEmpty
+            ? whole : identities.values.reduce(whole) { $0 + DataSize(byteCount: 8 + $1.byteCount) }
     }
 }
 
@@ -94,6 +96,7 @@ extension ObjectOperation {
                 case .set(let value), .add(let value): value.dataSize
                 case .clear: DataSize(byteCount: 1)
                 case .edit(let edits): edits.inserted.dataSize + Value.list(edits.erased).dataSize
+                case .editList(let edits): edits.dataSize
                 }
             return DataSize(
                 byteCount: sum.byteCount + 4 + size.byteCount, elementCount: sum.elementCount + 1 + size.elementCount)

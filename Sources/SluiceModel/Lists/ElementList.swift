@@ -11,6 +11,10 @@ package struct ElementList: Hashable, Sendable {
             self.value = value
         }
 
+        func isIdentical(to other: Element) -> Bool {
+            id == other.id && place == other.place && value.isIdentical(to: other.value)
+        }
+
         /// Two places are equal only if an element returns to where another one was put since.
         fileprivate static func precedes(_ left: Element, _ right: Element) -> Bool {
             left.place != right.place ? left.place < right.place : left.id < right.id
@@ -24,13 +28,41 @@ package struct ElementList: Hashable, Sendable {
     /// How many elements were compared, for tests of how the work grows.
     package private(set) var stepCount = 0
 
-    /// A list that is set as a whole. Its elements are known by their positions.
+    /// A list that was set as a whole. Its elements are known by what all the values are, and by their positions.
     package init(_ values: [Value]) {
+        let fingerprint = values.isEmpty ? 0 : ListFingerprint(values).number
         elements = values.enumerated().map { index, value in
             Element(
-                id: ObjectID(high: 0, low: UInt64(index)), place: ElementPlace(index: index), value: value)
+                id: ObjectID(high: fingerprint, low: UInt64(index)), place: ElementPlace(index: index), value: value)
         }
     }
+
+    /// A list with the identity of its elements; nil where that is not known.
+    ///
+    /// - Parameter identity: nil for a list that was set as a whole.
+    package init?(_ values: [Value], _ identity: ListIdentity?) {
+        guard let identity else {
+            self.init(values)
+            return
+        }
+        guard identity.count == values.count else { return nil }
+        var position = 0
+        var (elements, isAscending) = ([Element](), true)
+        elements.reserveCapacity(values.count)
+        identity.forEach { id, place in
+            let element = Element(id: id, place: place, value: values[position])
+            if let last = elements.last, !Element.precedes(last, element) { isAscending = false }
+            elements.append(element)
+            position += 1
+        }
+        // A peer may send anything.
+        guard isAscending, Set(elements.lazy.map(\.id)).count == elements.count else { return nil }
+        self.init(elements: elements)
+    }
+
+    private init(elements: [Element]) { self.elements = elements }
+
+    package var identity: ListIdentity { ListIdentity(elements) }
 
     package var values: [Value] { elements.map(\.value) }
 

@@ -79,6 +79,22 @@ package struct ElementPlace: Hashable, Sendable {
         return isBetween ? made : nil
     }
 
+    /// The place in the same branch whose number is greater by a distance.
+    func moved(by distance: Int64) -> ElementPlace {
+        guard var last = steps.last else { return self }
+        last.number = last.number &+ distance
+        return ElementPlace(steps.dropLast() + [last])
+    }
+
+    /// How much greater the number of another place of the same branch and maker is; nil for any other place.
+    func distance(to other: ElementPlace) -> Int64? {
+        guard steps.count == other.steps.count, let last = steps.last, let next = other.steps.last,
+            last.time == next.time, last.origin == next.origin, steps.dropLast() == other.steps.dropLast()
+        else { return nil }
+        let (distance, overflow) = next.number.subtractingReportingOverflow(last.number)
+        return overflow || distance == 0 ? nil : distance
+    }
+
     private func child(_ step: Step) -> ElementPlace { ElementPlace(steps + [step]) }
 
     private func isBelow(_ other: ElementPlace) -> Bool {

@@ -43,9 +43,90 @@ package struct ListEdits: Hashable, Sendable {
         }
     }
 
+    /// The edits with other values; nil if one cannot be converted.
+    package func mappingValues(_ convert: (Value) -> Value?) -> ListEdits? {
+        var converted: [ObjectID: Outcome] = [:]
+        converted.reserveCapacity(outcomes.count)
+        for (id, outcome) in outcomes {
+            switch outcome {
+            case .erased, .changed(_, nil): converted[id] = outcome
+            case .inserted(let place, let value):
+                guard let value = convert(value) else { return nil }
+                converted[id] = .inserted(place, value)
+            case .changed(let place, let value?):
+                guard let value = convert(value) else { return nil }
+                converted[id] = .changed(place, value)
+            }
+        }
+        return ListEdits(converted)
+    }
+
+    /// The values that elements are given, in no particular order.
+    package var values: some Sequence<Value> {
+        outcomes.values.lazy.compactMap { outcome in
+            switch outcome {
+            case .erased: nil
+            case .inserted(_, let value): value
+            case .changed(_, let value): value
+            }
+        }
+    }
+
+    /// The places that elements are given, in no particular order.
+    package var places: some Sequence<ElementPlace> {
+        outcomes.values.lazy.compactMap { outcome in
+            switch outcome {
+            case .erased: nil
+            case .inserted(let place, _): place
+            case .changed(let place, _): place
+            }
+        }
+    }
+
+    /// What is done, in the order of ids.
+    package var ordered: [(id: ObjectID, place: ElementPlace?, value: Value?)] {
+        outcomes.sorted { $0.key < $1.key }.map { id, outcome in
+            switch outcome {
+            case .erased: (id, nil, nil)
+            case .inserted(let place, let value): (id, place, value)
+            case .changed(let place, let value): (id, place, value)
+            }
+        }
+    }
+
+    /// The edits that make one state of a list of another, whatever was done to it in between. O(n).
+    package static func between(_ old: ElementList, _ new: ElementList) -> ListEdits {
+        var outcomes: [ObjectID: Outcome] = [:]
+        var before: [ObjectID: ElementList.Element] = [:]
+        // What is equal at both ends needs no look.
+        let (left, right) = (old.elements, new.elements)
+        var start = 0
+        while start < min(left.count, right.count), left[start].isIdentical(to: right[start]) { start += 1 }
+        var (leftEnd, rightEnd) = (left.count, right.count)
+        while leftEnd > start, rightEnd > start, left[leftEnd - 1].isIdentical(to: right[rightEnd - 1]) {
+            leftEnd -= 1
+            rightEnd -= 1
+        }
+        for element in left[start..<leftEnd] {
+            before[element.id] = element
+            outcomes[element.id] = .erased
+        }
+        for element in right[start..<rightEnd] {
+            guard let former = before[element.id] else {
+                outcomes[element.id] = .inserted(element.place, element.value)
+                continue
+            }
+            let place = former.place == element.place ? nil : element.place
+            let value = former.value.isIdentical(to: element.value) ? nil : element.value
+            outcomes[element.id] = place == nil && value == nil ? nil : .changed(place, value)
+        }
+        return ListEdits(outcomes)
+    }
+
     /// The edits that lead back to a list from what these make of it.
-    package func inverse(of list: ElementList) -> ListEdits {
-        var list = list
+    ///
+    /// They are for undoing alone: uploaded, they would bring back what others erase.
+    package func inverse(of list: inout ElementList) -> ListEdits {
         var inverse = ListEdits()
         for (id, outcome) in outcomes {
             switch (list.element(id), outcome) {

@@ -1,7 +1,7 @@
 /// Computes the effect of an operation on the server's state of an object, considering what others wrote concurrently.
 ///
 /// A delete beats concurrent updates. Creating an object that exists sets the named properties. For each property the
-/// rules are in `FieldOperation.merged`. A write is concurrent if it was stored after the version that the author knew.
+/// rules are in `FieldOperation.merge`. A write is concurrent if it was stored after the version that the author knew.
 /// An operation that has no effect by these rules is superseded, which is not an error.
 package struct Merger {
     /// The object after the operation; nil if it does not exist.
@@ -10,6 +10,11 @@ package struct Merger {
     package var written: PropertySet = []
     /// The changes of those properties of `written` that were changed in part and not assigned, one for each.
     package var partial: [FieldOperation] = []
+    /// The lists among `partial`.
+    package var editedLists: PropertySet {
+        PropertySet(partial.lazy.filter { if case .editList = $0.change { true } else { false } }.map(\.property))
+    }
+
     /// The number of operations that had no effect by the rules.
     package var supersededCount = 0
 
@@ -96,21 +101,26 @@ package struct Merger {
     }
 
     private mutating func apply(_ field: FieldOperation, author: WriteStamp, history: ObjectHistory) {
-        guard let current = row?.values[field.property] else { return }
+        guard var merged = row else { return }
+        // Merged in place: a list may be long.
+        row = nil
+        defer { row = merged }
         let isAssigned = written.contains(field.property) && !partial.contains { $0.property == field.property }
         // Edits after an assignment of the same upload are edits of what that has made.
         let isOwn = isAssigned && field.yieldsToEarlierWrites
         guard
-            let merged = field.merged(into: current, author: author, history: isOwn ? ObjectHistory() : history)
+            let effective = field.merge(into: &merged, author: author, history: isOwn ? ObjectHistory() : history)
         else {
             supersededCount += 1
             return
         }
-        row?.values[field.property] = merged.value
         if field.change.isAssignment {
             partial.removeAll { $0.property == field.property }
+        } else if case .editList = field.change, isAssigned || self.isOwn {
+            // A list that is edited by the transaction that sets it counts as set to the result.
+            merged.setIdentity(nil, of: field.property)
         } else if !isAssigned {
-            partial.fold(merged.effective)
+            partial.fold(effective)
         }
         written.insert(field.property)
     }

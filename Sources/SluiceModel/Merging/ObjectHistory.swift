@@ -53,6 +53,15 @@ package struct ObjectHistory {
         return max(logged, recent)
     }
 
+    /// The latest move of an element of a list, or the latest time that it was set, by stamp. O(log n).
+    package func latestEdit(of property: Int, element: ObjectID, _ part: ListEdits.Part) -> WriteStamp? {
+        let isReset = recent?.latestAssignment(of: property, since: 0) != nil
+        let logged = isReset ? nil : logged?.latestEdit(of: property, element: element, part, since: version)
+        let recent = recent?.latestEdit(of: property, element: element, part, since: 0)
+        guard let logged, let recent else { return logged ?? recent }
+        return max(logged, recent)
+    }
+
     /// The amounts of the additions to a property that are later than a stamp, to be added one after the other.
     /// Neighbouring additions may come as their sum.
     package func additions(to property: Int, laterThan stamp: WriteStamp) -> [Value] {

@@ -10,6 +10,8 @@ package final class ObjectTrail {
         var additions = AdditionTree()
         /// The edits of elements since the last assignment, by the names of the elements.
         var edits: [Value: StampStack] = [:]
+        /// The same for the elements of a list.
+        var list = ListTrail()
     }
 
     package private(set) var deleted: WriteStamp?
@@ -42,10 +44,14 @@ package final class ObjectTrail {
                 for name in edits.outcomes.keys {
                     properties[property, default: PropertyTrail()].edits[name, default: StampStack()].push(stamp)
                 }
+            case .editList(let edits):
+                stepCount += UInt64(edits.count)
+                properties[property, default: PropertyTrail()].list.note(edits, stamp)
             case .set, .clear, nil:
                 properties[property, default: PropertyTrail()].assignments.push(stamp)
                 // What was edited before is gone, and with it what an edit would have to be later than.
                 properties[property]?.edits = [:]
+                properties[property]?.list = ListTrail()
             }
         }
     }
@@ -65,6 +71,13 @@ package final class ObjectTrail {
     func latestEdit(of property: Int, element: Value, since version: UInt64) -> WriteStamp? {
         stepCount += 1
         return properties[property]?.edits[element]?.latest(since: version)
+    }
+
+    func latestEdit(
+        of property: Int, element: ObjectID, _ part: ListEdits.Part, since version: UInt64
+    ) -> WriteStamp? {
+        stepCount += 1
+        return properties[property]?.list.latest(of: element, part, since: version)
     }
 
     func additions(to property: Int, since version: UInt64, laterThan stamp: WriteStamp) -> [Value] {

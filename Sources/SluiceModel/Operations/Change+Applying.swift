@@ -1,7 +1,8 @@
 internal import FoundationEssentials
 
 extension FieldOperation.Change {
-    /// The value that results from applying this change to `value`.
+    /// The value that results from applying this change to `value`. Edits of lists have no effect on a value alone, which
+    /// does not say what its elements are: see ``Row/apply(_:)``.
     package func applied(to value: Value) -> Value {
         switch (self, value) {
         case (.set(let new), _): new
@@ -15,21 +16,29 @@ extension FieldOperation.Change {
         case (.clear, .map): .map(ValueMap())
         case (.clear, _): value
         case (.edit(let edits), _): edits.applied(to: value)
+        case (.editList, _): value
         }
     }
 
-    /// The change that leads back to `value` from what this one makes of it.
-    package func inverse(of value: Value) -> FieldOperation.Change {
-        switch (self, value) {
-        case (.add(.int(let amount)), .int): .add(.int(0 &- amount))
-        case (.edit(let edits), .set), (.edit(let edits), .map): .edit(edits.inverse(of: value))
-        // A sum of floating-point numbers may be rounded, so it does not lead back.
-        case (.set, _), (.add, _), (.clear, _), (.edit, _): .set(value)
-        }
-    }
-
-    /// The change that makes one value of a property of another: edits of a set or map, so that those of others at the
+    /// The change that makes one value of a property of another: edits of a collection, so that those of others at the
     /// same time count too, and otherwise the new value. A collection that loses all is emptied.
+    ///
+    /// - Parameters:
+    ///   - old: the object as it is.
+    ///   - author: who changes it.
+    package static func difference(
+        from old: Row, to new: Value, of property: Int, by author: @autoclosure () -> ListEdits.Author
+    ) -> FieldOperation.Change {
+        if case .list(let values) = new {
+            guard let list = old.list(of: property) else { return .set(new) }
+            if values.isEmpty { return .clear }
+            let edits = ListEdits.difference(from: list, to: values, by: author())
+            return edits.map { .editList($0) } ?? .set(new)
+        }
+        return difference(from: old.values[property], to: new)
+    }
+
+    /// The same for a value that is no list.
     package static func difference(from old: Value, to new: Value) -> FieldOperation.Change {
         guard let edits = ElementEdits.difference(from: old, to: new), !edits.isEmpty else { return .set(new) }
         return new.isEmptyCollection ? .clear : .edit(edits)
@@ -50,10 +59,23 @@ extension Row {
     /// Applies field operations in order. The properties that they set are present from then on; of a collection that is
     /// absent, edits say too little.
     package mutating func apply(_ fields: [FieldOperation]) {
-        for field in fields {
-            if case .edit = field.change, absent.contains(field.property) { continue }
-            values[field.property] = field.change.applied(to: values[field.property])
-            absent.remove(field.property)
+        for field in fields { apply(field) }
+    }
+
+    package mutating func apply(_ field: FieldOperation) {
+        let property = field.property
+        switch field.change {
+        case .editList(let edits): apply(edits, to: property)
+        case .edit where absent.contains(property): break
+        case .set, .clear, .add, .edit:
+            set(field.change.applied(to: values[property]), of: property)
+            absent.remove(property)
         }
+    }
+
+    private mutating func apply(_ edits: ListEdits, to property: Int) {
+        guard !absent.contains(property), var list = list(of: property) else { return }
+        list.apply(edits)
+        set(list, of: property)
     }
 }

@@ -17,7 +17,14 @@ extension Property {
         case .add(let amount): type.isCollection ? nil : convert(PropertyType(type.element), amount).map { .add($0) }
         case .clear: type.isCollection ? .clear : nil
         case .edit(let edits): converted(edits, convert).map { .edit($0) }
+        case .editList(let edits):
+            type.container == .list ? edits.mappingValues { element($0, convert) }.map { .editList($0) } : nil
         }
+    }
+
+    private func element(_ value: Value, _ convert: (PropertyType, Value) -> Value?) -> Value? {
+        guard case .list(let elements)? = convert(type, .list([value])) else { return nil }
+        return elements.first
     }
 
     private func converted(

@@ -13,13 +13,19 @@ extension FieldOperation.Change {
         case (.set(let value), _): self = .set(later.applied(to: value))
         case (.add(let amount), .add): self = .add(later.applied(to: amount))
         case (.clear, .edit(let edits)): self = .set(edits.inserted)
+        // Not combined, see below.
+        case (.clear, .editList): break
         case (.edit(var edits), .edit(let more)):
             // The edits must not be shared while they grow.
             self = .clear
             edits.append(more)
             self = .edit(edits)
+        case (.editList(var edits), .editList(let more)):
+            self = .clear
+            edits.append(more)
+            self = .editList(edits)
         // No property takes both.
-        case (.add, .edit), (.edit, .add), (.clear, .add): break
+        case (.add, _), (.edit, _), (.editList, _), (.clear, .add): break
         }
     }
 }
@@ -33,11 +39,17 @@ extension [FieldOperation] {
     }
 
     /// Appends a later operation, or combines it with the one on the same property. A property that is assigned anew
-    /// comes last.
+    /// comes last. Edits of a list stay apart from the assignment before them, for combined they would not say what the
+    /// elements are.
     package mutating func fold(_ later: FieldOperation) {
         guard let earlier = lastIndex(where: { $0.property == later.property }) else { return append(later) }
-        guard later.change.isAssignment else { return self[earlier].change.append(later.change) }
-        remove(at: earlier)
-        append(later)
+        if later.change.isAssignment {
+            removeAll { $0.property == later.property }
+            append(later)
+        } else if case .editList = later.change, self[earlier].change.isAssignment {
+            append(later)
+        } else {
+            self[earlier].change.append(later.change)
+        }
     }
 }

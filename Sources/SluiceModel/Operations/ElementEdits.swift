@@ -97,21 +97,6 @@ extension ElementEdits {
         return result
     }
 
-    /// The edits that lead back to a value from what these make of it.
-    package func inverse(of value: Value) -> ElementEdits {
-        var outcomes = self.outcomes.mapValues { _ in Value?.none }
-        switch value {
-        case .set(let elements):
-            for element in elements where outcomes[element] != nil { outcomes[element] = element }
-        case .map(let map):
-            for entry in map.entries where outcomes[.string(entry.key)] != nil {
-                outcomes[.string(entry.key)] = entry.value
-            }
-        default: return ElementEdits(container)
-        }
-        return ElementEdits(container, outcomes)
-    }
-
     /// The edits that make one collection of another; nil unless both are sets or both are maps. O(n) for both.
     package static func difference(from old: Value, to new: Value) -> ElementEdits? {
         switch (old, new) {

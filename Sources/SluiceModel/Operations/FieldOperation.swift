@@ -1,9 +1,9 @@
 /// What an operation does to one property. The property is a position in its class.
 ///
-/// What a change means is defined here and in the files beside: how it is applied (`applied(to:)`), undone
-/// (`inverse(of:)`), combined with a later one (`followed(by:)`) and found between two values (`difference`), and which
-/// changes a type takes (`fitting`). How it is merged with concurrent writes is in `FieldOperation.merged`. The local
-/// writer, the outbox, the server and the log have no rules of their own.
+/// What a change means is defined here and in the files beside: how it is applied (`Row.apply`), combined with a later
+/// one (`followed(by:)`) and found between two values (`difference`), and which changes a type takes (`fitting`). How it
+/// is merged with concurrent writes is in `FieldOperation.merged`. The local writer, the outbox, the server and the log
+/// have no rules of their own.
 package struct FieldOperation: Hashable, Sendable {
     package var property: Int
     package var change: Change
@@ -17,6 +17,8 @@ package struct FieldOperation: Hashable, Sendable {
         case clear
         /// Inserts and erases single elements of a set, or single entries of a map.
         case edit(ElementEdits)
+        /// Inserts, sets, moves and erases single elements of a list.
+        case editList(ListEdits)
     }
 
     package init(_ property: Int, _ change: Change) {
@@ -30,7 +32,7 @@ extension FieldOperation.Change {
     package var isAssignment: Bool {
         switch self {
         case .set, .clear: true
-        case .add, .edit: false
+        case .add, .edit, .editList: false
         }
     }
 }

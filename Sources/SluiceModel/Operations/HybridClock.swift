@@ -33,8 +33,13 @@ package struct HybridClock: Sendable {
     ///
     /// - Parameter now: the wall clock.
     package mutating func tick(now: Timestamp) -> HybridTimestamp {
-        last = max(last == .max ? last : last + 1, Self.sum(now.microseconds, correction))
+        last = next(now: now).microseconds
         return HybridTimestamp(microseconds: last)
+    }
+
+    /// The timestamp that the next tick makes.
+    package func next(now: Timestamp) -> HybridTimestamp {
+        HybridTimestamp(microseconds: max(last == .max ? last : last + 1, Self.sum(now.microseconds, correction)))
     }
 
     /// Compares the wall clock with the server's.

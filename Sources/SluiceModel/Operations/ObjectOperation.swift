@@ -44,6 +44,7 @@ extension [ObjectOperation] {
                     case .add: adds = true
                     case .clear: edits.insert(.clear)
                     case .edit(let change): edits.formUnion(change.kinds)
+                    case .editList(let change): edits.formUnion(change.kinds)
                     }
                 }
             }
@@ -52,6 +53,22 @@ extension [ObjectOperation] {
             (.create, creates), (.delete, deletes), (.set, sets), (.add, adds),
         ]
         return edits.union(all.lazy.filter(\.occurs).map(\.kind))
+    }
+}
+
+extension ListEdits {
+    fileprivate var kinds: Set<OperationKind> {
+        var kinds: Set<OperationKind> = []
+        for outcome in outcomes.values {
+            switch outcome {
+            case .erased: kinds.insert(.listErase)
+            case .inserted: kinds.insert(.listInsert)
+            case .changed(let place, let value):
+                if place != nil { kinds.insert(.listMove) }
+                if value != nil { kinds.insert(.listSet) }
+            }
+        }
+        return kinds
     }
 }
 

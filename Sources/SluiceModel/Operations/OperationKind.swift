@@ -10,13 +10,13 @@ public enum OperationKind: String, Sendable, Hashable, CaseIterable {
     case setDefault
     /// An amount was added to a number.
     case add
-    /// Reserved: an element was inserted into a list. No operation has this kind yet.
+    /// An element was inserted into a list.
     case listInsert
-    /// Reserved: an element of a list was set. No operation has this kind yet.
+    /// An element of a list was set.
     case listSet
-    /// Reserved: an element of a list was moved. No operation has this kind yet.
+    /// An element of a list was moved.
     case listMove
-    /// Reserved: an element was removed from a list. No operation has this kind yet.
+    /// An element was removed from a list.
     case listErase
     /// An element was inserted into a set.
     case setInsert

@@ -14,6 +14,8 @@ public struct RecordError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let typeMismatch = Code(description: "typeMismatch")
         /// A primary key is missing, has a type that a key cannot have, or would change.
         public static let missingPrimaryKey = Code(description: "missingPrimaryKey")
+        /// A list has no element at a position.
+        public static let noSuchElement = Code(description: "noSuchElement")
         /// A query excluded the property, and nothing can stand for its value.
         public static let excluded = Code(description: "excluded")
     }

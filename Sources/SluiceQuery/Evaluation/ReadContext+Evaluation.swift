@@ -19,9 +19,15 @@ extension ReadContext {
         guard !links.isEmpty else { return row }
         var shown = row
         for link in links where row.values.indices.contains(link.property) {
-            shown.values[link.property] = try row.values[link.property].keepingLinks { key in
+            func isKept(_ key: ObjectKey) throws -> Bool {
                 let target = ObjectRef(link.targetClass, key)
                 return try source.row(target).map { try allows($0, ofClass: link.targetClass, in: source) } ?? false
+            }
+            if case .list(let elements) = row.values[link.property] {
+                let kept = try elements.map { if case .link(let key) = $0 { try isKept(key) } else { true } }
+                shown.keepElements(kept, ofList: link.property)
+            } else {
+                shown.values[link.property] = try row.values[link.property].keepingLinks(where: isKept)
             }
         }
         return shown
@@ -34,7 +40,6 @@ extension Value {
         func keeps(_ value: Value) throws -> Bool { if case .link(let key) = value { try isKept(key) } else { true } }
         switch self {
         case .link: return try keeps(self) ? self : .null
-        case .list(let elements): return .list(try elements.filter(keeps))
         case .set(let elements): return .set(try elements.filter(keeps))
         case .map(let map):
             var kept = map

@@ -274,7 +274,8 @@ final class Bootstraps {
         var frame = FrameBuilder()
         frame.appendPage(
             session: subscription.session.session, subscriptions: [subscription.id], version: storage.version,
-            progress: page.progress, kind: .resumed, content: page.block)
+            progress: page.progress, kind: .resumed,
+            content: page.block.readable(withNotes: subscription.subscriber.readsNotes))
         notePage(of: subscription)
         return .send(frame.finish(), to: subscription.session.connection)
     }
@@ -288,7 +289,8 @@ final class Bootstraps {
             if !block.isEmpty {
                 let page = ServerMessage.Page(
                     session: session, subscriptions: [subscription.id], version: storage.version,
-                    progress: bootstrap.isComplete ? 1 : bootstrap.progress, kind: .resumed, content: block)
+                    progress: bootstrap.isComplete ? 1 : bootstrap.progress, kind: .resumed,
+                    content: block.readable(withNotes: subscription.subscriber.readsNotes))
                 frame.append(ServerMessage.page(page))
                 notePage(of: subscription)
             }

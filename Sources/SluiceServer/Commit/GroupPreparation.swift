@@ -326,7 +326,8 @@ struct GroupPreparation {
             let written = row.differences(from: old).union(merger.written)
             guard !written.isEmpty else { return nil }
             return JournalChange(
-                touched.object, .update, written: written, values: written.map { row.values[$0] },
+                touched.object, .update, written: written,
+                values: written.map { merger.editedLists.contains($0) ? .null : row.values[$0] },
                 partial: merger.partial)
         }
     }
@@ -341,13 +342,6 @@ struct GroupPreparation {
             group: group, record: steps.isEmpty ? nil : JournalRecord(group, after: storage.head), head: storage.head,
             known: known, acknowledged: acknowledged, rejections: rejections,
             supersededCount: supersededCount, metCounts: metCounts)
-    }
-}
-
-extension Row {
-    /// The properties in which two states of an object differ.
-    fileprivate func differences(from other: Row) -> PropertySet {
-        PropertySet(values.indices.filter { !values[$0].isIdentical(to: other.values[$0]) })
     }
 }
 

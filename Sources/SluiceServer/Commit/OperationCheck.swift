@@ -74,6 +74,12 @@ package struct OperationCheck: Sendable {
                     return problem
                 }
             }
+        case .editList(let edits):
+            guard property.type.container == .list else { return "\(place) is \(property.type), and no list" }
+            guard edits.places.allSatisfy({ (1...ElementPlace.stepCountMax).contains($0.steps.count) }) else {
+                return "\(place) gets an element whose place has more than \(ElementPlace.stepCountMax) steps, or none"
+            }
+            return problem(with: .list(Array(edits.values)), field.property, ofClass: classIndex, place: place)
         case .set(let value):
             if let problem = problem(with: value, field.property, ofClass: classIndex, place: place) { return problem }
             if field.property == schema.classes[classIndex].primaryKeyIndex, ObjectKey(primaryKey: value) != key {

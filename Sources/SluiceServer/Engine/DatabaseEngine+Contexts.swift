@@ -289,7 +289,8 @@ extension DatabaseEngine {
         for block in builder.blocks where !block.isEmpty {
             let page = ServerMessage.Page(
                 session: subscription.session.session, subscriptions: [subscription.id],
-                version: database.storage.version, progress: 0, kind: .bootstrap, content: block)
+                version: database.storage.version, progress: 0, kind: .bootstrap,
+                content: block.readable(withNotes: subscription.subscriber.readsNotes))
             outbox.send([.page(page)], to: subscription.session)
         }
     }

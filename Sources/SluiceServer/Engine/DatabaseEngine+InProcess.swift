@@ -23,21 +23,21 @@ extension DatabaseEngine {
     /// - Parameters:
     ///   - handle: who writes; its observers are told that they wrote it themselves.
     ///   - userID: the user whose write it counts as, whom rules and validators bind; nil for the server itself.
-    ///   - body: returns its result and the operations, which were made for the state that it is given.
+    ///   - body: returns its result and the operations, which were made for the state and at the time that it is given.
     /// - Throws: what `body` throws; ``ServerError`` when the transaction was rejected or could not be stored. Nothing
     ///   of it is stored then.
     package func write<Result>(
         by handle: UInt64, as userID: String? = nil, now: Timestamp,
-        _ body: (any ObjectReading) throws -> (Result, [ObjectOperation])
+        _ body: (any ObjectReading, HybridTimestamp) throws -> (Result, [ObjectOperation])
     ) throws -> Result {
         if let damage = database.storage.damage { throw ServerError(writing: database.name, because: damage) }
         if let error = database.storage.obstacle { throw ServerError(writing: database.name, because: error) }
         commit(now: now)
-        let (result, operations) = try body(database.storage)
-        guard !operations.isEmpty else { return result }
         let latest = database.storage.latestTimestamp?.microseconds ?? .min
         // Later than everything that the transaction could see, so that nobody's earlier write wins over it.
         let timestamp = HybridTimestamp(microseconds: max(now.microseconds, latest == .max ? latest : latest + 1))
+        let (result, operations) = try body(database.storage, timestamp)
+        guard !operations.isEmpty else { return result }
         let session = userID == nil ? SessionID.server : .actingServer
         if let userID {
             do { try permissions.open(session, User(id: userID, mayExtendSchema: false)) } catch {

@@ -206,7 +206,9 @@ package final class DatabaseEngine {
             if let stale = opening.superseded {
                 end(stale, .init(.protocolViolation, "the client has opened another session", action: .retry))
             }
-            subscriptions.open(id, userID: user.id, access: permissions.binding(of: id))
+            subscriptions.open(
+                id, userID: user.id, access: permissions.binding(of: id),
+                readsNotes: request.features.contains(.listEdits))
             outbox.send(permissions.notice(of: id) + opening.messages, to: id)
         } catch {
             permissions.close(id)

@@ -35,11 +35,15 @@ struct ViewBlockBuilder {
 
     /// Adds the given properties of a row.
     ///
+    /// - Parameter edits: how lists come from what the receivers have, by property.
     /// - Throws: ``StorageError/Code/oversized`` when they take more than a reader accepts.
-    mutating func add(_ row: Row, of classIndex: Int, properties: PropertySet, role: RowRole) throws {
+    mutating func add(
+        _ row: Row, of classIndex: Int, properties: PropertySet, role: RowRole, edits: [Int: ListEdits] = [:]
+    ) throws {
         makeRoom()
         let before = lastBlockSize
-        blocks[blocks.count - 1].objects.append(row, classIndex: classIndex, role: role, properties: properties)
+        blocks[blocks.count - 1].objects.append(
+            row, classIndex: classIndex, role: role, properties: properties, edits: edits)
         try sizeCheck.check(row, lastBlockSize - before, of: classIndex, properties: properties)
     }
 

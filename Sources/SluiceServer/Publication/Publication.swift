@@ -57,7 +57,8 @@ struct Publication {
     }
 
     private mutating func add(_ encoded: EncodedParts, for subscription: ViewSubscription) {
-        concerned[subscription.session, default: []].add(encoded, to: subscription.id)
+        concerned[subscription.session, default: []].add(
+            encoded, to: subscription.id, readsNotes: subscription.subscriber.readsNotes)
     }
 
     private mutating func encode(_ delta: ViewDelta, in context: ReadContext) throws -> EncodedParts {
@@ -79,13 +80,13 @@ struct Publication {
             authors: delta.authors.map { group.authors[$0] }, schema: storage.schema, limits: limits.data)
         func add(_ object: ViewObject, role: RowRole) throws {
             // What the group has changed is in memory.
-            let row =
-                if let change = group.delta.change(of: object.object) { change.new } else {
-                    try storage.row(object.object)
-                }
-            guard let row else { return }
+            let change = group.delta.change(of: object.object)
+            guard let row = try change.map(\.new) ?? storage.row(object.object) else { return }
             let shown = try context.shown(row, ofClass: object.object.classIndex, in: storage)
-            try builder.add(shown, of: object.object.classIndex, properties: object.changed, role: role)
+            // Who may read everything has what was there before.
+            let edits = role == .member && context.isEverything ? change?.listEdits(object.changed) : nil
+            try builder.add(
+                shown, of: object.object.classIndex, properties: object.changed, role: role, edits: edits ?? [:])
         }
         for object in delta.entered { try add(object, role: .root) }
         for object in delta.linkedEntered { try add(object, role: .linked) }
@@ -115,7 +116,8 @@ struct Publication {
             {
                 let key = FrameKey(
                     session: id.session, subscriptions: blocks[0].subscriptions,
-                    parts: ObjectIdentifier(blocks[0].parts))
+                    parts: ObjectIdentifier(blocks[0].parts),
+                    readsNotes: blocks[0].parts.isSameForAll || blocks[0].readsNotes)
                 if shared[key] == nil { shared[key] = (frames.make(for: id, blocks)[0], []) }
                 shared[key]?.connections.append(id.connection)
             } else {
@@ -136,6 +138,7 @@ struct Publication {
         var session: UInt64
         var subscriptions: [UInt64]
         var parts: ObjectIdentifier
+        var readsNotes: Bool
     }
 }
 
@@ -146,19 +149,36 @@ private struct ShownDelta: Hashable {
     let context: ObjectID?
 }
 
+extension ObjectDelta {
+    /// How those lists that the group has edited come from what they were; without those that changed so much that the
+    /// whole takes no more.
+    fileprivate func listEdits(_ properties: PropertySet) -> [Int: ListEdits] {
+        guard let old, let new, !new.identities.isEmpty else { return [:] }
+        var edits: [Int: ListEdits] = [:]
+        for property in properties where new.identity(of: property) != nil {
+            guard let before = old.list(of: property), let after = new.list(of: property) else { continue }
+            let difference = ListEdits.between(before, after)
+            if difference.count * 2 <= after.elements.count + 2 { edits[property] = difference }
+        }
+        return edits
+    }
+}
+
 /// The messages about one view for one session.
 struct SessionBlock {
     var subscriptions: [UInt64]
     let parts: EncodedParts
+    /// Whether the session's client reads what is said of lists beside their values.
+    let readsNotes: Bool
 }
 
 extension [SessionBlock] {
     /// Adds a change for a subscription, to the block that has the same change if there is one.
-    fileprivate mutating func add(_ parts: EncodedParts, to subscription: UInt64) {
+    fileprivate mutating func add(_ parts: EncodedParts, to subscription: UInt64, readsNotes: Bool) {
         if let position = firstIndex(where: { $0.parts === parts }) {
             self[position].subscriptions.append(subscription)
         } else {
-            append(SessionBlock(subscriptions: [subscription], parts: parts))
+            append(SessionBlock(subscriptions: [subscription], parts: parts, readsNotes: readsNotes))
         }
     }
 }
@@ -169,6 +189,9 @@ final class EncodedParts {
 
     /// - Parameter blocks: the blocks with their approximate sizes before compression.
     init(_ blocks: [(block: SharedBlock, size: Int)]) { self.blocks = blocks }
+
+    /// Whether they have the same bytes for all receivers.
+    var isSameForAll: Bool { blocks.allSatisfy(\.block.isSameForAll) }
 }
 
 /// Finds the encoding of a change that equals an earlier one. Views that change alike often follow each other, so the

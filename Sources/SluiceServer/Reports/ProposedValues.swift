@@ -64,7 +64,7 @@ struct ProposedValues {
         if let problem = check.problem(with: operation) { throw Problem(message: problem) }
         var row = Row(key: key, values: former)
         for field in operation.fields {
-            if case .set(let value) = field.change { row.values[field.property] = value }
+            if case .set(let value) = field.change { row.set(value, of: field.property) }
         }
         return row
     }

@@ -67,7 +67,7 @@ final class Resumer {
         guard !content.isEmpty else { return [.complete(complete)] }
         let page = ServerMessage.Page(
             session: session, subscriptions: [subscription.id], version: storage.version, progress: 1, kind: .resumed,
-            content: content)
+            content: content.readable(withNotes: subscription.subscriber.readsNotes))
         return [.page(page), .complete(complete)]
     }
 }

@@ -7,6 +7,8 @@ final class Subscriber {
     let userID: String?
     /// What the subscriber may read and do now.
     var access: AccessBinding
+    /// Whether its client reads what is said of lists beside their values.
+    let readsNotes: Bool
     var subscriptions = SubscriptionList()
     /// The highest number of a subscription so far.
     var lastSubscription: UInt64 = 0
@@ -15,7 +17,8 @@ final class Subscriber {
     /// How many members the client has listed, or was asked to list, for subscriptions that are not complete yet.
     var comparedMemberCount = 0
 
-    init(_ session: SessionID, userID: String?, access: AccessBinding, pageCredit: UInt64) {
+    init(_ session: SessionID, userID: String?, access: AccessBinding, readsNotes: Bool = false, pageCredit: UInt64) {
+        self.readsNotes = readsNotes
         self.userID = userID
         self.session = session
         self.access = access

@@ -42,9 +42,9 @@ final class Subscriptions {
     var count: Int { subscribers.values.reduce(0) { $0 + $1.subscriptions.count } }
 
     /// Lets a session subscribe.
-    func open(_ session: SessionID, userID: String?, access: AccessBinding) {
+    func open(_ session: SessionID, userID: String?, access: AccessBinding, readsNotes: Bool) {
         subscribers[session] = Subscriber(
-            session, userID: userID, access: access, pageCredit: database.limits.server.pageCreditMax)
+            session, userID: userID, access: access, readsNotes: readsNotes, pageCredit: database.limits.server.pageCreditMax)
         if database.limits.userSubscriptionCountMax != nil, let id = userID {
             sessionsByUser[id, default: []].insert(session)
         }

@@ -52,7 +52,7 @@ extension SQLiteClientStorage {
             // An image may be older than the types of today.
             for (position, property) in declared.properties.enumerated().prefix(count)
             where !property.type.accepts(row.values[position]) {
-                row.values[position] = property.type.nearest(row.values[position]) ?? property.defaultValue
+                row.set(property.type.nearest(row.values[position]) ?? property.defaultValue, of: position)
             }
             return .row(row)
         }

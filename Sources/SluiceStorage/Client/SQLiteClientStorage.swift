@@ -76,6 +76,8 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
         }
     }
 
+    override class var mayHaveEditedLists: Bool { true }
+
     private init(
         _ connection: SQLiteConnection, file: OpenFile?, location: String, gate: AccessGate?, resident: ResidentOutbox,
         isDurable: Bool

@@ -83,7 +83,8 @@ package struct JournalChange: Hashable, Sendable {
     package var kind: WriteKind
     /// The properties that were written; none for a delete. The others of a new object have their defaults.
     package var written: PropertySet
-    /// The values of `written` after the transaction, in ascending order of position.
+    /// The values of `written` after the transaction, in ascending order of position. Null for a list that an update
+    /// edits: ``edits(ofList:)``.
     package var values: [Value]
     /// Which of `written` were changed in part and not assigned, and how.
     package var partial: [FieldOperation]
@@ -97,5 +98,13 @@ package struct JournalChange: Hashable, Sendable {
         self.written = written
         self.values = values
         self.partial = partial
+    }
+
+    /// What was done to the elements of a list; nil if the property has its value.
+    package func edits(ofList property: Int) -> ListEdits? {
+        for field in partial where field.property == property {
+            if kind == .update, case .editList(let edits) = field.change { return edits }
+        }
+        return nil
     }
 }

@@ -24,6 +24,11 @@ extension LogChange {
             change.oldValues[index] =
                 property.isRetired ? .null : property.type.nearest(oldValues[index]) ?? property.defaultValue
         }
+        for case (let property, .undo(let edits)) in oldLists {
+            if case .editList(let edits)? = declared.properties[property].nearest(.editList(edits)) {
+                change.oldLists[property] = .undo(edits)
+            }
+        }
         for (index, field) in partial.enumerated() {
             change.partial[index].change = declared.properties[field.property].nearest(field.change) ?? field.change
         }

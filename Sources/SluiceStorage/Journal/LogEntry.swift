@@ -39,6 +39,18 @@ package struct LogChange: Hashable, Sendable {
     package var oldValues: [Value]
     /// Which of `written` were changed in part and not assigned.
     package var partial: [FieldOperation]
+    /// What the old values do not say of lists, by property.
+    package var oldLists: [Int: OldList] = [:]
+
+    package enum OldList: Hashable, Sendable {
+        /// The identity of the elements of an old value.
+        case identity(ListIdentity)
+        /// What leads back to the old value, which is not kept itself.
+        case undo(ListEdits)
+    }
+
+    /// The properties whose old values there are, in their order.
+    var oldProperties: [Int] { kind == .delete ? Array(oldValues.indices) : Array(written) }
 
     package init(
         _ object: ObjectRef, _ kind: WriteKind, oldVersion: UInt64 = 0, written: PropertySet = [],

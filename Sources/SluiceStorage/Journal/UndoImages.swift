@@ -12,7 +12,39 @@ struct UndoImages {
     mutating func append(_ change: LogChange) {
         guard change.kind != .create else { return }
         writer.varint(change.oldVersion)
-        writer.array(change.oldValues) { $1.encode(into: &$0) }
+        writer.array(Array(zip(change.oldProperties, change.oldValues))) { writer, old in
+            switch change.oldLists[old.0] {
+            case nil: old.1.encode(into: &writer)
+            case .identity(let identity):
+                writer.byte(Self.identifiedList)
+                old.1.encode(into: &writer)
+                identity.encode(into: &writer)
+            case .undo(let edits):
+                writer.byte(Self.undoneEdits)
+                edits.encode(into: &writer)
+            }
+        }
+    }
+
+    /// What stands in the place of a value's tag before a list with the identity of its elements …
+    private static let identifiedList: UInt8 = 0x40
+    /// … and before edits that lead back to a list.
+    private static let undoneEdits: UInt8 = 0x41
+
+    private static func readValue(
+        of property: Int, into change: inout LogChange, from reader: inout ByteReader
+    ) throws(WireError) {
+        switch try reader.peek() {
+        case identifiedList:
+            _ = try reader.byte()
+            change.oldValues.append(try Value(from: &reader))
+            change.oldLists[property] = .identity(try ListIdentity(from: &reader))
+        case undoneEdits:
+            _ = try reader.byte()
+            change.oldValues.append(.null)
+            change.oldLists[property] = .undo(try ListEdits(from: &reader))
+        default: change.oldValues.append(try Value(from: &reader))
+        }
     }
 
     /// Combines a group with its undo images.
@@ -30,11 +62,14 @@ struct UndoImages {
                     var undo = LogChange(change)
                     if change.kind != .create {
                         undo.oldVersion = try reader.varint()
-                        undo.oldValues = try reader.array { reader throws(WireError) in try Value(from: &reader) }
-                        guard change.kind != .update || undo.oldValues.count == change.written.count else {
+                        let count = try reader.count()
+                        guard change.kind != .update || count == change.written.count else {
                             throw WireError(
-                                .malformed, "\(undo.oldValues.count) values of \(change.written.count)",
-                                offset: reader.offset)
+                                .malformed, "\(count) values of \(change.written.count)", offset: reader.offset)
+                        }
+                        undo.oldValues.reserveCapacity(count)
+                        for property in change.kind == .delete ? Array(0..<count) : Array(change.written) {
+                            try readValue(of: property, into: &undo, from: &reader)
                         }
                     }
                     entry.changes.append(undo)

@@ -92,10 +92,11 @@ extension ObjectTables {
         let name = TableLayout().table(declared.name, collection: property.name)
         let isMap = property.type.container == .map
         let order = isMap ? "\(TableLayout.key) TEXT NOT NULL" : "\(TableLayout.position) INTEGER NOT NULL"
+        let identity = property.type.container == .list ? ", \(TableLayout.identity) BLOB" : ""
         try connection.execute(
             """
             CREATE TABLE \(name) (\(TableLayout.owner) INTEGER NOT NULL, \(order), \
-            \(TableLayout.value) \(TableLayout.columnType(property.type.element)), \
+            \(TableLayout.value) \(TableLayout.columnType(property.type.element))\(identity), \
             PRIMARY KEY (\(TableLayout.owner), \(isMap ? TableLayout.key : TableLayout.position))) WITHOUT ROWID
             """)
         if property.type.element.isLink || property.isIndexed { try makeIndex(property, of: declared) }
@@ -149,7 +150,7 @@ extension ObjectTables {
         }
         for key in keys {
             guard var row = try row(ObjectRef(position.classIndex, key)) else { throw table.damaged() }
-            row.values[position.property] = property.defaultValue
+            row.set(property.defaultValue, of: position.property)
             try update(row, ofClass: position.classIndex, changed: [position.property])
         }
     }

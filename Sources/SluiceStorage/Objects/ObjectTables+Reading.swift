@@ -1,5 +1,6 @@
 internal import SluiceModel
 internal import SluiceQuery
+internal import SluiceWire
 
 extension ObjectTables {
     func row(_ object: ObjectRef) throws -> Row? {
@@ -51,6 +52,7 @@ extension ObjectTables {
     /// Decodes the current row into a former one, whose storage it uses.
     func readRow(_ statement: Statement, _ table: ClassTable, into row: inout Row) throws {
         var values = row.values
+        if !row.identities.isEmpty { row = Row(key: row.key, values: []) }
         row.values = []
         values.removeAll(keepingCapacity: true)
         values.reserveCapacity(table.schema.properties.count)
@@ -65,7 +67,9 @@ extension ObjectTables {
         if !table.collections.isEmpty {
             let owner = statement.int(0)
             for collection in table.collections {
-                values[collection.property] = try readCollection(collection, ofRow: owner, table)
+                var identity: ListIdentity?
+                values[collection.property] = try readCollection(collection, ofRow: owner, table, identity: &identity)
+                if let identity { row.setIdentity(identity, of: collection.property) }
             }
         }
         let key: ObjectKey
@@ -93,11 +97,20 @@ extension ObjectTables {
     }
 
     func readCollection(_ column: ClassTable.Column, ofRow row: Int64, _ table: ClassTable) throws -> Value {
+        var identity: ListIdentity?
+        return try readCollection(column, ofRow: row, table, identity: &identity)
+    }
+
+    /// - Parameter identity: gets that of a list's elements, where there is one.
+    private func readCollection(
+        _ column: ClassTable.Column, ofRow row: Int64, _ table: ClassTable, identity: inout ListIdentity?
+    ) throws -> Value {
         let container = table.schema.properties[column.property].type.container
         let order = container == .map ? TableLayout.key : TableLayout.position
         let statement = try table.statement(.elements(column.property)) {
             """
-            SELECT \(order), \(TableLayout.value) FROM \(column.name) WHERE \(TableLayout.owner) = ? ORDER BY \(order)
+            SELECT \(order), \(TableLayout.value)\(column.hasIdentities ? ", \(TableLayout.identity)" : "") \
+            FROM \(column.name) WHERE \(TableLayout.owner) = ? ORDER BY \(order)
             """
         }
         defer { statement.reset() }
@@ -108,7 +121,12 @@ extension ObjectTables {
             return .map(map)
         }
         var elements: [Value] = []
-        while try statement.step() { elements.append(try read(column.codec, 1, of: statement, table)) }
+        while try statement.step() {
+            if elements.isEmpty, column.hasIdentities, !statement.isNull(2) {
+                identity = (try? ListIdentity(wireBytes: statement.blob(2))) ?? .unknown
+            }
+            elements.append(try read(column.codec, 1, of: statement, table))
+        }
         return container == .set ? .set(elements) : .list(elements)
     }
 

@@ -43,7 +43,7 @@ extension ObjectTables {
         }
         _ = table.absentKeys.note(row.key)
         connection.unwritten = buffer
-        for column in table.collections { try insertElements(row.values[column.property], column, ofRow: id, table) }
+        for column in table.collections { try insertElements(of: row, column, ofRow: id, table) }
         table.noteRecent(row.key, row: id)
         if buffer.isFull { try connection.writeUnwritten() }
         return true

@@ -1,5 +1,6 @@
 internal import SluiceModel
 internal import SluiceQuery
+internal import SluiceWire
 
 /// What an insert does when the object has a row in its table already.
 enum KnownObject {
@@ -36,7 +37,7 @@ extension ObjectTables {
             parameter += 1
         }
         guard try statement.runUnlessDuplicate() else { return try replace(row, table, ifKnown: ifKnown) }
-        for column in table.collections { try insertElements(row.values[column.property], column, ofRow: id, table) }
+        for column in table.collections { try insertElements(of: row, column, ofRow: id, table) }
         if table.hasIDIndex { try insertID(of: row.key, row: id, table) }
         table.noteRecent(row.key, row: id)
         try noteAbsent(row.key, in: table)
@@ -145,7 +146,7 @@ extension ObjectTables {
         guard connection.changeCount > 0 else { return false }
         for column in table.collections where written.contains(column.property) {
             try deleteElements(of: column, ofRow: id, table)
-            try insertElements(row.values[column.property], column, ofRow: id, table)
+            try insertElements(of: row, column, ofRow: id, table)
         }
         return true
     }
@@ -181,14 +182,24 @@ extension ObjectTables {
     }
 
     func insertElements(
-        _ value: Value, _ column: ClassTable.Column, ofRow row: Int64, _ table: ClassTable
+        of row: Row, _ column: ClassTable.Column, ofRow id: Int64, _ table: ClassTable
+    ) throws {
+        try insertElements(
+            row.values[column.property], column, ofRow: id, table, identity: row.identity(of: column.property))
+    }
+
+    func insertElements(
+        _ value: Value, _ column: ClassTable.Column, ofRow row: Int64, _ table: ClassTable,
+        identity: ListIdentity? = nil
     ) throws {
         let property = table.schema.properties[column.property]
         let isMap = property.type.container == .map
         let statement = try table.statement(.insertElement(column.property)) {
             let order = isMap ? TableLayout.key : TableLayout.position
+            let (identity, parameter) = column.hasIdentities ? (", \(TableLayout.identity)", ", ?") : ("", "")
             return """
-                INSERT INTO \(column.name) (\(TableLayout.owner), \(order), \(TableLayout.value)) VALUES (?, ?, ?)
+                INSERT INTO \(column.name) (\(TableLayout.owner), \(order), \(TableLayout.value)\(identity)) \
+                VALUES (?, ?, ?\(parameter))
                 """
         }
         defer { statement.reset() }
@@ -198,6 +209,13 @@ extension ObjectTables {
                 statement.bind(1, row)
                 statement.bind(2, Int64(position))
                 try bind(element, column.field, to: 3, of: statement, table)
+                if column.hasIdentities {
+                    if let identity, position == 0 {
+                        statement.bind(4, identity.wireBytes())
+                    } else {
+                        statement.bindNull(4)
+                    }
+                }
                 try statement.run()
             }
         case (.map, .map(let map)):

@@ -14,7 +14,8 @@ package import SluiceQuery
 ///
 /// The table of a collection property `tags` is `"c_Car_tags"(owner INTEGER, position INTEGER, value)`, of a map
 /// `"c_Car_tags"(owner INTEGER, key TEXT, value)`; `owner` is the local row id, `position` ascends in list or set
-/// order. Its rows exist only while the owner is present.
+/// order. Its rows exist only while the owner is present. The table of a list has a column `identity BLOB` too, which
+/// is null but in the first row of a list that was edited: ``ListIdentity``.
 ///
 /// Values: bool 0 or 1; int INTEGER; float and double REAL, in a column without affinity, which keeps the sign of zero,
 /// and NaN the text `nan`; string TEXT; data BLOB; date INTEGER microseconds; uuid and objectId BLOB of 16 bytes;
@@ -40,6 +41,7 @@ package struct TableLayout: Sendable {
     package static let position = "position"
     package static let key = "key"
     package static let value = "value"
+    package static let identity = "identity"
 
     /// The SQL functions that a connection must have before it runs compiled queries.
     package enum Function {
@@ -93,6 +95,11 @@ package struct TableLayout: Sendable {
     /// An identifier in double quotes, fit for any name.
     package static func quoted(_ identifier: String) -> String {
         "\"" + identifier.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+
+    /// The identifier that ``quoted(_:)`` has put in quotes.
+    static func unquoted(_ name: String) -> String {
+        String(name.dropFirst().dropLast()).replacing("\"\"", with: "\"")
     }
 
     /// Half of an object id as a signed integer of the same order.

@@ -18,6 +18,20 @@ struct GroupEffect {
         var authors: [Int]
         /// The properties of `new` that are not stored yet; nil if all are.
         var unwritten: PropertySet?
+        /// The lists that transactions edit one after the other; `new` gets them when somebody looks at it.
+        var lists: [Int: ElementList] = [:]
+
+        /// A list to edit; nil if there is none.
+        mutating func takeList(_ property: Int) -> ElementList? {
+            lists.removeValue(forKey: property) ?? new?.list(of: property)
+        }
+
+        /// Brings `new` up to date.
+        mutating func closeLists() {
+            guard !lists.isEmpty else { return }
+            for (property, list) in lists { new?.set(list, of: property) }
+            lists = [:]
+        }
     }
 
     private let storage: SQLiteServerStorage
@@ -87,28 +101,64 @@ struct GroupEffect {
             changes[place].unwritten = nil
         case .update:
             let place = try placeOfPresent(object)
-            guard let old = changes[place].new else { throw mismatch(object, "changes", "is missing") }
-            undone.oldVersion = old.version
+            guard let oldVersion = changes[place].new?.version else {
+                throw mismatch(object, "changes", "is missing")
+            }
+            undone.oldVersion = oldVersion
             var changed = PropertySet()
             undone.oldValues.reserveCapacity(change.values.count)
             for (property, value) in zip(change.written, change.values) {
-                undone.oldValues.append(old.values[property])
-                guard !old.values[property].isIdentical(to: value) else { continue }
-                changed.insert(property)
-                changes[place].new?.values[property] = value
+                if let edits = change.edits(ofList: property) {
+                    undone.oldValues.append(.null)
+                    undone.oldLists[property] = .undo(try edit(property, at: place, edits, object))
+                    changed.insert(property)
+                } else {
+                    if set(property, at: place, to: value, &undone) { changed.insert(property) }
+                }
             }
             changes[place].new?.version = version
             changes[place].unwritten = (changes[place].unwritten ?? []).union(changed)
         case .delete:
             let place = try placeOfPresent(object)
+            changes[place].closeLists()
             guard let old = changes[place].new else { throw mismatch(object, "deletes", "is missing") }
             undone.oldVersion = old.version
             undone.oldValues = old.values
+            undone.oldLists = old.identities.mapValues { .identity($0) }
             try storage.delete(object, version: version)
             changes[place].new = nil
             changes[place].unwritten = nil
         }
         return undone
+    }
+
+    /// Sets a property.
+    ///
+    /// - Returns: whether it is another one since.
+    private mutating func set(_ property: Int, at place: Int, to value: Value, _ undone: inout LogChange) -> Bool {
+        changes[place].closeLists()
+        guard let old = changes[place].new else { return false }
+        undone.oldValues.append(old.values[property])
+        let identity = old.identity(of: property)
+        if let identity { undone.oldLists[property] = .identity(identity) }
+        guard identity != nil || !old.values[property].isIdentical(to: value) else { return false }
+        changes[place].new?.set(value, of: property)
+        return true
+    }
+
+    /// Edits a list.
+    ///
+    /// - Returns: what leads back.
+    private mutating func edit(
+        _ property: Int, at place: Int, _ edits: ListEdits, _ object: ObjectRef
+    ) throws -> ListEdits {
+        guard var list = changes[place].takeList(property) else {
+            throw mismatch(object, "edits a list", "has none there")
+        }
+        let inverse = edits.inverse(of: &list)
+        list.apply(edits)
+        changes[place].lists[property] = list
+        return inverse
     }
 
     /// The object that a creation makes.
@@ -176,6 +226,7 @@ struct GroupEffect {
     mutating func finish(at time: Timestamp) throws {
         // By position, here and below: to copy a change takes longer than what is done with it.
         for position in changes.indices {
+            changes[position].closeLists()
             if let unwritten = changes[position].unwritten, let row = changes[position].new {
                 try storage.update(row, ofClass: changes[position].object.classIndex, changed: unwritten)
                 changes[position].unwritten = nil

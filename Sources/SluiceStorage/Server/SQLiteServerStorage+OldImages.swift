@@ -19,15 +19,57 @@ extension SQLiteServerStorage {
             case .partial(let version, let known)?:
                 guard var row = try row(object) else { throw try tables.table(object.classIndex).damaged() }
                 row.version = version
-                for (property, value) in known { row.values[property] = value }
+                for (property, old) in known { old.set(property, of: &row) }
                 return (object, row)
-            case .whole(let version, let values)?:
+            case .whole(let row)?:
                 // Properties that were added later had their defaults.
+                var whole = row
                 let defaults = schema[object.classIndex].defaultValues(for: object.key)
-                let row = Row(key: object.key, version: version, values: values + defaults.dropFirst(values.count))
-                return (object, row)
+                whole.values += defaults.dropFirst(row.values.count)
+                return (object, whole)
             default:
                 return (object, nil)
+            }
+        }
+    }
+
+    /// What is known of a property as it was at the version.
+    private enum OldValue {
+        case value(Value, ListIdentity?)
+        /// What leads back to the value from the one that the log tells of next, the last first.
+        case undone([ListEdits])
+
+        init(_ value: Value, _ list: LogChange.OldList?) {
+            switch list {
+            case nil: self = .value(value, nil)
+            case .identity(let identity): self = .value(value, identity)
+            case .undo(let edits): self = .undone([edits])
+            }
+        }
+
+        /// Adds what the log tells of the property next.
+        mutating func note(_ next: OldValue) {
+            guard case .undone(let edits) = self else { return }
+            switch next {
+            case .undone(let more): self = .undone(edits + more)
+            case .value(let value, let identity):
+                var row = Row(key: .int(0), values: [value])
+                row.setIdentity(identity, of: 0)
+                set(0, of: &row)
+                self = .value(row.values[0], row.identity(of: 0))
+            }
+        }
+
+        /// Gives a property of an object its old value.
+        ///
+        /// - Parameter row: the object with the value that followed.
+        func set(_ property: Int, of row: inout Row) {
+            switch self {
+            case .value(let value, let identity):
+                row.set(value, of: property)
+                row.setIdentity(identity, of: property)
+            case .undone(let edits):
+                for edits in edits.reversed() { row.apply(FieldOperation(property, .editList(edits))) }
             }
         }
     }
@@ -36,8 +78,8 @@ extension SQLiteServerStorage {
     private enum OldImage {
         case missing
         /// Some properties; the others have not changed so far.
-        case partial(version: UInt64, known: [Int: Value])
-        case whole(version: UInt64, values: [Value])
+        case partial(version: UInt64, known: [Int: OldValue])
+        case whole(Row)
 
         /// - Parameter change: the first change of the object.
         init(before change: LogChange) {
@@ -46,17 +88,26 @@ extension SQLiteServerStorage {
 
         mutating func note(_ change: LogChange) {
             guard case .partial(let version, var known) = self else { return }
+            // Not shared while it grows.
+            self = .missing
             switch change.kind {
-            case .create: break
+            case .create: self = .partial(version: version, known: known)
             case .update:
-                for (property, value) in zip(change.written, change.oldValues) where known[property] == nil {
-                    known[property] = value
+                for (property, value) in zip(change.written, change.oldValues) {
+                    let old = OldValue(value, change.oldLists[property])
+                    known[property]?.note(old)
+                    if known[property] == nil { known[property] = old }
                 }
                 self = .partial(version: version, known: known)
             case .delete:
-                var values = change.oldValues
-                for (property, value) in known where property < values.count { values[property] = value }
-                self = .whole(version: version, values: values)
+                var row = Row(key: change.object.key, version: version, values: change.oldValues)
+                for property in change.oldValues.indices {
+                    if case .identity(let identity) = change.oldLists[property] {
+                        row.setIdentity(identity, of: property)
+                    }
+                }
+                for (property, old) in known where property < row.values.count { old.set(property, of: &row) }
+                self = .whole(row)
             }
         }
     }

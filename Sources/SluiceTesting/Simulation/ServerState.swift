@@ -55,6 +55,7 @@ final class ServerState: ViewSource {
                 var row = row
                 row.values += declared.defaultValues(for: row.key).dropFirst(row.values.count)
                 for (position, property) in declared.properties.enumerated() {
+                    // The elements of a list are the same ones in a wider type.
                     row.values[position] = property.type.fitting(row.values[position]) ?? row.values[position]
                 }
                 return row

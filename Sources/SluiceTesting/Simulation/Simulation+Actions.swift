@@ -231,7 +231,7 @@ extension Simulation {
                 let amount = Value.int(Int64(1 + generator.below(3)))
                 fields.append(FieldOperation(index, .add(PropertyType(type.element).fitting(amount) ?? amount)))
             } else if let current, !current.absent.contains(index), generator.chance(70) {
-                fields.append(FieldOperation(index, .difference(from: current.values[index], to: row.values[index])))
+                fields.append(writer.difference(from: current, to: row.values[index], of: index))
             } else {
                 fields.append(
                     FieldOperation(index, type.isCollection && generator.chance(10) ? .clear : .set(row.values[index])))

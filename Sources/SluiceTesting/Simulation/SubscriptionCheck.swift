@@ -79,7 +79,8 @@ struct SubscriptionCheck {
         let reference = try local(object)
         let serverClass = state.schema[object.classIndex]
         let declared = storage.schema[reference.classIndex]
-        var expected: [Int: Value]? = [:]
+        var compared = PropertySet()
+        var whole = Row(key: reference.key, values: declared.defaultValues(for: reference.key))
         // The server may have added them after it sent the object.
         var mayBeAbsent: Set<Int> = []
         for property in included {
@@ -93,10 +94,13 @@ struct SubscriptionCheck {
             // The server may have a wider type that this client has yet to hear of.
             let type = declared.properties[position].type
             let value = row.values[property]
-            expected?[position] = type.fitting(value) ?? type.narrowing(value) ?? value
+            whole.values[position] = type.fitting(value) ?? type.narrowing(value) ?? value
+            whole.setIdentity(row.identity(of: property), of: position)
+            compared.insert(position)
         }
+        var expected: Row? = whole
         for operation in try storage.pendingOperations(of: reference) {
-            expected = apply(operation.operation, to: expected, declared)
+            expected = apply(operation.operation, to: expected, &compared, declared)
         }
         guard let expected, let actual = try storage.row(reference) else {
             let isHere = try storage.isPresent(reference)
@@ -105,11 +109,15 @@ struct SubscriptionCheck {
             }
             return
         }
-        for (property, value) in expected {
+        for property in compared {
+            let value = expected.values[property]
             let name = declared.properties[property].name
             guard !actual.absent.contains(property) else {
                 if mayBeAbsent.contains(property) { continue }
                 throw fail("\(declared.name) \(object.key).\(name) is absent and should be \(value)")
+            }
+            guard actual.list(of: property)?.elements.map(\.id) == expected.list(of: property)?.elements.map(\.id) else {
+                throw fail("\(declared.name) \(object.key).\(name) has other elements than it should")
             }
             guard actual.values[property] == value else {
                 throw fail(
@@ -119,29 +127,29 @@ struct SubscriptionCheck {
         }
     }
 
-    /// Applies an unacknowledged operation to the server's values; only the properties in the dictionary are compared.
+    /// Applies an unacknowledged operation to the server's object.
+    ///
+    /// - Parameter compared: the properties of which it is known what they should be.
     private func apply(
-        _ operation: ObjectOperation, to values: [Int: Value]?, _ declared: ClassSchema
-    ) -> [Int: Value]? {
-        var values = values
+        _ operation: ObjectOperation, to row: Row?, _ compared: inout PropertySet, _ declared: ClassSchema
+    ) -> Row? {
+        var row = row
         switch operation.action {
         case .delete: return nil
-        case .update where values == nil: return nil
-        case .create where values == nil:
-            let defaults = declared.defaultValues(for: operation.object.key)
-            values = Dictionary(uniqueKeysWithValues: zip(defaults.indices, defaults))
+        case .update where row == nil: return nil
+        case .create where row == nil:
+            let key = operation.object.key
+            row = Row(key: key, values: declared.defaultValues(for: key))
+            compared = PropertySet(all: declared.properties.count)
         case .create, .update: break
         }
         for field in operation.fields {
             // It may have been made when the type was narrower.
             guard let change = declared.properties[field.property].fitting(field.change) else { continue }
-            if case .set(let value) = change {
-                values?[field.property] = value
-            } else if let current = values?[field.property] {
-                values?[field.property] = change.applied(to: current)
-            }
+            row?.apply(FieldOperation(field.property, change))
+            if case .set = change { compared.insert(field.property) }
         }
-        return values
+        return row
     }
 
     private func checkResults(_ snapshot: ViewSnapshot) throws {

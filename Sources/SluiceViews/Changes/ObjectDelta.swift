@@ -10,7 +10,7 @@ package final class ObjectDelta: Sendable {
     package let new: Row?
     /// Which authors of the group's commits changed the object: positions in the engine's list of authors.
     package let authors: [Int]
-    /// The properties whose values differ between the two images; empty when either is missing.
+    /// The properties whose values, or elements, differ between the two images; empty when either is missing.
     package let changed: PropertySet
     /// Whether the group created or deleted the object.
     package let changesPresence: Bool
@@ -21,7 +21,7 @@ package final class ObjectDelta: Sendable {
         self.new = new
         self.authors = authors
         if let old, let new {
-            changed = Self.difference(old.values, new.values)
+            changed = new.differences(from: old)
             changesPresence = false
         } else {
             changed = []
@@ -31,12 +31,4 @@ package final class ObjectDelta: Sendable {
 
     /// Whether the group created or deleted the object, or changed one of these properties.
     func concerns(_ properties: PropertySet) -> Bool { changesPresence || changed.meets(properties) }
-
-    private static func difference(_ old: [Value], _ new: [Value]) -> PropertySet {
-        let common = Swift.min(old.count, new.count)
-        var changed = PropertySet()
-        for index in 0..<common where !old[index].isIdentical(to: new[index]) { changed.insert(index) }
-        for index in common..<Swift.max(old.count, new.count) { changed.insert(index) }
-        return changed
-    }
 }

@@ -15,7 +15,7 @@ extension ObjectGroup: WireCodable {
     /// Class, role, properties and row count, then the keys, the versions and a column for each property.
     package func encode(into writer: inout ByteWriter) {
         writer.varint(classIndex)
-        writer.byte(role.rawValue)
+        writer.byte(role.rawValue | (notes.isEmpty ? 0 : Self.hasNotes))
         properties.encode(into: &writer)
         writer.varint(count)
         guard count > 0 else { return }
@@ -24,7 +24,7 @@ extension ObjectGroup: WireCodable {
             Column.encode(ColumnCells($0, first: 0, stride: 1, count: count), into: &writer)
         }
         IntegerSequence.encode(versions.map { Int64(bitPattern: $0) }, into: &writer)
-        let cells = cells
+        let cells = travellingCells
         cells.withUnsafeBufferPointer { cells in
             for index in 0..<width {
                 let column = ColumnCells(cells, first: index, stride: width, count: count)
@@ -35,11 +35,24 @@ extension ObjectGroup: WireCodable {
                 }
             }
         }
+        if !notes.isEmpty { writer.array(notes) { $1.encode(into: &$0) } }
+    }
+
+    /// The flag in the role's byte that says that notes follow.
+    private static let hasNotes: UInt8 = 0x10
+
+    /// The values, without those of lists that travel as edits.
+    private var travellingCells: [Value] {
+        guard !notes.isEmpty else { return cells }
+        var cells = cells
+        for note in notes { if case .edits = note.content { cells[note.row * width + note.column] = .list([]) } }
+        return cells
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
         let classIndex = try reader.position()
-        let roleCode = try reader.byte()
+        let flags = try reader.byte()
+        let roleCode = flags & ~Self.hasNotes
         guard let role = RowRole(rawValue: roleCode) else { throw reader.malformed("\(roleCode) is no role of a row") }
         self.init(classIndex: classIndex, role: role, properties: try PropertySet(from: &reader))
         let announced = try reader.varint()
@@ -58,6 +71,11 @@ extension ObjectGroup: WireCodable {
         columns.reserveCapacity(width)
         for _ in 0..<width { columns.append(try Column.decode(count: count, hasKeys: true, from: &reader)) }
         decoded = Decoded(columns: columns, keys: keyColumn)
+        guard flags & Self.hasNotes != 0 else { return }
+        notes = try reader.array(minimumSize: 5) { reader throws(WireError) in try ListNote(from: &reader) }
+        guard notes.allSatisfy({ $0.row < count && $0.column < width }) else {
+            throw reader.malformed("a note on a list that the rows do not have")
+        }
     }
 }
 

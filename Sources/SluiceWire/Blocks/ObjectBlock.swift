@@ -25,9 +25,12 @@ package struct ObjectBlock: Hashable, Sendable {
     /// - Parameters:
     ///   - row: all values of the object; those that `properties` names are taken.
     ///   - classIndex: the position of its class in the server's schema.
-    package mutating func append(_ row: Row, classIndex: Int, role: RowRole, properties: PropertySet) {
+    ///   - edits: how lists come from what the receivers have, by property.
+    package mutating func append(
+        _ row: Row, classIndex: Int, role: RowRole, properties: PropertySet, edits: [Int: ListEdits] = [:]
+    ) {
         let index = group(classIndex: classIndex, role: role, properties: properties)
-        groups[index].append(row)
+        groups[index].append(row, edits: edits)
     }
 
     /// Adds rows that carry the same properties of whole rows.
@@ -68,6 +71,17 @@ package struct ObjectBlock: Hashable, Sendable {
     }
 
     package var isEmpty: Bool { groups.isEmpty }
+
+    /// Whether the block says anything of lists beside their values.
+    package var hasNotes: Bool { groups.contains { !$0.notes.isEmpty } }
+
+    /// Whether lists travel as edits.
+    var hasEdits: Bool {
+        groups.contains { $0.notes.contains { if case .edits = $0.content { true } else { false } } }
+    }
+
+    /// The same block for a receiver that reads nothing of lists but their values.
+    package func withoutNotes() -> ObjectBlock { ObjectBlock(groups: groups.map { $0.withoutNotes() }) }
 
     /// The number of rows in all groups.
     package var count: Int { groups.reduce(0) { $0 + $1.count } }

@@ -15,6 +15,8 @@ package struct ObjectGroup: Hashable, Sendable {
     private var filled: [Value] = []
     /// The values of a group that was decoded.
     var decoded: Decoded?
+    /// What is said of lists beside their values, in the order of rows.
+    package internal(set) var notes: [ListNote] = []
     /// What the rows that were appended take at the most, in bytes.
     package private(set) var estimatedSize: Int
 
@@ -75,9 +77,10 @@ package struct ObjectGroup: Hashable, Sendable {
 
     /// Adds a row of all properties, of which the group's are taken.
     ///
+    /// - Parameter edits: how lists come from what the receivers have, by property.
     /// - Returns: what the row takes at the most, in bytes.
     @discardableResult
-    package mutating func append(_ row: Row) -> Int {
+    package mutating func append(_ row: Row, edits: [Int: ListEdits] = [:]) -> Int {
         becomeFilled()
         keys.append(row.key)
         versions.append(row.version)
@@ -87,8 +90,25 @@ package struct ObjectGroup: Hashable, Sendable {
             byteCount += value.dataSize.byteCount
             filled.append(value)
         }
+        if !row.identities.isEmpty || !edits.isEmpty {
+            for (column, position) in positions.enumerated() {
+                if let edits = edits[position] {
+                    notes.append(ListNote(row: keys.count - 1, column: column, .edits(edits)))
+                } else if let identity = row.identity(of: position) {
+                    notes.append(ListNote(row: keys.count - 1, column: column, .identity(identity)))
+                    byteCount += 8 + identity.byteCount
+                }
+            }
+        }
         estimatedSize += byteCount
         return byteCount
+    }
+
+    /// The same rows for a receiver that reads nothing of lists but their values.
+    func withoutNotes() -> ObjectGroup {
+        var group = self
+        group.notes = []
+        return group
     }
 
     /// Makes room for rows to come.
@@ -120,6 +140,7 @@ extension ObjectGroup {
     package static func == (left: ObjectGroup, right: ObjectGroup) -> Bool {
         left.classIndex == right.classIndex && left.role == right.role && left.properties == right.properties
             && left.keys == right.keys && left.versions == right.versions && left.cells == right.cells
+            && left.notes == right.notes
     }
 
     package func hash(into hasher: inout Hasher) {
@@ -129,5 +150,6 @@ extension ObjectGroup {
         hasher.combine(keys)
         hasher.combine(versions)
         hasher.combine(cells)
+        hasher.combine(notes)
     }
 }

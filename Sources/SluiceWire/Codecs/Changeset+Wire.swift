@@ -139,6 +139,9 @@ extension FieldOperation: WireCodable {
         case .edit(let edits):
             writer.byte(3)
             edits.encode(into: &writer)
+        case .editList(let edits):
+            writer.byte(4)
+            edits.encode(into: &writer)
         }
     }
 
@@ -149,6 +152,7 @@ extension FieldOperation: WireCodable {
         case 1: self.init(property, .add(try Value(from: &reader)))
         case 2: self.init(property, .clear)
         case 3: self.init(property, .edit(try ElementEdits(from: &reader)))
+        case 4: self.init(property, .editList(try ListEdits(from: &reader)))
         case let code: throw reader.malformed("\(code) is no kind of change")
         }
     }

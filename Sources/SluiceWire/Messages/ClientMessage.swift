@@ -82,6 +82,8 @@ extension ClientMessage {
         package var variables: ValueMap
         /// The classes and properties that the client knows, in its own order.
         package var schema: Schema
+        /// What both sides of the connection named. It does not travel: the server's connection adds it.
+        package var features: Features = []
 
         package init(
             session: UInt64, path: String, credentials: [Credentials] = [], identity: ClientIdentity? = nil,

@@ -21,9 +21,12 @@ package struct Features: OptionSet, Hashable, Sendable {
     package static let variables = Features(rawValue: 1 << 6)
     /// The server reads edits of sets and maps, and clearings, in uploads.
     package static let elementEdits = Features(rawValue: 1 << 7)
+    /// The server reads edits of lists in uploads, and the client reads what blocks say of the elements of lists.
+    package static let listEdits = Features(rawValue: 1 << 8)
     /// All that this version knows.
     package static let all: Features = [
         .resume, .reports, .removal, .creationRuns, .withdrawals, .rules, .variables, .elementEdits,
+        .listEdits,
     ]
 }
 

@@ -1,64 +1,10 @@
 import SluiceModel
+import TestSupport
 import Testing
 
 /// The rules of merging lists as a table. Each line is tried in every order in which the transactions can arrive.
 struct ListRulesTests {
-    static let lines = [
-        "start a b; A at 1: insert x after a; B at 2: insert y after a; expected a x y b",
-        "start a b; A at 2: insert x after a; B at 1: insert y after a; expected a y x b",
-        "start a b; A at 1: insert x after b; B at 2: insert y after b; expected a b x y",
-        "start a b; A at 1: insert x first; B at 2: insert y first; expected x y a b",
-        "start; A at 1: insert x first; B at 2: insert y first; expected x y",
-        "start a b c; A at 1: insert x after a; B at 2: insert y after b; expected a x b y c",
-        // What one inserts in a row stays together.
-        "start a b; A at 1: insert x after a; A at 3: insert y after x; B at 2: insert z after a; expected a x y z b",
-        "start a b; A at 2: insert x first; A at 4: insert y first; B at 3: insert z first; expected y x z a b",
-        "start a b; A at 1: insert x after a; B at 2: erase a; expected x b",
-        "start a b; A at 1: erase a; B at 2: insert x after a; expected x b",
-        "start a b; A at 1: insert x after a; B at 2: move a after b; expected x b a",
-        "start a b; A at 1: move a after b; B at 2: insert x after a; expected x b a",
-        "start a b; A at 1: insert x after a; B at 2: set a=z; expected z x b",
-        "start a b; A at 1: set a=z; B at 2: insert x after a; expected z x b",
-        "start a b; A at 1: erase a; B at 2: erase a; expected b",
-        "start a b; A at 1: erase a; B at 2: erase b; expected",
-        "start a b; A at 1: erase a; B at 2: move a after b; expected b",
-        "start a b; A at 1: move a after b; B at 2: erase a; expected b",
-        "start a b; A at 1: erase a; B at 2: set a=z; expected b",
-        "start a b; A at 1: set a=z; B at 2: erase a; expected b",
-        "start a b c; A at 1: move a after b; B at 2: move a after c; expected b c a",
-        "start a b c; A at 2: move a after b; B at 1: move a after c; expected b a c",
-        "start a b c; A at 1: move a after c; B at 2: move b after c; expected c a b",
-        "start a b c; A at 2: move a after c; B at 1: move b after c; expected c b a",
-        "start a b c; A at 1: move a after c; B at 2: set a=z; expected b c z",
-        "start a b c; A at 1: set a=z; B at 2: move a after c; expected b c z",
-        "start a b; A at 1: set a=x; B at 2: set a=y; expected y b",
-        "start a b; A at 1: set a=x; B at 2: set b=y; expected x y",
-        // Clearing, and a whole value, beat edits of others whatever the times.
-        "start a b; A at 1: clear; B at 2: clear; expected",
-        "start a b; A at 1: clear; B at 2: insert x after a; expected",
-        "start a b; A at 1: insert x after a; B at 2: clear; expected",
-        "start a b; A at 1: clear; B at 2: erase a; expected",
-        "start a b; A at 1: erase a; B at 2: clear; expected",
-        "start a b; A at 1: clear; B at 2: move a after b; expected",
-        "start a b; A at 1: move a after b; B at 2: clear; expected",
-        "start a b; A at 1: clear; B at 2: set a=x; expected",
-        "start a b; A at 1: set a=x; B at 2: clear; expected",
-        "start a b; A at 1: clear; B at 2: all x y; expected x y",
-        "start a b; A at 1: all x y; B at 2: clear; expected",
-        "start a b; A at 1: all x; B at 2: all y; expected y",
-        "start a b; A at 1: all x; B at 2: insert y after a; expected x",
-        "start a b; A at 1: insert y after a; B at 2: all x; expected x",
-        "start a b; A at 1: all x; B at 2: erase a; expected x",
-        "start a b; A at 1: erase a; B at 2: all x; expected x",
-        "start a b; A at 1: all x; B at 2: move a after b; expected x",
-        "start a b; A at 1: move a after b; B at 2: all x; expected x",
-        "start a b; A at 1: all x; B at 2: set a=y; expected x",
-        "start a b; A at 1: set a=y; B at 2: all x; expected x",
-        // What is inserted after the later clearing stays.
-        "start a; A at 1: clear; A at 3: insert x first; B at 2: clear; B at 4: insert y first; expected y",
-        "start a; A at 3: clear; A at 4: insert x first; B at 1: clear; B at 2: insert y first; expected x",
-        "start a b; A at 1: insert x after a; B at 2: insert y after a; C at 3: erase b; expected a x y",
-    ]
+    private static let lines = ListRules.lines
 
     private struct Scenario {
         let start: [Value]
@@ -117,7 +63,7 @@ struct ListRulesTests {
         }
     }
 
-    @Test(arguments: lines)
+    @Test(arguments: ListRules.lines)
     func changesThatDoNotKnowOfEachOtherHaveOneOutcomeInEveryOrder(_ line: String) throws {
         let scenario = try Scenario(line)
         for order in deliveries(of: scenario.uploads) {

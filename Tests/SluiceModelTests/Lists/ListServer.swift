@@ -15,7 +15,7 @@ struct ListServer {
     }
 
     private(set) var list: ElementList
-    private(set) var trail = ListTrail()
+    private(set) var trail = ObjectTrail()
     private(set) var version: UInt64 = 0
 
     init(_ values: [Value]) { list = ElementList(values) }
@@ -25,16 +25,17 @@ struct ListServer {
         let stamp = WriteStamp(
             timestamp: HybridTimestamp(microseconds: upload.time), clientID: upload.client,
             version: version)
+        let history = ObjectHistory(trail, since: upload.base)
         for change in upload.changes {
             switch change {
             case .assign(let values):
-                guard !trail.outdoes(stamp, since: upload.base) else { continue }
+                if let other = history.latestAssignment(of: 0), stamp < other { continue }
                 list = ElementList(values)
-                trail.noteAssignment(stamp)
+                trail.append(.update, written: [0], partial: [], stamp)
             case .edit(let edits):
-                let effective = trail.effective(edits, in: &list, author: stamp, since: upload.base)
-                list.apply(effective)
-                trail.note(effective, stamp)
+                guard let effective = edits.merge(into: &list, of: 0, author: stamp, history: history) else { continue }
+                let partial = [FieldOperation(0, .editList(effective))]
+                trail.append(.update, written: [0], partial: partial, stamp)
             }
         }
     }

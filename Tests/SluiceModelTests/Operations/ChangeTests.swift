@@ -29,16 +29,6 @@ struct ChangeTests {
         }
     }
 
-    @Test(arguments: RandomHistoryTests.properties) func theInverseOfAChangeLeadsBack(property: Int) {
-        var generator = SeededGenerator(seed: UInt64(property) + 10)
-        for _ in 0..<2_000 {
-            let value = Self.value(property, &generator)
-            let change = RandomHistoryTests.change(property, &generator)
-            let inverse = change.inverse(of: value)
-            #expect(inverse.applied(to: change.applied(to: value)) == value, "\(change) of \(value)")
-        }
-    }
-
     @Test(arguments: RandomHistoryTests.properties)
     func theDifferenceOfTwoValuesLeadsFromOneToTheOther(property: Int) {
         var generator = SeededGenerator(seed: UInt64(property) + 20)

@@ -103,7 +103,7 @@ struct NaiveMerge {
             write.assigned.insert(property)
             write.added[property] = nil
             write.edited[property] = nil
-        case .edit: break
+        case .edit, .editList: break
         case .add(let amount):
             if let sum = write.added[property] {
                 write.added[property] = field.change.applied(to: sum)

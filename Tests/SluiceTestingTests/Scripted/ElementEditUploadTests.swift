@@ -65,7 +65,7 @@ struct ElementEditUploadTests {
             ObjectRef(1, .int(1)), .update([FieldOperation(1, edits), FieldOperation(2, .set(.int(4)))]))
         let row = Row(key: .int(1), values: [.int(1), .set([]), .int(4)], absent: [1])
         #expect(
-            operation.settingCollections(of: row)
+            operation.settingCollections(of: row, for: [])
                 == ObjectOperation(operation.object, .update([FieldOperation(2, .set(.int(4)))])))
     }
 }

@@ -31,6 +31,10 @@ final class HandDrivenSync {
     }()
 
     private struct Client {
+        var isOffline = false
+        /// The bytes of the uploads, and of what the server has sent.
+        var sentByteCount = 0
+        var receivedByteCount = 0
         let storage: SQLiteClientStorage
         let engine: ClientEngine
         var connection: ConnectionProtocol?
@@ -48,10 +52,11 @@ final class HandDrivenSync {
 
     /// - Parameters:
     ///   - clientLimits: the limits of the clients, if they are others.
+    ///   - features: what each client names to the server; all where nothing is said.
     ///   - beforehand: what the clients' stores do before they have a server.
     init(
         clientCount: Int, _ schema: Schema, limits: DataLimits = HandDrivenSync.smallLimits,
-        clientLimits: DataLimits? = nil,
+        clientLimits: DataLimits? = nil, features: [Features] = [],
         beforehand: (ClientEngine) throws -> Void = { _ in }
     ) throws {
         self.schema = schema
@@ -77,6 +82,7 @@ final class HandDrivenSync {
             try beforehand(
                 ClientEngine(storage: storage, options: options, now: { [unowned self] in now }, random: random))
             options.databaseName = "small"
+            if index < features.count { options.features = features[index] }
             let engine = try ClientEngine(
                 storage: storage, options: options, now: { [unowned self] in now }, random: random)
             engine.onRejection = { [unowned self] in rejections.append((index, $0)) }
@@ -84,6 +90,29 @@ final class HandDrivenSync {
             engine.handle(.start)
         }
     }
+
+    /// Takes the network from a client, as if it had been cut.
+    func cut(_ client: Int) {
+        guard !clients[client].isOffline else { return }
+        clients[client].isOffline = true
+        disconnect(client)
+        clients[client].engine.handle(.closed(reason: "cut", isTransient: true))
+        _ = clients[client].engine.takeActions()
+    }
+
+    /// Gives a client the network again.
+    func mend(_ client: Int) {
+        guard clients[client].isOffline else { return }
+        clients[client].isOffline = false
+        clients[client].engine.handle(.reconnect)
+    }
+
+    func sentByteCount(_ client: Int) -> Int { clients[client].sentByteCount }
+
+    func receivedByteCount(_ client: Int) -> Int { clients[client].receivedByteCount }
+
+    /// Lets time pass.
+    func wait(_ microseconds: Int64) { time += microseconds }
 
     private var now: Timestamp { Timestamp(microseconds: time) }
 
@@ -119,6 +148,7 @@ final class HandDrivenSync {
     }
 
     private func carryOut(_ action: ClientAction, of index: Int) {
+        guard !clients[index].isOffline else { return }
         switch action {
         case .connect:
             var announced = ServerLimits()
@@ -135,6 +165,7 @@ final class HandDrivenSync {
         case .renew: break
         case .settle: clients[index].engine.handle(.settle)
         case .send(let frame):
+            clients[index].sentByteCount += frame.count
             for action in clients[index].connection?.receive(frame, now: now) ?? [] {
                 switch action {
                 case .send(let frame): clients[index].engine.handle(.received(frame))
@@ -176,6 +207,7 @@ final class HandDrivenSync {
     private func receive(_ frame: [UInt8], _ index: Int) {
         guard clients[index].connection != nil else { return }
         if frame.count > limits.frameByteCount { violations.append("a frame of \(frame.count) bytes") }
+        clients[index].receivedByteCount += frame.count
         clients[index].engine.handle(.received(frame))
     }
 }

@@ -221,6 +221,9 @@ final class FrameApplier {
                     continue
                 }
                 columns[position].forEachTarget { body(ObjectRef(target, $0)) }
+                for case (.edits(let edits), position) in group.notes.lazy.map({ ($0.content, $0.column) }) {
+                    for value in edits.values { value.forEachLink { body(ObjectRef(target, $0)) } }
+                }
             }
         }
     }
@@ -246,11 +249,13 @@ final class FrameApplier {
             let images = ServerImages(
                 classIndex: classIndex, classSchema: storage.schema[classIndex], properties: properties,
                 server: applier.schema.server[group.classIndex], serverProperties: group.properties)
+            let notes = Dictionary(grouping: group.notes, by: \.row)
             for row in try storeTogether(group, images, of: classIndex, to: subscriptions) {
                 let object = ObjectRef(classIndex, group.keys[row])
-                try apply(
+                let isApplied = try apply(
                     images, object, version: group.versions[row], values: group.values(at: row),
-                    isLikelyNew: group.role != .member)
+                    notes: notes[row] ?? [], isLikelyNew: group.role != .member)
+                if !isApplied { mislead(subscriptions) }
                 if group.role == .member { continue }
                 for subscription in subscriptions {
                     try join(object, group.role == .root ? .root : .linked, subscription)
@@ -268,14 +273,20 @@ final class FrameApplier {
         let all = Array(0..<group.count)
         guard group.count >= applier.options.bulkRowCountMin, let batch = images.batch(of: group) else { return all }
         var others = all
+        // What is said of lists beside their values is stored one by one.
+        var alone = Set(group.notes.map(\.row)).sorted()
+        if !alone.isEmpty {
+            let isAlone = Set(alone)
+            others = all.filter { !isAlone.contains($0) }
+        }
         var pending: [Int] = []
         if storage.outboxCount > 0 || !objectImages.unconfirmed.isEmpty || !storage.keptObjects.isEmpty {
-            pending = try all.filter { row in
+            pending = try others.filter { row in
                 let object = ObjectRef(classIndex, group.keys[row])
                 return try objectImages.differs(object)
             }
             let isPending = Set(pending)
-            if !pending.isEmpty { others = all.filter { !isPending.contains($0) } }
+            if !pending.isEmpty { others = others.filter { !isPending.contains($0) } }
         }
         let role: MemberRole? =
             switch group.role {
@@ -284,7 +295,8 @@ final class FrameApplier {
             case .member: nil
             }
         let leftOut = try transaction.store(batch, at: others, as: role, of: subscriptions.map(\.record.id))
-        return pending.isEmpty ? leftOut : (pending + leftOut).sorted()
+        alone += pending
+        return alone.isEmpty ? leftOut : (alone + leftOut).sorted()
     }
 
     private func join(_ object: ObjectRef, _ role: MemberRole, _ subscription: Subscription) throws {
@@ -326,35 +338,47 @@ final class FrameApplier {
         try objectImages.evict(object, reason: reason, transaction)
     }
 
+    /// Has subscriptions start anew, since the server relies on lists that are not here.
+    private func mislead(_ subscriptions: [Subscription]) {
+        for subscription in subscriptions where !misled.contains(where: { $0 === subscription }) {
+            misled.append(subscription)
+        }
+    }
+
     /// - Parameter isLikelyNew: whether the object is probably not here, so that an insertion is worth trying first.
+    /// - Returns: false, without an effect, if the server sent edits of a list that is not here.
     private func apply(
-        _ images: ServerImages, _ object: ObjectRef, version: UInt64, values: ArraySlice<Value>, isLikelyNew: Bool
-    ) throws {
+        _ images: ServerImages, _ object: ObjectRef, version: UInt64, values: ArraySlice<Value>, notes: [ListNote],
+        isLikelyNew: Bool
+    ) throws -> Bool {
         if try objectImages.differs(object) {
             objectImages.regain(object)
             transaction.noteServerImage(object)
             let base: Row? = if case .row(let row)? = try storage.baseImage(of: object) { row } else { nil }
-            if let base, base.version > version { return }
-            let image = images.overlay(base, key: object.key, version: version, values: values)
+            if let base, base.version > version { return true }
+            guard
+                let image = images.overlay(base, key: object.key, version: version, values: values, notes: notes)
+            else { return false }
             try storage.setBaseImage(.row(image), of: object)
             let shown = try objectImages.replayed(image, of: object)
             // Shown first as it is on the server, because a member must have a row here, even if only a deleted one.
             if shown == nil { try transaction.show(image, of: object) }
             try transaction.show(shown, of: object)
             try objectImages.confirm(object)
-            return
+            return true
         }
-        if isLikelyNew {
-            let row = images.overlay(nil, key: object.key, version: version, values: values)
-            if try transaction.insert(row, of: object) { return }
+        func overlay(_ row: Row?) -> Row? {
+            images.overlay(row, key: object.key, version: version, values: values, notes: notes)
         }
+        if isLikelyNew, let row = overlay(nil), try transaction.insert(row, of: object) { return true }
         guard let current = try storage.row(object) else {
-            let row = images.overlay(nil, key: object.key, version: version, values: values)
+            guard let row = overlay(nil) else { return false }
             try transaction.insert(row, of: object)
-            return
+            return true
         }
-        guard current.version <= version else { return }
-        let row = images.overlay(current, key: object.key, version: version, values: values)
+        guard current.version <= version else { return true }
+        guard let row = overlay(current) else { return false }
         try transaction.update(row, of: object, changed: images.carried, replacing: current)
+        return true
     }
 }

@@ -43,11 +43,30 @@ struct ServerImages {
             keyColumn: group.keyColumn, versions: group.versions, columns: group.columns)
     }
 
-    /// A copy of `row`, or of a new object with defaults, with the values that the server sent.
-    func overlay(_ row: Row?, key: ObjectKey, version: UInt64, values: ArraySlice<Value>) -> Row {
+    /// A copy of `row`, or of a new object with defaults, with the values that the server sent; nil if it sent edits of
+    /// a list that is not here.
+    func overlay(
+        _ row: Row?, key: ObjectKey, version: UInt64, values: ArraySlice<Value>, notes: [ListNote]
+    ) -> Row? {
         var result = row ?? Row(key: key, values: classSchema.defaultValues(for: key), absent: others)
         result.version = version
-        for (property, value) in zip(properties, values) { result.values[property] = value }
+        if notes.isEmpty {
+            for (property, value) in zip(properties, values) { result.set(value, of: property) }
+        } else {
+            for (column, (property, value)) in zip(properties, values).enumerated() {
+                switch notes.first(where: { $0.column == column })?.content {
+                case nil: result.set(value, of: property)
+                case .identity(let identity):
+                    result.set(value, of: property)
+                    result.setIdentity(identity, of: property)
+                case .edits(let edits):
+                    guard row != nil, !result.absent.contains(property), result.list(of: property) != nil,
+                        let change = classSchema.properties[property].fitting(.editList(edits))
+                    else { return nil }
+                    result.apply(FieldOperation(property, change))
+                }
+            }
+        }
         for property in widened {
             let declared = classSchema.properties[property]
             result.values[property] = declared.type.fitting(result.values[property]) ?? declared.defaultValue

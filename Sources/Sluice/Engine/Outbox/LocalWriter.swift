@@ -25,7 +25,15 @@ package final class LocalWriter {
     /// What is known of the classes that were written, by position.
     private var traits: [ClassTraits?]
 
-    package init(_ transaction: any TransactionTarget, schema: Schema, limits: DataLimits, isRecording: Bool) {
+    /// Who edits lists.
+    private let author: () -> ListEdits.Author
+
+    /// - Parameter author: called for each list that is edited.
+    package init(
+        _ transaction: any TransactionTarget, schema: Schema, limits: DataLimits, isRecording: Bool,
+        author: @escaping () -> ListEdits.Author
+    ) {
+        self.author = author
         self.transaction = transaction
         self.schema = schema
         self.limits = limits
@@ -110,11 +118,69 @@ package final class LocalWriter {
         guard !fields.isEmpty else { return }
         let old = row
         row.apply(fields)
+        let fields = wholeWhereAssigned(fields, object, &row)
         let changed = PropertySet(fields.map(\.property))
         try check(row, object, changed: changed, replacing: old)
         noteChange(of: object)
         try transaction.update(row, of: object, changed: changed, replacing: old)
         record(object, fields)
+    }
+
+    /// The change that makes another value of a property.
+    ///
+    /// - Parameter old: the object as it is.
+    package func difference(from old: Row, to new: Value, of property: Int) -> FieldOperation {
+        FieldOperation(
+            property,
+            old.absent.contains(property) ? .set(new) : .difference(from: old, to: new, of: property, by: author()))
+    }
+
+    /// Edits a list by the positions of its elements.
+    ///
+    /// - Parameters:
+    ///   - edit: the edits of the list as it is; nil if it has to be set as a whole.
+    ///   - values: the values afterwards.
+    /// - Throws: ``StoreError/Code/objectMissing`` if the object is not here.
+    package func edit(
+        _ property: Int, of object: ObjectRef, _ edit: (ElementList, ListEdits.Author) -> ListEdits?,
+        or values: ([Value]) -> [Value]
+    ) throws {
+        let row = try row(object)
+        if let row, case .list(let old) = row.values[property] {
+            let edits = row.absent.contains(property) ? nil : row.list(of: property).flatMap { edit($0, author()) }
+            if edits?.isEmpty ?? false { return }
+            guard let edits else { return try update(object, [FieldOperation(property, .set(.list(values(old))))]) }
+            return try update(object, [FieldOperation(property, .editList(edits))])
+        }
+        // Says that there is no such object.
+        try update(object, [])
+    }
+
+    /// The edits of a list as a whole value where this transaction has set the list already, or nothing is recorded:
+    /// what is set as a whole does not say what its elements are.
+    private func wholeWhereAssigned(
+        _ fields: [FieldOperation], _ object: ObjectRef, _ row: inout Row
+    ) -> [FieldOperation] {
+        var fields = fields
+        for (index, field) in fields.enumerated() {
+            guard case .editList = field.change, !isRecording || isAssigned(field.property, of: object) else {
+                continue
+            }
+            fields[index].change = .set(row.values[field.property])
+            row.setIdentity(nil, of: field.property)
+        }
+        return fields
+    }
+
+    /// Whether this transaction has set a property as a whole.
+    private func isAssigned(_ property: Int, of object: ObjectRef) -> Bool {
+        guard let position = positions[object].flatMap({ lastOperations[$0] }) else { return false }
+        switch operations[position].action {
+        case .create: return true
+        case .update(let fields):
+            return fields.contains { $0.property == property && $0.change.isAssignment }
+        case .delete: return false
+        }
     }
 
     /// Deletes an object, here and on the server. An object that is not here is deleted on the server too.

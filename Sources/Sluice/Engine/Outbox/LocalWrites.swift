@@ -11,11 +11,15 @@ final class LocalWrites {
     private let options: ClientOptions
     private let now: () -> Timestamp
     private var clock: HybridClock
+    /// Names the elements of lists that are inserted here; made when it is first needed.
+    private lazy var elementIDs = ObjectIDGenerator(origin: random())
+    private let random: () -> UInt64
 
     init(
         _ storage: any ClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
-        _ images: ObjectImages, _ refused: RefusedWrites, options: ClientOptions, now: @escaping () -> Timestamp
+        _ images: ObjectImages, _ refused: RefusedWrites, options: ClientOptions, now: @escaping () -> Timestamp, random: @escaping () -> UInt64
     ) {
+        self.random = random
         self.refused = refused
         self.storage = storage
         self.transactions = transactions
@@ -49,7 +53,11 @@ final class LocalWrites {
         }
         return try transactions.run(.local) { transaction in
             let writer = LocalWriter(
-                transaction, schema: storage.schema, limits: options.dataLimits, isRecording: records)
+                transaction, schema: storage.schema, limits: options.dataLimits, isRecording: records
+            ) {
+                let time = self.clock.next(now: self.now()).microseconds
+                return ListEdits.Author(origin: self.elementIDs.origin, time: max(1, time), ids: self.elementIDs)
+            }
             let result = try body(writer)
             return (result, try enqueue(writer))
         }

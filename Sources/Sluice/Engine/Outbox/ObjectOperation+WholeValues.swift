@@ -1,30 +1,23 @@
 package import SluiceModel
+package import SluiceWire
 
 extension ObjectOperation {
-    /// Whether the operation changes a collection without setting it as a whole.
-    var editsCollections: Bool {
-        fields.contains { field in
-            switch field.change {
-            case .clear, .edit: true
-            case .set, .add: false
-            }
-        }
-    }
+    /// Whether a server reads the operation that agreed on some features.
+    func isReadable(with features: Features) -> Bool { fields.allSatisfy { $0.isReadable(with: features) } }
 
-    /// The operation for a server that takes collections as a whole only: they are set to what they are here now. A
+    /// The operation for a server that takes some collections as a whole only: they are set to what they are here now. A
     /// collection that has gone from the store since is left out, for nobody here knows what the edit makes of it.
     ///
-    /// - Parameter row: the object as it is here; nil if it was deleted since, so that its collections do not matter.
-    package func settingCollections(of row: Row?) -> ObjectOperation {
+    /// - Parameters:
+    ///   - row: the object as it is here; nil if it was deleted since, so that its collections do not matter.
+    ///   - features: what the server reads.
+    package func settingCollections(of row: Row?, for features: Features) -> ObjectOperation {
         func whole(_ fields: [FieldOperation]) -> [FieldOperation] {
             fields.compactMap { field in
-                switch field.change {
-                case .set, .add: field
-                case .clear, .edit:
-                    row.flatMap { row in
-                        row.absent.contains(field.property)
-                            ? nil : FieldOperation(field.property, .set(row.values[field.property]))
-                    }
+                if field.isReadable(with: features) { return field }
+                return row.flatMap { row in
+                    row.absent.contains(field.property)
+                        ? nil : FieldOperation(field.property, .set(row.values[field.property]))
                 }
             }
         }
@@ -32,6 +25,16 @@ extension ObjectOperation {
         case .create(let fields): return ObjectOperation(object, .create(whole(fields)))
         case .update(let fields): return ObjectOperation(object, .update(whole(fields)))
         case .delete: return self
+        }
+    }
+}
+
+extension FieldOperation {
+    fileprivate func isReadable(with features: Features) -> Bool {
+        switch change {
+        case .set, .add: true
+        case .clear, .edit: features.contains(.elementEdits)
+        case .editList: features.contains(.listEdits)
         }
     }
 }

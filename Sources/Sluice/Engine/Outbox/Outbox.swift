@@ -29,7 +29,7 @@ final class Outbox {
         _ schema: SchemaAgreement, _ images: ObjectImages, _ active: ActiveSubscriptions,
         _ acknowledgements: Acknowledgements, _ waiters: SyncWaiters, _ offers: CachedOffers, _ refused: RefusedWrites,
         faults: FaultRecorder, options: ClientOptions,
-        now: @escaping () -> Timestamp, log: LogSink?
+        now: @escaping () -> Timestamp, random: @escaping () -> UInt64, log: LogSink?
     ) {
         self.storage = storage
         self.transactions = transactions
@@ -39,7 +39,7 @@ final class Outbox {
         self.now = now
         self.acknowledgements = acknowledgements
         hasRecord = !options.isReadOnly && !options.isShortLived
-        writes = LocalWrites(storage, transactions, session, images, refused, options: options, now: now)
+        writes = LocalWrites(storage, transactions, session, images, refused, options: options, now: now, random: random)
         uploads = Uploads(storage, session, schema, faults: faults, options: options, log: log)
         retirement = Retirement(
             storage, schema, images, Holdings(storage, active), acknowledgements, offers, refused,

@@ -210,6 +210,7 @@ final class Retirement {
                 case .set(let value): values[name] = value
                 case .clear: values[name] = field.change.applied(to: declared.properties[field.property].type.zero)
                 case .edit(let edits): values[name] = edits.inserted
+                case .editList(let edits): values[name] = .list(edits.ordered.compactMap(\.value))
                 case .add: break
                 }
             }

@@ -106,7 +106,7 @@ final class Uploads {
         if quarantine.isSetAside(changeset.sequence) {
             upload.encodePlaceholder()
         } else if let bytes = entry.bytes, session.features.contains(.creationRuns), classes.allSatisfy(map.isSame),
-            session.features.contains(.elementEdits) || !changeset.operations.contains(where: \.editsCollections)
+            changeset.operations.allSatisfy({ $0.isReadable(with: session.features) })
         {
             // What is stored is what travels.
             guard !declareNeeded(for: changeset, areComplete: true) else { return false }
@@ -135,14 +135,12 @@ final class Uploads {
 
     /// The operations as the server reads them: collections as a whole where it does not know edits of them.
     private func inFormOfServer(_ operations: [ObjectOperation]) -> [ObjectOperation] {
-        guard !session.features.contains(.elementEdits), operations.contains(where: \.editsCollections) else {
-            return operations
-        }
+        let features = session.features
         return operations.map { operation in
-            guard operation.editsCollections else { return operation }
+            if operation.isReadable(with: features) { return operation }
             var row: Row?
             faults.recording("an object to upload could not be read") { row = try storage.row(operation.object) }
-            return operation.settingCollections(of: row)
+            return operation.settingCollections(of: row, for: features)
         }
     }
 

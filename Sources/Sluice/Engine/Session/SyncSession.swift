@@ -34,7 +34,6 @@ final class SyncSession {
 
     /// The number of the only session of the connection.
     static let number: UInt64 = 1
-    private static let features = Features.all
 
     /// What is presented to the server.
     var login: ClientLogin
@@ -98,7 +97,7 @@ final class SyncSession {
     func greet(opening message: ClientMessage.Open) {
         phase = .opening
         logVariables()
-        send([.hello(.init(features: Self.features, agent: options.agent)), .open(message)])
+        send([.hello(.init(features: options.features, agent: options.agent)), .open(message)])
     }
 
     /// Records the server's protocol version, features and limits.
@@ -114,7 +113,7 @@ final class SyncSession {
                     "the server speaks version \(reply.version) of the protocol, and this library \(known)"))
         }
         isGreeted = true
-        features = reply.features.intersection(Self.features)
+        features = reply.features.intersection(options.features)
         limits.server = reply.limits
         let idle = Duration.milliseconds(Int64(clamping: reply.limits.idleTimeoutMilliseconds))
         if options.heartbeat * 2 > idle {

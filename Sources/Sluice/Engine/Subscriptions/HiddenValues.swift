@@ -52,7 +52,7 @@ extension Row {
     func without(_ properties: PropertySet, of declared: ClassSchema) -> Row {
         var row = self
         for property in properties {
-            row.values[property] = declared.properties[property].defaultValue
+            row.set(declared.properties[property].defaultValue, of: property)
             row.absent.insert(property)
         }
         return row

@@ -90,7 +90,7 @@ enum WriteJudge {
     }
 
     private static func apply(_ fields: [FieldOperation], to row: inout Row) {
-        for field in fields { row.values[field.property] = field.change.applied(to: row.values[field.property]) }
+        row.apply(fields)
     }
 
     private static func allCombinations(of fields: [FieldOperation]) -> [[FieldOperation]] {
