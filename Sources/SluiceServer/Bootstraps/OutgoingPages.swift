@@ -29,7 +29,7 @@ struct OutgoingPages {
     mutating func add(_ page: EncodedPage, isLast: Bool, to subscription: ViewSubscription) {
         let key = Key(
             page: ObjectIdentifier(page), isLast: isLast, session: subscription.session.session,
-            subscription: subscription.id, 
+            subscription: subscription.id,
             readsNotes: page.block.isSameForAll || subscription.subscriber.readsNotes)
         let position = positions[key] ?? parcels.count
         if position == parcels.count { parcels.append(Parcel(page: page, isLast: isLast)) }
@@ -53,7 +53,8 @@ extension OutgoingPages.Parcel {
         var frame = FrameBuilder()
         frame.appendPage(
             session: session, subscriptions: [subscription], version: storage.version,
-            progress: isLast ? 1 : page.progress, content: page.block.readable(withNotes: receivers[0].subscriber.readsNotes))
+            progress: isLast ? 1 : page.progress,
+            content: page.block.readable(withNotes: receivers[0].subscriber.readsNotes))
         if isLast {
             let complete = ServerMessage.Complete(
                 session: session, subscription: subscription, version: storage.version,

@@ -33,7 +33,8 @@ struct CommitFrames {
                     messages.append([])
                     byteCount = 0
                 }
-                messages[messages.count - 1].append((block.subscriptions, part.block.readable(withNotes: block.readsNotes)))
+                messages[messages.count - 1].append(
+                    (block.subscriptions, part.block.readable(withNotes: block.readsNotes)))
                 byteCount += part.size
             }
         }

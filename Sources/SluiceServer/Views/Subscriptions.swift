@@ -44,7 +44,8 @@ final class Subscriptions {
     /// Lets a session subscribe.
     func open(_ session: SessionID, userID: String?, access: AccessBinding, readsNotes: Bool) {
         subscribers[session] = Subscriber(
-            session, userID: userID, access: access, readsNotes: readsNotes, pageCredit: database.limits.server.pageCreditMax)
+            session, userID: userID, access: access, readsNotes: readsNotes,
+            pageCredit: database.limits.server.pageCreditMax)
         if database.limits.userSubscriptionCountMax != nil, let id = userID {
             sessionsByUser[id, default: []].insert(session)
         }

@@ -116,7 +116,8 @@ struct SubscriptionCheck {
                 if mayBeAbsent.contains(property) { continue }
                 throw fail("\(declared.name) \(object.key).\(name) is absent and should be \(value)")
             }
-            guard actual.list(of: property)?.elements.map(\.id) == expected.list(of: property)?.elements.map(\.id) else {
+            guard actual.list(of: property)?.elements.map(\.id) == expected.list(of: property)?.elements.map(\.id)
+            else {
                 throw fail("\(declared.name) \(object.key).\(name) has other elements than it should")
             }
             guard actual.values[property] == value else {

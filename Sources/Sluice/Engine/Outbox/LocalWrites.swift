@@ -17,7 +17,8 @@ final class LocalWrites {
 
     init(
         _ storage: any ClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
-        _ images: ObjectImages, _ refused: RefusedWrites, options: ClientOptions, now: @escaping () -> Timestamp, random: @escaping () -> UInt64
+        _ images: ObjectImages, _ refused: RefusedWrites, options: ClientOptions, now: @escaping () -> Timestamp,
+        random: @escaping () -> UInt64
     ) {
         self.random = random
         self.refused = refused

@@ -39,7 +39,8 @@ final class Outbox {
         self.now = now
         self.acknowledgements = acknowledgements
         hasRecord = !options.isReadOnly && !options.isShortLived
-        writes = LocalWrites(storage, transactions, session, images, refused, options: options, now: now, random: random)
+        writes = LocalWrites(
+            storage, transactions, session, images, refused, options: options, now: now, random: random)
         uploads = Uploads(storage, session, schema, faults: faults, options: options, log: log)
         retirement = Retirement(
             storage, schema, images, Holdings(storage, active), acknowledgements, offers, refused,
