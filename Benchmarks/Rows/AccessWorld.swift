@@ -74,9 +74,11 @@ final class AccessWorld {
     ///   - limits: the limits of the database.
     ///   - fill: stores the objects that there are in the beginning.
     init(
-        rules: String?, path: String? = nil, limits: DatabaseLimits = DatabaseLimits(), _ fill: (AccessWorld.Filler) throws -> Void
+        rules: String?, path: String? = nil, limits: DatabaseLimits = DatabaseLimits(),
+        _ fill: (AccessWorld.Filler) throws -> Void
     ) throws {
-        let storage = try SQLiteServerStorage.open(path.map { .file($0) } ?? .memory, databaseID: ObjectID(high: 7, low: 7))
+        let storage = try SQLiteServerStorage.open(
+            path.map { .file($0) } ?? .memory, databaseID: ObjectID(high: 7, low: 7))
         try storage.transaction {
             _ = try storage.merge(Self.schema(), sides: ("the server", "the benchmark"))
             try fill(Filler(storage: storage))

@@ -11,6 +11,7 @@ extension WriteTransaction {
     /// - Parameters:
     ///   - object: names the object; its property values are not used.
     ///   - property: the list.
+    ///   - element: what is added.
     /// - Throws: ``StoreError/Code/objectMissing`` if the object is not here; `RecordError` when the key path does not
     ///   lead to a stored list, or the element does not fit it.
     public func append<Element: Model, List: ListProperty>(
@@ -24,6 +25,7 @@ extension WriteTransaction {
     /// - Parameters:
     ///   - object: names the object; its property values are not used.
     ///   - property: the list.
+    ///   - element: what is inserted.
     ///   - position: where the element is afterwards, from 0 to the number of elements before.
     /// - Throws: ``StoreError/Code/objectMissing`` if the object is not here; `RecordError` when the key path does not
     ///   lead to a stored list, the element does not fit it, or there is no such position.
@@ -69,6 +71,7 @@ extension WriteTransaction {
     /// - Parameters:
     ///   - object: the class and key of the object.
     ///   - list: the name of the property.
+    ///   - element: what is added.
     /// - Throws: ``StoreError/Code/objectMissing`` if the object is not here; `RecordError` when there is no such list,
     ///   or the element does not fit it.
     public func append(_ object: Identity, _ list: String, _ element: Value) throws {
@@ -84,6 +87,7 @@ extension WriteTransaction {
     /// - Parameters:
     ///   - object: the class and key of the object.
     ///   - list: the name of the property.
+    ///   - element: what is inserted.
     ///   - position: where the element is afterwards, from 0 to the number of elements before.
     /// - Throws: ``StoreError/Code/objectMissing`` if the object is not here; `RecordError` when there is no such list
     ///   or position, or the element does not fit.
@@ -173,9 +177,9 @@ extension WriteTransaction {
 
     private static func check(_ position: Int, below count: Int, _ property: Property, of object: Identity) throws {
         guard !(0..<count).contains(position) else { return }
+        let positions = count == 0 ? "the list is empty" : "positions are 0 to \(count - 1)"
         throw RecordError(
-            .noSuchElement,
-            "\(object.className).\(property.name) has no position \(position) here; positions are 0 to \(count - 1)")
+            .noSuchElement, "\(object.className).\(property.name) has no position \(position) here; \(positions)")
     }
 
     func name<Element: Model>(of property: PartialKeyPath<Element>) throws -> String {

@@ -35,8 +35,10 @@ extension WriteTransaction {
     /// The objects are found before the first is changed, so what `body` changes does not decide what is found. An
     /// object that `body` has deleted meanwhile is left out. O(results), and what finding them costs.
     ///
-    /// - Parameter results: a query of this transaction or of the store; only the query counts, and finds what this
-    ///   transaction sees.
+    /// - Parameters:
+    ///   - results: a query of this transaction or of the store; only the query counts, and finds what this
+    ///     transaction sees.
+    ///   - body: changes the object that it is called with.
     /// - Returns: for how many objects `body` was called, changed or not.
     /// - Throws: `QueryError`; `RecordError` if `body` changes a primary key; ``ModelError`` when an object cannot be
     ///   read as its type; what `body` throws. Nothing is undone unless the error leaves the write.

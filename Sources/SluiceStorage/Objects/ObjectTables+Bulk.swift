@@ -87,7 +87,15 @@ extension ObjectTables {
         try connection.withStatement(sql) { statement in
             statement.bind(1, rows.lowerBound)
             statement.bind(2, rows.upperBound)
-            while try statement.step() { isPresent[Int(statement.int(0) - rows.lowerBound)] = true }
+            while try statement.step() {
+                let row = statement.int(0)
+                // The key of a row and the pages above it can contradict each other in a damaged file.
+                guard rows.contains(row) else {
+                    throw StorageError(
+                        .damaged, "\(connection.name): the table \(table.name) has a row where it does not belong")
+                }
+                isPresent[Int(row - rows.lowerBound)] = true
+            }
         }
         return isPresent
     }

@@ -75,7 +75,7 @@ import Testing
             try await alice.upload(vins: "a")
             try await recorder.event { !$0.insertions.isEmpty }
             try await bob.upload(vins: "b")
-            try await recorder.event { $0.vins == ["a", "b"] }
+            try await recorder.event { Set($0.vins) == ["a", "b"] }
             let origins = recorder.events.map(\.origin.description)
             #expect(origins == ["initial", "status", "remote (create)", "local"])
             #expect(recorder.events.map { $0.remote != nil } == [false, false, true, false])

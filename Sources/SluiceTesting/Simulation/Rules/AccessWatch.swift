@@ -76,6 +76,13 @@ final class AccessWatch {
         }
     }
 
+    /// Whether an object was readable at some time by what holds for a user now.
+    private func wasEverReadable(_ object: ObjectRef, by access: RuledAccess) -> Bool {
+        (0...history.latest.version).contains { version in
+            history.state(at: version)?.readable(by: access).isPresent(object) ?? false
+        }
+    }
+
     /// The id of the user of the session on a connection.
     func userID(of connection: UInt64) -> String? { sessions[connection]?.identity.userID }
 
@@ -165,8 +172,12 @@ final class AccessWatch {
             for departure in block.departures {
                 if departure.reason == .permission { counts.revokedObjects += 1 }
                 // An object may come and go again between two pages, and is told to be gone without having been sent.
+                // Who joins pages that others with the same rights are being sent is told of it too.
                 let isKnown = known[session.client]?.contains(departure.object) ?? false
-                guard isKnown || wasReadable(departure.object, by: session.client) else {
+                guard
+                    isKnown || wasReadable(departure.object, by: session.client)
+                        || wasEverReadable(departure.object, by: access)
+                else {
                     throw SimulationFailure(
                         "client \(session.client) is told that \(departure.object) is gone, which it never might know")
                 }
