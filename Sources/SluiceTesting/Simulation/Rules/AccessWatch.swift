@@ -135,6 +135,12 @@ final class AccessWatch {
                 noteAccess(of: connection)
             case .rejected(let rejected):
                 note(rejected.rejection, of: connection)
+            case .withdrawn(let withdrawn):
+                // The client has named them itself, also those that it has not uploaded yet.
+                guard let client = sessions[connection]?.client else { continue }
+                for group in withdrawn.content.groups {
+                    known[client, default: []].formUnion(group.keys.map { ObjectRef(group.classIndex, $0) })
+                }
             case .opened(let opened):
                 for rejection in opened.rejections { note(rejection, of: connection) }
             default: break
