@@ -146,7 +146,9 @@ public final class Store: Sendable {
         _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
         let hold = hold
-        return try await core.perform { engine in
+        // The block outlives the call for a moment and must not keep the store open then.
+        defer { withExtendedLifetime(hold) {} }
+        return try await core.perform { [unowned hold] engine in
             try engine.write { writer in
                 let scope = WriteScope(hold.core, writer)
                 defer { scope.end() }
