@@ -78,8 +78,11 @@ extension ClientEngine {
             opening: .init(
                 session: SyncSession.number, path: name, credentials: session.login.presented, identity: identity,
                 version: state?.version ?? 0, acknowledged: outbox.retiredSequence,
-                options: [options.isReadOnly ? .readOnly : options.isShortLived ? .shortLived : [], .movesInPages],
-                variables: session.variables, schema: options.isReadOnly ? Schema() : schemas.standing))
+                options: [
+                    options.isReadOnly ? .readOnly : options.isShortLived ? .shortLived : [], .movesInPages,
+                    .omitsKnownSchema,
+                ],
+                variables: session.variables, schema: schemas.request(declaring: !options.isReadOnly)))
     }
 
     func greeted(_ reply: ServerMessage.HelloReply) {
@@ -141,7 +144,7 @@ extension ClientEngine {
             identity.nonce = stored.nonce
         }
         try transactions.run(.local) { transaction in
-            try adopt(opened.schema, transaction)
+            try adopt(opened.schema ?? schemas.requested, transaction)
             try outbox.markOpen()
             let values = schemas.map.map { HiddenValues(storage, images, $0, transaction) }
             try ReadingContext(storage).begin(openingContext, active, values)

@@ -7,6 +7,8 @@ final class SchemaAgreement {
     private var declarations: Declarations {
         didSet { knownReach = nil }
     }
+    /// What the last request to open a session declared.
+    private(set) var requested = Schema()
     /// The server's schema in the open session; empty while there is none.
     private(set) var server = Schema() {
         didSet { knownReach = nil }
@@ -71,6 +73,14 @@ final class SchemaAgreement {
     }
 
     // MARK: What is declared
+
+    /// The classes that a request to open a session declares.
+    ///
+    /// - Parameter declaring: false for a session that only reads, which declares nothing.
+    func request(declaring: Bool) -> Schema {
+        requested = declaring ? standing : Schema()
+        return requested
+    }
 
     /// Adds to what is declared, once the store's schema has it.
     ///
