@@ -75,6 +75,7 @@ extension ClientEngine {
             ClientIdentity(databaseID: $0.databaseID, epoch: $0.epoch, clientID: $0.clientID, nonce: $0.nonce)
         }
         session.greet(
+            at: now(),
             opening: .init(
                 session: SyncSession.number, path: name, credentials: session.login.presented, identity: identity,
                 version: state?.version ?? 0, acknowledged: outbox.retiredSequence,
@@ -89,7 +90,7 @@ extension ClientEngine {
         switch session.greeted(reply) {
         case .accepted:
             session.login.greeted(serverTime: reply.time, now: now())
-            outbox.compareClock(with: reply.time)
+            outbox.compareClock(with: reply.time, asked: session.askedAt ?? now())
         case .repeated: abandonConnection("the server said hello twice")
         case .refused(let error): fail(error)
         }

@@ -38,8 +38,12 @@ final class LocalWrites {
 
     /// Compares this device's clock with the server's, so that the times of writes are right although the clock is not.
     /// What it lacks is stored: it holds offline too, and after a restart.
-    func compareClock(with server: Timestamp) {
-        guard clock.compare(with: server, now: now()), storage.obstacle == nil else { return }
+    ///
+    /// - Parameters:
+    ///   - server: the server's clock.
+    ///   - asked: when the server was asked.
+    func compareClock(with server: Timestamp, asked: Timestamp) {
+        guard clock.compare(with: server, asked: asked, now: now()), storage.obstacle == nil else { return }
         let text = clock.correction == 0 ? nil : Array("\(clock.correction)".utf8)
         // If it cannot be stored, it holds until the store is closed, and the next session finds it again.
         try? storage.transaction { try storage.setMetadata(Self.correction, text) }

@@ -54,6 +54,8 @@ final class SyncSession {
     private(set) var lastProblem: String?
     /// What the server reported, and goes on with.
     private var reportedProblem: String?
+    /// When the server was last sent a hello, by this device's clock.
+    private(set) var askedAt: Timestamp?
     /// What the server reported last, in whichever session, and which uploads it had acknowledged by then.
     private var reportBehindUploads: (problem: String, acknowledged: UInt64)?
     /// Called when a message cannot be sent, since the server would not accept it. Sending it again would not help.
@@ -94,8 +96,9 @@ final class SyncSession {
     }
 
     /// Says hello, and asks the server to open the session.
-    func greet(opening message: ClientMessage.Open) {
+    func greet(at now: Timestamp, opening message: ClientMessage.Open) {
         phase = .opening
+        askedAt = now
         logVariables()
         send([.hello(.init(features: options.features, agent: options.agent)), .open(message)])
     }
