@@ -84,8 +84,10 @@ struct SimulatedBackend {
     }
 
     /// Notes what validators have refused. Rejections are stored until the client confirms them, in a later batch.
-    mutating func note(_ storage: any ServerStorage, clientCount: Int) throws {
-        for client in 1...UInt64(clientCount) {
+    ///
+    /// - Parameter clients: the numbers of the clients that have a session.
+    mutating func note(_ storage: any ServerStorage, of clients: some Sequence<UInt64>) throws {
+        for client in clients {
             for bytes in try storage.rejections(of: client) {
                 let rejection = try ServerMessage.Rejection(wireBytes: bytes)
                 guard rejection.reasons.contains(where: { $0.code == .writeRefused }) else { continue }
