@@ -229,6 +229,9 @@ final class ConnectionHub: Sendable {
         for peer in connections.withLock({ Array($0.values) }) { peer.perform { $0.expire(now: time) } }
     }
 
+    /// Waits until the logins are checked that were to be.
+    func flush() { checking.sync {} }
+
     func stopWatchingLogins() { isStopped.store(true, ordering: .relaxed) }
 
     // MARK: From databases

@@ -101,6 +101,9 @@ final class DatabaseDirectory: Sendable {
         group.notify(queue: .global(), execute: completion)
     }
 
+    /// Whether no database has anything to do, once each has finished what it had.
+    var isQuiet: Bool { workers.withLock { Array($0.values) }.allSatisfy { $0.isQuiet } }
+
     /// The number of open databases, for tests. It waits for the work that their queues have.
     var openCount: Int { workers.withLock { Array($0.values) }.count { $0.isOpen } }
 

@@ -262,6 +262,15 @@ final class DatabaseWorker: Sendable {
     /// Whether the database's file is open. It waits for the work of the queue.
     var isOpen: Bool { queue.sync { confined.engine != nil } }
 
+    /// Whether nothing is left to do, once what has begun is done. It waits for that.
+    var isQuiet: Bool {
+        queue.sync {}
+        aside.sync {}
+        readers.sync(flags: .barrier) {}
+        queue.sync {}
+        return waiting.withLock { $0.isStopping || !$0.isScheduled && $0.mailbox.isEmpty }
+    }
+
     /// Whether the work for a session is useless, because the session was closed meanwhile or the server stops.
     private func isAbandoned(_ id: SessionID?) -> Bool {
         waiting.withLock { waiting in waiting.isStopping || id.map(waiting.mailbox.closes) ?? false }

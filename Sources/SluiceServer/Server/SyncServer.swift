@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import SluiceAccess
 internal import SluiceModel
 internal import SluiceTransport
@@ -198,6 +199,21 @@ public final class SyncServer: Sendable {
 
     /// The number of open databases. It waits for the work that they have.
     package var openDatabaseCount: Int { databases.openCount }
+
+    /// Lets connections, logins and databases finish what they have.
+    ///
+    /// - Returns: whether they have nothing more to do.
+    package func isQuiet() async -> Bool {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { [self] in
+                hub.flush()
+                continuation.resume(returning: databases.isQuiet)
+            }
+        }
+    }
+
+    /// Ends the sessions whose proofs are over, as happens every quarter of a second.
+    package func expireSessions() { hub.expireSessions() }
 
     /// The number of open connections.
     public var connectionCount: Int { hub.connectionCount }
