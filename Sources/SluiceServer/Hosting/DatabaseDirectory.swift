@@ -41,7 +41,7 @@ final class DatabaseDirectory: Sendable {
             if let worker = workers[name] { return worker }
             let folder = folder.withLock { $0 }
             let worker = DatabaseWorker(
-                name, now: now, log: opener.log,
+                name, now: now, log: opener.log, metrics: opener.metrics,
                 makeEngine: { [opener, weak folder] in
                     try opener.open(name) { [weak folder] in try folder?.check() }
                 },

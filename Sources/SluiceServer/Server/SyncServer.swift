@@ -37,8 +37,9 @@ public final class SyncServer: Sendable {
         self.limits = limits
         let opener = DatabaseOpener(
             folder: configuration.dataFolder, workerID: configuration.workerID, limits: limits,
-            random: configuration.random, log: configuration.log, rules: try LoginSetup.rules(configuration),
-            policies: policies)
+            random: configuration.random, log: configuration.log?.about(.database),
+            rules: try LoginSetup.rules(configuration),
+            policies: policies, metrics: configuration.metrics)
         databases = try DatabaseDirectory(
             opener, idleTime: configuration.idleDatabaseTime, now: configuration.now)
         let login: any Login
@@ -49,13 +50,15 @@ public final class SyncServer: Sendable {
             let methods = try LoginSetup.methods(configuration)
             directory = methods.directory
             login = AccessLogin(
-                Authenticator(methods, now: configuration.now, log: configuration.log),
+                Authenticator(methods, now: configuration.now, log: configuration.log?.about(.login)),
                 mayExtendSchema: configuration.allowsEverything)
         }
         hub = ConnectionHub(
             databases: databases, login: login, limits: limits.server,
             queueByteCountMax: configuration.queueByteCountMax, quotas: configuration.quotas,
-            isBehindProxy: configuration.isBehindTLSProxy, now: configuration.now, log: configuration.log)
+            isBehindProxy: configuration.isBehindTLSProxy, now: configuration.now,
+            log: configuration.log?.about(.network),
+            metrics: configuration.metrics)
     }
 
     /// Prepares a server with rules; short for setting ``ServerConfiguration/rules``.
