@@ -49,6 +49,7 @@ let package = Package(
     name: "Sluice",
     products: [
         .library(name: "Sluice", targets: ["Sluice"]),
+        .library(name: "SluiceObservation", targets: ["SluiceObservation"]),
         .library(name: "SluiceServer", targets: ["SluiceServer"]),
         .library(name: "SluiceBackend", targets: ["SluiceBackend"]),
         .library(name: "SluiceTesting", targets: ["SluiceTesting"]),
@@ -77,6 +78,7 @@ let package = Package(
                 "SluiceStorage",
             ] + (hasMacros ? ["SluiceMacros"] : []),
             swiftSettings: settings + macroSettings),
+        library("SluiceObservation", ["Sluice", "SluiceModel"]),
         library(
             "SluiceServer",
             [
@@ -145,7 +147,8 @@ let package = Package(
         .testTarget(
             name: "SluiceTests",
             dependencies: [
-                "Sluice", "SluiceModel", "SluiceQuery", "SluiceServer", "SluiceStorage", "SluiceTesting", "SluiceViews",
+                "Sluice", "SluiceModel", "SluiceQuery", "SluiceServer", "SluiceStorage", "SluiceTesting",
+                "SluiceTransport", "SluiceViews", "SluiceWire", "TestSupport",
             ],
             // A fiftieth of the work at which the type checker gives up: a typed clause must need less.
             swiftSettings: settings + macroSettings
@@ -200,7 +203,7 @@ if hasMacros {
         // Models in a module as Xcode and new packages make them: everything on the main actor unless it says
         // otherwise.
         .testTarget(
-            name: "MainActorTests", dependencies: ["Sluice"],
+            name: "MainActorTests", dependencies: ["Sluice", "SluiceObservation", "SluiceTesting"],
             swiftSettings: [.swiftLanguageMode(.v6), .defaultIsolation(MainActor.self)]),
     ]
 }

@@ -72,11 +72,14 @@ package final class StoreCore: Sendable {
             engine: try ClientEngine(
                 storage: storage, declared: try configuration.wholeSchema(), options: options, now: environment.now,
                 random: environment.random,
-                log: configuration.log))
+                log: configuration.log?.about(.sync)))
         published = Mutex(storage.schema)
         confined.engine.onSchemaGrowth = { [weak self] schema in self?.published.withLock { $0 = schema } }
         for rejection in confined.engine.unreportedRejections { rejections.report(rejection) }
-        confined.engine.onRejection = { [rejections] in rejections.report($0) }
+        confined.engine.onRejection = { [rejections, configuration] rejection in
+            configuration.metrics?.writeRejected(code: rejection.reason.code)
+            rejections.report(rejection)
+        }
         confined.engine.onResetBegin = configuration.clientReset.before
         if let after = configuration.clientReset.after {
             confined.engine.onResetEnd = { [callbacks] reset in callbacks.async { after(reset) } }
@@ -233,6 +236,7 @@ package final class StoreCore: Sendable {
             case .renew(let delay):
                 renewLogin(after: delay)
             case .send(let frame):
+                configuration.metrics?.sent(byteCount: frame.count)
                 link?.send(frame)
             case .reconnect(let delay):
                 forgetAttempt()
@@ -339,7 +343,14 @@ package final class StoreCore: Sendable {
     }
 
     private func receive(_ event: ClientEvent) {
-        guard case .received(let frame) = event else { return performLater { $0.handle(event) } }
+        guard case .received(let frame) = event else {
+            if let metrics = configuration.metrics {
+                if case .opened = event { metrics.connected() }
+                if case .closed = event { metrics.disconnected() }
+            }
+            return performLater { $0.handle(event) }
+        }
+        configuration.metrics?.received(byteCount: frame.count)
         let isFirst = frames.withLock { frames in
             frames.append(frame)
             return frames.count == 1
@@ -389,7 +400,7 @@ package final class StoreCore: Sendable {
     }
 
     private var excludedAccessLogger: (@Sendable (ExcludedAccess) -> Void)? {
-        guard let log = configuration.log, log.level == .verbose else { return nil }
+        guard let log = configuration.log?.about(.store), log.writes(.verbose) else { return nil }
         return { access in log(.warning, access.message) }
     }
 }

@@ -53,7 +53,7 @@ extension ClientEngine {
         switch session.phase {
         case .stopped, .paused: connect()
         case .failed:
-            for subscription in active.values { subscription.error = nil }
+            for subscription in active.synced { subscription.error = nil }
             connect()
         case .waiting, .connecting, .opening, .active: break
         }
@@ -118,7 +118,7 @@ extension ClientEngine {
         outbox.beginSession(acknowledged: opened.acknowledged, opened.rejections)
         try requests.beginSession()
         try outbox.retire()
-        if active.isEmpty, let version = storage.syncState?.version, version < opened.version {
+        if active.synced.isEmpty, let version = storage.syncState?.version, version < opened.version {
             try transactions.run(.local) { _ in try storage.advance(to: opened.version) }
         }
         try offers.beginSession(hasContext: openingContext != nil)
@@ -162,7 +162,7 @@ extension ClientEngine {
         guard session.phase != .stopped else { return }
         endSession()
         session.stop()
-        failWaiters(SyncError(.stopped, "syncing was stopped"))
+        failWaiters(SyncError(.stopped, "syncing was stopped; store.session?.start() begins again"))
     }
 
     private func pause() {
@@ -261,7 +261,7 @@ extension ClientEngine {
         log?(.error, "syncing stopped", [("error", error.message)])
         endSession(because: error)
         session.fail(error)
-        for subscription in active.values { subscription.error = subscription.error ?? error }
+        for subscription in active.synced { subscription.error = subscription.error ?? error }
         failWaiters(error)
         observations.publishStatus()
     }
@@ -285,7 +285,7 @@ extension ClientEngine {
     private func failWaiters(_ error: SyncError) {
         waiters.tell(.connected, .failure(error))
         waiters.tell(.uploaded, .failure(error))
-        for subscription in active.values { statusWaiters.fail(subscription, subscription.error ?? error) }
+        for subscription in active.synced { statusWaiters.fail(subscription, subscription.error ?? error) }
     }
 
     /// Checks that the store's file is still where it was opened, and ends syncing if it is not.

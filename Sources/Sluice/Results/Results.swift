@@ -139,7 +139,7 @@ public struct Results<Element: ResultElement>: Sendable {
     ///   no server.
     public func synced(timeout: Duration? = nil) async throws -> [Element] {
         let query = try observable()
-        return try await core.synced(query, timeout: timeout) { try fetch() }
+        return try await core.synced(query, isLocal: Self.isLocal, timeout: timeout) { try fetch() }
     }
 
     /// Observes the results, and keeps the query in sync as long as the token exists.
@@ -184,6 +184,9 @@ public struct Results<Element: ResultElement>: Sendable {
     /// the observation and keeps the local data.
     public var changes: Changes<Element> { Changes(results: self) }
 
+    /// Whether the elements are known to be of a class that does not sync.
+    private static var isLocal: Bool { (try? Element.declaredClass?.schema.get().isLocal) ?? false }
+
     typealias Ready = @Sendable () -> Void
 
     /// Begins an observation.
@@ -204,7 +207,7 @@ public struct Results<Element: ResultElement>: Sendable {
         let number = ObservationNumber()
         try core.performSoon { engine in
             let id = try engine.observe(
-                query, reportsPending: reportsPending, isPrompt: isPrompt, end: end
+                query, reportsPending: reportsPending, isPrompt: isPrompt, isLocal: Self.isLocal, end: end
             ) { event in
                 let ready: Ready = { [weak core] in core?.performLater { $0.observerIsReady(number.value) } }
                 deliver(event, ready, gate)

@@ -18,6 +18,7 @@ final class ConnectionHub: Sendable {
     private let isBehindProxy: Bool
     private let now: @Sendable () -> Timestamp
     private let log: LogSink?
+    private let metrics: (any ServerMetrics)?
     /// How often logins were revoked. A login that was checked before a revocation is looked at again.
     private let revocationCount = Atomic<UInt64>(0)
     private let checking = DispatchQueue(label: "sluice.logins", qos: .utility)
@@ -30,8 +31,10 @@ final class ConnectionHub: Sendable {
     ///   and resumes.
     init(
         databases: DatabaseDirectory, login: any Login, limits: ServerLimits, queueByteCountMax: Int,
-        quotas: Quotas = Quotas(), isBehindProxy: Bool = false, now: @escaping @Sendable () -> Timestamp, log: LogSink?
+        quotas: Quotas = Quotas(), isBehindProxy: Bool = false, now: @escaping @Sendable () -> Timestamp, log: LogSink?,
+        metrics: (any ServerMetrics)? = nil
     ) {
+        self.metrics = metrics
         self.databases = databases
         self.login = login
         self.limits = limits
@@ -78,17 +81,20 @@ final class ConnectionHub: Sendable {
 
     fileprivate func opened(_ peer: PeerConnection) {
         connections.withLock { $0[peer.id] = peer }
+        metrics?.clientConnected()
         log?(.debug, "connected", [("peer", peer.connection.peerDescription)])
     }
 
     fileprivate func receive(_ frame: UnsafeRawBufferPointer, from peer: PeerConnection) {
         let time = now()
+        metrics?.receivedFromClient(byteCount: frame.count)
         peer.perform { $0.receive(Array(frame), now: time) }
     }
 
     fileprivate func carryOut(_ action: ConnectionProtocol.Action, of peer: PeerConnection) {
         switch action {
         case .send(let frame):
+            metrics?.sentToClient(byteCount: frame.count)
             peer.connection.send(SharedBuffer(frame))
         case .authenticate(let session, let credentials, let isRenewal):
             identify(credentials, of: session, isRenewal: isRenewal, peer)
@@ -149,6 +155,7 @@ final class ConnectionHub: Sendable {
 
     fileprivate func closed(_ peer: PeerConnection, _ error: TransportError?) {
         connections.withLock { $0[peer.id] = nil }
+        metrics?.clientDisconnected()
         peer.perform { $0.disconnected() }
         log?(
             .debug, "disconnected",
@@ -166,7 +173,8 @@ final class ConnectionHub: Sendable {
         login.identify(credentials, of: peer.login) { [self] result in
             if !isRenewal { peer.connection.resumeReceiving(after: .login) }
             if case .failure(let error) = result {
-                log?(
+                metrics?.loginRefused()
+                log?.about(.login)(
                     .info, "a login was refused",
                     [("peer", peer.connection.peerDescription), ("reason", error.message)])
             }
@@ -229,6 +237,9 @@ final class ConnectionHub: Sendable {
         for peer in connections.withLock({ Array($0.values) }) { peer.perform { $0.expire(now: time) } }
     }
 
+    /// Waits until the logins are checked that were to be.
+    func flush() { checking.sync {} }
+
     func stopWatchingLogins() { isStopped.store(true, ordering: .relaxed) }
 
     // MARK: From databases
@@ -260,6 +271,7 @@ final class ConnectionHub: Sendable {
             log?(.warning, "a connection is too slow and is closed", [("peer", peer.connection.peerDescription)])
             return peer.connection.abort()
         }
+        metrics?.sentToClient(byteCount: buffer.count)
         peer.connection.send(buffer)
     }
 }

@@ -41,7 +41,7 @@ final class DatabaseDirectory: Sendable {
             if let worker = workers[name] { return worker }
             let folder = folder.withLock { $0 }
             let worker = DatabaseWorker(
-                name, now: now, log: opener.log,
+                name, now: now, log: opener.log, metrics: opener.metrics,
                 makeEngine: { [opener, weak folder] in
                     try opener.open(name) { [weak folder] in try folder?.check() }
                 },
@@ -100,6 +100,9 @@ final class DatabaseDirectory: Sendable {
         }
         group.notify(queue: .global(), execute: completion)
     }
+
+    /// Whether no database has anything to do, once each has finished what it had.
+    var isQuiet: Bool { workers.withLock { Array($0.values) }.allSatisfy { $0.isQuiet } }
 
     /// The number of open databases, for tests. It waits for the work that their queues have.
     var openCount: Int { workers.withLock { Array($0.values) }.count { $0.isOpen } }

@@ -193,7 +193,7 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
     }
 
     private func storeSchema() throws {
-        try meta.set("schema", tables.schema.wireBytes())
+        try meta.set("schema", StoredSchema(tables.schema).wireBytes())
         didChangeSchema()
     }
 

@@ -53,12 +53,11 @@ final class LocalWrites {
     ///
     /// - Returns: the result of `body`, and what is to be uploaded; nil if nothing is.
     func write<Result>(_ body: (LocalWriter) throws -> Result) throws -> (result: Result, written: OutboxEntry?) {
-        guard !options.isReadOnly else {
-            throw StoreError(.readOnly, "the store was opened to read only; sync with access .readWrite to write")
-        }
+        guard !options.isReadOnly || storage.schema.hasLocalClasses else { throw StoreError.readOnlySync }
         return try transactions.run(.local) { transaction in
             let writer = LocalWriter(
-                transaction, schema: storage.schema, limits: options.dataLimits, isRecording: records
+                transaction, schema: storage.schema, limits: options.dataLimits, isRecording: records,
+                isReadOnly: options.isReadOnly
             ) {
                 let time = self.clock.next(now: self.now()).microseconds
                 return ListEdits.Author(origin: self.elementIDs.origin, time: max(1, time), ids: self.elementIDs)
@@ -105,11 +104,13 @@ final class LocalWrites {
     func queueUnsyncedObjects() throws {
         guard !options.isReadOnly, storage.syncState == nil, storage.lastSequence == 0 else { return }
         let classes = storage.schema.classes
-        guard try classes.indices.contains(where: { try storage.count(ofClass: $0) > 0 }) else { return }
+        guard try classes.indices.contains(where: { try !classes[$0].isLocal && storage.count(ofClass: $0) > 0 }) else {
+            return
+        }
         try transactions.run(.local) { _ in
             var operations: [ObjectOperation] = []
             var byteCount = 0
-            for (classIndex, declared) in classes.enumerated() {
+            for (classIndex, declared) in classes.enumerated() where !declared.isLocal {
                 try storage.forEachRow(ofClass: classIndex) { row in
                     let fields = row.values.indices.filter { $0 != declared.primaryKeyIndex }
                     let operation = ObjectOperation(

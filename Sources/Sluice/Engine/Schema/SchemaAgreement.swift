@@ -25,10 +25,10 @@ final class SchemaAgreement {
     /// - Parameter declared: what to declare to the server whenever a session opens.
     init(_ storage: any ClientStorage, declared: Schema) {
         self.storage = storage
-        declarations = Declarations(declared)
+        declarations = Declarations(declared.synced)
     }
 
-    /// The application's own classes.
+    /// The application's own classes that sync.
     var standing: Schema { declarations.standing }
 
     /// Whether the server knows every class and property that this store declares.
@@ -87,7 +87,7 @@ final class SchemaAgreement {
     /// - Parameter isDeferred: whether the classes are declared with the first upload of their objects.
     func declare(_ classes: Schema, isDeferred: Bool) throws {
         if map != nil { map = SchemaMap(server: server, store: storage.schema) }
-        try declarations.add(classes, isDeferred: isDeferred)
+        try declarations.add(classes.synced, isDeferred: isDeferred)
     }
 
     /// The classes and properties to declare to the server, which needs them before it can accept a changeset; nil if

@@ -113,7 +113,8 @@ final class SyncSession {
             return .refused(
                 SyncError(
                     .protocolViolation,
-                    "the server speaks version \(reply.version) of the protocol, and this library \(known)"))
+                    "the server speaks version \(reply.version) of the protocol, and this library \(known); update the older of the two"
+                ))
         }
         isGreeted = true
         features = reply.features.intersection(options.features)

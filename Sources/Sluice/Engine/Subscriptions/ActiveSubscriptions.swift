@@ -22,6 +22,8 @@ final class ActiveSubscriptions {
     /// Whether nothing is awaited from the server: it has completed or rejected every subscription, in this session.
     var isSettled: Bool { unsettled.isEmpty && !awaitsCatchUp }
     var values: some Sequence<Subscription> { byQuery.values }
+    /// The subscriptions that the server is asked for.
+    var synced: some Collection<Subscription> { byQuery.values.lazy.filter { !$0.isLocal } }
 
     /// The subscription to the query with this hash.
     subscript(query hash: ObjectID) -> Subscription? { byQuery[hash] }
@@ -61,7 +63,7 @@ final class ActiveSubscriptions {
     }
 
     private func noteSettlement(of subscription: Subscription) {
-        if subscription.isComplete || subscription.error != nil {
+        if subscription.isComplete || subscription.isLocal || subscription.error != nil {
             unsettled.remove(subscription.record.id)
         } else {
             unsettled.insert(subscription.record.id)
