@@ -120,6 +120,9 @@ let package = Package(
             name: "SharedDocuments", dependencies: ["Sluice", "SluiceServer"], path: "Playground/SharedDocuments",
             swiftSettings: playgroundSettings),
         .executableTarget(
+            name: "TwoCooks", dependencies: ["Sluice", "SluiceServer"], path: "Playground/TwoCooks",
+            swiftSettings: playgroundSettings),
+        .executableTarget(
             name: "UsedCars", dependencies: ["Sluice", "SluiceServer"], path: "Playground/UsedCars",
             swiftSettings: playgroundSettings),
 

@@ -170,14 +170,11 @@ extension ObjectDelta {
     /// How those lists that the group has edited come from what they were; without those that changed so much that the
     /// whole takes no more.
     fileprivate func listEdits(_ properties: PropertySet) -> [Int: ListEdits] {
-        guard let old, let new, !new.identities.isEmpty else { return [:] }
-        var edits: [Int: ListEdits] = [:]
-        for property in properties where new.identity(of: property) != nil {
-            guard let before = old.list(of: property), let after = new.list(of: property) else { continue }
-            let difference = ListEdits.between(before, after)
-            if difference.count * 2 <= after.elements.count + 2 { edits[property] = difference }
+        guard let old, let new, new.hasIdentities else { return [:] }
+        return new.listEdits(properties, from: old).filter { property, edits in
+            guard case .list(let values) = new.values[property] else { return false }
+            return edits.count * 2 <= values.count + 2
         }
-        return edits
     }
 }
 

@@ -130,7 +130,7 @@ package final class LocalWriter {
         let changed = PropertySet(fields.map(\.property))
         try check(row, object, changed: changed, replacing: old)
         noteChange(of: object)
-        try transaction.update(row, of: object, changed: changed, replacing: old)
+        try transaction.update(row, of: object, changed: changed, replacing: old, edits: fields.listEdits)
         record(object, fields)
     }
 
