@@ -24,8 +24,9 @@ struct SimulatedBackend {
     }
 
     private var mirrors: [Mirror] = []
-    /// The transactions that validators have refused, by client.
-    private(set) var refused: [UInt64: Set<UInt64>] = [:]
+    /// The transactions that validators have refused, by client and sequence, with the number of objects that each says
+    /// so of.
+    private(set) var refused: [UInt64: [UInt64: Int]] = [:]
 
     /// The validators and resolvers. They need little time, so their limits show only where a machine stands still.
     static func policies() -> WritePolicies {
@@ -91,7 +92,7 @@ struct SimulatedBackend {
             for bytes in try storage.rejections(of: client) {
                 let rejection = try ServerMessage.Rejection(wireBytes: bytes)
                 guard rejection.reasons.contains(where: { $0.code == .writeRefused }) else { continue }
-                refused[client, default: []].insert(rejection.sequence)
+                refused[client, default: [:]][rejection.sequence] = rejection.reasons.count
             }
         }
     }

@@ -220,7 +220,7 @@ extension Simulation {
                 throw SimulationFailure("client \(client.index): transaction \(write.sequence) never arrived")
             }
         }
-        let refused = client.ledger.count { mustBeRejected($0, of: client) }
+        let refused = client.ledger.reduce(0) { $0 + rejectionCount(of: $1, by: client) }
         // A crash between the commit and the callback may lose reports of rejections.
         guard client.rejectionCount == refused || (client.life > 0 && client.rejectionCount < refused) else {
             throw SimulationFailure(
@@ -250,8 +250,14 @@ extension Simulation {
     /// Whether a transaction is not to be in the server's history: it is too large, or the server said that the rules
     /// forbid it, which ``WriteJudge`` checks, or that a validator does.
     private func mustBeRejected(_ write: SimulatedClient.Write, of client: SimulatedClient) -> Bool {
-        write.isRejected
-            || client.clientID.map { server.backend.refused[$0]?.contains(write.sequence) ?? false } ?? false
-            || isRuled && server.watch.rejected[client.index]?.contains(write.sequence) ?? false
+        rejectionCount(of: write, by: client) > 0
+    }
+
+    /// How many rejections of a transaction its author hears of: validators say of each object what is wrong.
+    private func rejectionCount(of write: SimulatedClient.Write, by client: SimulatedClient) -> Int {
+        if let count = client.clientID.flatMap({ server.backend.refused[$0]?[write.sequence] }) { return count }
+        let isRejected =
+            write.isRejected || isRuled && server.watch.rejected[client.index]?.contains(write.sequence) ?? false
+        return isRejected ? 1 : 0
     }
 }
