@@ -238,7 +238,9 @@ final class ConnectionHub: Sendable {
     }
 
     /// Waits until the logins are checked that were to be.
-    func flush() { checking.sync {} }
+    func flush() async {
+        await withCheckedContinuation { continuation in checking.async { continuation.resume() } }
+    }
 
     func stopWatchingLogins() { isStopped.store(true, ordering: .relaxed) }
 

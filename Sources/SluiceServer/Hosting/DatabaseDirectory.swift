@@ -102,7 +102,15 @@ final class DatabaseDirectory: Sendable {
     }
 
     /// Whether no database has anything to do, once each has finished what it had.
-    var isQuiet: Bool { workers.withLock { Array($0.values) }.allSatisfy { $0.isQuiet } }
+    func isQuiet() async -> Bool {
+        for worker in workers.withLock({ Array($0.values) }) {
+            let isQuiet = await withCheckedContinuation { continuation in
+                worker.settle { continuation.resume(returning: $0) }
+            }
+            if !isQuiet { return false }
+        }
+        return true
+    }
 
     /// The number of open databases, for tests. It waits for the work that their queues have.
     var openCount: Int { workers.withLock { Array($0.values) }.count { $0.isOpen } }

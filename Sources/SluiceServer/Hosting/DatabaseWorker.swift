@@ -266,13 +266,17 @@ final class DatabaseWorker: Sendable {
     /// Whether the database's file is open. It waits for the work of the queue.
     var isOpen: Bool { queue.sync { confined.engine != nil } }
 
-    /// Whether nothing is left to do, once what has begun is done. It waits for that.
-    var isQuiet: Bool {
-        queue.sync {}
-        aside.sync {}
-        readers.sync(flags: .barrier) {}
-        queue.sync {}
-        return waiting.withLock { $0.isStopping || !$0.isScheduled && $0.mailbox.isEmpty }
+    /// Calls `completion` once what has begun is done, with whether nothing is left to do. No thread waits for it.
+    func settle(_ completion: @escaping @Sendable (Bool) -> Void) {
+        queue.async { [self] in
+            aside.async { [self] in
+                readers.async(flags: .barrier) { [self] in
+                    queue.async { [self] in
+                        completion(waiting.withLock { $0.isStopping || !$0.isScheduled && $0.mailbox.isEmpty })
+                    }
+                }
+            }
+        }
     }
 
     /// Whether the work for a session is useless, because the session was closed meanwhile or the server stops.

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import SluiceAccess
 internal import SluiceModel
 internal import SluiceTransport
@@ -207,12 +206,8 @@ public final class SyncServer: Sendable {
     ///
     /// - Returns: whether they have nothing more to do.
     package func isQuiet() async -> Bool {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { [self] in
-                hub.flush()
-                continuation.resume(returning: databases.isQuiet)
-            }
-        }
+        await hub.flush()
+        return await databases.isQuiet()
     }
 
     /// Ends the sessions whose proofs are over, as happens every quarter of a second.

@@ -30,6 +30,8 @@ final class ClientLink: Sendable {
     }
 
     let floor: NetworkFloor
+    /// How many messages wait for the clock.
+    private let waitingCount = Atomic<Int>(0)
     private let network: LoopbackNetwork
     private let state = Mutex(State())
 
@@ -94,13 +96,23 @@ final class ClientLink: Sendable {
 
     // MARK: What connections ask
 
+    /// Runs a closure on the network's queue once the clock has moved.
+    func run(after delay: Duration, _ body: @escaping @Sendable () -> Void) {
+        waitingCount.add(1, ordering: .sequentiallyConsistent)
+        floor.run(after: delay) { [self] in
+            body()
+            waitingCount.subtract(1, ordering: .sequentiallyConsistent)
+        }
+    }
+
     var gate: Gate { state.withLock { $0.gate } }
 
     var refusals: [Refusal] { state.withLock { $0.refusals } }
 
     /// Whether messages take time or wait for the test, so that an attempt to connect may last.
     var isDelayed: Bool {
-        state.withLock { state in
+        if waitingCount.load(ordering: .sequentiallyConsistent) > 0 { return true }
+        return state.withLock { state in
             if case .open = state.gate { return state.conditions.latency > .zero || state.conditions.jitter > .zero }
             return true
         }

@@ -83,7 +83,7 @@ final class LinkConnection: MessageConnection, MessageConnectionDelegate {
         }
         guard !isOver else { return }
         if wait <= .zero { return arrive(item) }
-        link.floor.run(after: wait) { [self] in arrive(item) }
+        link.run(after: wait) { [self] in arrive(item) }
     }
 
     func arrive(_ item: Incoming) {
@@ -184,7 +184,7 @@ final class LinkConnection: MessageConnection, MessageConnectionDelegate {
             return state.outgoing.isEmpty ? nil : state.outgoingDue - clock.elapsed
         }
         guard let wait else { return carryOut(item) }
-        link.floor.run(after: wait) { [self] in
+        link.run(after: wait) { [self] in
             if let first = state.withLock({ $0.outgoing.isEmpty ? nil : $0.outgoing.removeFirst() }) { carryOut(first) }
         }
     }
@@ -192,7 +192,13 @@ final class LinkConnection: MessageConnection, MessageConnectionDelegate {
     private func carryOut(_ item: Outgoing) {
         guard let inner else { return }
         switch item {
-        case .close(let code, let reason): inner.close(code: code, reason: reason)
+        case .close(let code, let reason):
+            // Its owner listens no more.
+            state.withLock { state in
+                state.isOver = true
+                state.arrived = []
+            }
+            inner.close(code: code, reason: reason)
         case .message(let message):
             let refusals = link.refusals
             guard !refusals.isEmpty || !state.withLock(\.refused.isEmpty) else { return inner.send(message) }

@@ -9,7 +9,7 @@ extension TestServer {
     /// something did *not* come.
     ///
     /// What a test holds (``hold(_:before:)``) or what waits for the clock stays where it is. Tasks and queues of the
-    /// test itself do not count.
+    /// test itself, and observers of a `ServerDatabase`, do not count.
     ///
     /// - Parameter timeout: the longest wait, in real time.
     /// - Throws: ``NotSettled`` when it goes on; the error says where.
@@ -23,7 +23,6 @@ extension TestServer {
             guard ContinuousClock.now < end else {
                 throw NotSettled("after \(timeout) there is still work in \(busy ?? "the network")")
             }
-            await Task.yield()
         }
     }
 

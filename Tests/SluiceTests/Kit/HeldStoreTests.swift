@@ -57,7 +57,7 @@ import Testing
             #expect(store.session?.activity == .connecting)
             #expect(server.held(store).first == .session)
             server.release(store)
-            try await store.connected()
+            try await server.settled()
             #expect(store.session?.activity == .idle)
         }
 
