@@ -24,7 +24,7 @@ public import Sluice
     /// The object as it is; nil if it is not here, or was deleted.
     public var value: Element? { results.elements.first }
 
-    /// How much of the server's answer is here: with ``SubscriptionState/complete`` and no ``value``, the object does
+    /// How much of the server's answer is here: with `SubscriptionState.complete` and no ``value``, the object does
     /// not exist for this user.
     public var status: SubscriptionStatus { results.status }
 

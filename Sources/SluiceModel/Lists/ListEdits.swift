@@ -135,3 +135,11 @@ package struct ListEdits: Hashable, Sendable {
         return inverse
     }
 }
+
+extension ListEdits: CustomStringConvertible {
+    /// The outcomes in the order of the elements' ids, so that equal edits have one description.
+    package var description: String {
+        let outcomes = outcomes.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
+        return "ListEdits(\(outcomes.joined(separator: ", ")))"
+    }
+}

@@ -6,7 +6,7 @@ internal import Synchronization
 /// What a test makes go wrong.
 extension TestServer {
     /// Makes the server seem to reject a query of a store, from the next time that the store asks for it:
-    /// ``SubscriptionState/error``.
+    /// `SubscriptionState.error`.
     ///
     /// - Parameters:
     ///   - results: any results of the query.
@@ -60,8 +60,8 @@ extension TestServer {
     }
 
     /// Makes the server seem to end a store's session because its login is over. A store whose credentials can be
-    /// renewed (``Credentials/jwt(provider:)``) fetches new ones and connects again; any other needs credentials:
-    /// ``SessionStatus/State/needsCredentials``.
+    /// renewed (`Credentials.jwt(provider:)`) fetches new ones and connects again; any other needs credentials:
+    /// `SessionStatus.State.needsCredentials`.
     public func expireLogin(of store: Store) {
         end(store, .credentialsExpired, "the login of the session is over", .stop)
     }
