@@ -37,10 +37,10 @@ import SluiceServer
 
         print("Both come back.")
         for store in [ada, ben] { try store.session?.resume() }
+        for store in [ada, ben] { try await store.uploaded(timeout: .seconds(30)) }
         for store in [ada, ben] {
-            // Until what both have written has come.
-            for try await change in store.objects(Recipe.self).changes where change.results.first?.servings == 5 { break }
-            try await store.uploaded(timeout: .seconds(30))
+            // Until what the other wrote has come.
+            for try await _ in store.objects(Recipe.self).changes where try recipe(of: store)?.servings == 5 { break }
         }
         show(try recipe(of: ada), "Ada")
         show(try recipe(of: ben), "Ben")
