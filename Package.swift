@@ -145,7 +145,8 @@ let package = Package(
         .testTarget(
             name: "SluiceTests",
             dependencies: [
-                "Sluice", "SluiceModel", "SluiceQuery", "SluiceServer", "SluiceStorage", "SluiceTesting", "SluiceViews",
+                "Sluice", "SluiceModel", "SluiceQuery", "SluiceServer", "SluiceStorage", "SluiceTesting",
+                "SluiceTransport", "SluiceViews", "SluiceWire",
             ],
             // A fiftieth of the work at which the type checker gives up: a typed clause must need less.
             swiftSettings: settings + macroSettings

@@ -64,6 +64,7 @@ enum Row: String, CaseIterable {
     case revocation = "A4"
     case roleChange = "A5"
     case untouchedRule = "A6"
+    case watchedBootstrap = "P1"
 
     var title: String {
         switch self {
@@ -93,6 +94,7 @@ enum Row: String, CaseIterable {
         case .revocation: "from a commit that revokes to the last removal queued"
         case .roleChange: "a role over many objects that is lost"
         case .untouchedRule: "a commit that no rule concerns"
+        case .watchedBootstrap: "watching a bootstrap"
         }
     }
 
@@ -124,6 +126,7 @@ enum Row: String, CaseIterable {
         case .revocation: try RevocationRow(workbench).measure()
         case .roleChange: try RoleChangeRow(workbench).measure()
         case .untouchedRule: try UntouchedRuleRow(workbench).measure()
+        case .watchedBootstrap: try await WatchedBootstrapRow(workbench).measure()
         }
     }
 }

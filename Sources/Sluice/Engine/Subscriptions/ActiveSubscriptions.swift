@@ -22,6 +22,8 @@ final class ActiveSubscriptions {
     /// Whether nothing is awaited from the server: it has completed or rejected every subscription, in this session.
     var isSettled: Bool { unsettled.isEmpty && !awaitsCatchUp }
     var values: some Sequence<Subscription> { byQuery.values }
+    /// The subscriptions that the server has neither completed nor rejected. O(their number).
+    var unsettledValues: some Sequence<Subscription> { unsettled.lazy.compactMap { self.byID[$0] } }
 
     /// The subscription to the query with this hash.
     subscript(query hash: ObjectID) -> Subscription? { byQuery[hash] }
