@@ -49,6 +49,7 @@ let package = Package(
     name: "Sluice",
     products: [
         .library(name: "Sluice", targets: ["Sluice"]),
+        .library(name: "SluiceObservation", targets: ["SluiceObservation"]),
         .library(name: "SluiceServer", targets: ["SluiceServer"]),
         .library(name: "SluiceBackend", targets: ["SluiceBackend"]),
         .library(name: "SluiceTesting", targets: ["SluiceTesting"]),
@@ -77,6 +78,7 @@ let package = Package(
                 "SluiceStorage",
             ] + (hasMacros ? ["SluiceMacros"] : []),
             swiftSettings: settings + macroSettings),
+        library("SluiceObservation", ["Sluice", "SluiceModel"]),
         library(
             "SluiceServer",
             [
@@ -118,6 +120,9 @@ let package = Package(
             name: "SharedDocuments", dependencies: ["Sluice", "SluiceServer"], path: "Playground/SharedDocuments",
             swiftSettings: playgroundSettings),
         .executableTarget(
+            name: "TwoCooks", dependencies: ["Sluice", "SluiceServer"], path: "Playground/TwoCooks",
+            swiftSettings: playgroundSettings),
+        .executableTarget(
             name: "UsedCars", dependencies: ["Sluice", "SluiceServer"], path: "Playground/UsedCars",
             swiftSettings: playgroundSettings),
 
@@ -146,7 +151,7 @@ let package = Package(
             name: "SluiceTests",
             dependencies: [
                 "Sluice", "SluiceModel", "SluiceQuery", "SluiceServer", "SluiceStorage", "SluiceTesting",
-                "SluiceTransport", "SluiceViews", "SluiceWire",
+                "SluiceTransport", "SluiceViews", "SluiceWire", "TestSupport",
             ],
             // A fiftieth of the work at which the type checker gives up: a typed clause must need less.
             swiftSettings: settings + macroSettings
@@ -201,7 +206,7 @@ if hasMacros {
         // Models in a module as Xcode and new packages make them: everything on the main actor unless it says
         // otherwise.
         .testTarget(
-            name: "MainActorTests", dependencies: ["Sluice"],
+            name: "MainActorTests", dependencies: ["Sluice", "SluiceObservation", "SluiceTesting"],
             swiftSettings: [.swiftLanguageMode(.v6), .defaultIsolation(MainActor.self)]),
     ]
 }

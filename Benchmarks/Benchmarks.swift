@@ -64,6 +64,8 @@ enum Row: String, CaseIterable {
     case revocation = "A4"
     case roleChange = "A5"
     case untouchedRule = "A6"
+    case listMerge = "M1"
+    case listEdits = "M2"
     case watchedBootstrap = "P1"
 
     var title: String {
@@ -94,6 +96,8 @@ enum Row: String, CaseIterable {
         case .revocation: "from a commit that revokes to the last removal queued"
         case .roleChange: "a role over many objects that is lost"
         case .untouchedRule: "a commit that no rule concerns"
+        case .listMerge: "a long list that two edit without a network"
+        case .listEdits: "an offline backlog on one list"
         case .watchedBootstrap: "watching a bootstrap"
         }
     }
@@ -126,6 +130,8 @@ enum Row: String, CaseIterable {
         case .revocation: try RevocationRow(workbench).measure()
         case .roleChange: try RoleChangeRow(workbench).measure()
         case .untouchedRule: try UntouchedRuleRow(workbench).measure()
+        case .listMerge: try await ListMergeRow(workbench).measure()
+        case .listEdits: try await ListBacklogRow(workbench).measure()
         case .watchedBootstrap: try await WatchedBootstrapRow(workbench).measure()
         }
     }

@@ -1,7 +1,7 @@
 """The symbol graphs of the modules that users import, read from the modules that a debug build left."""
 import json, os, subprocess
 
-MODULES = ["Sluice", "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceTransport", "SluiceServer", "SluiceBackend", "SluiceTesting"]
+MODULES = ["Sluice", "SluiceObservation", "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceTransport", "SluiceServer", "SluiceBackend", "SluiceTesting"]
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 

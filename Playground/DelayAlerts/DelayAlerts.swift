@@ -22,7 +22,8 @@ import Sluice
         // The writes are safe on this disk already. If the server is reached in time, it has them too.
         try? await store.uploaded(timeout: .seconds(5))
         await store.close()
-        try result.get()
+        // Whoever cancelled the service knows that it is over.
+        do { try result.get() } catch is CancellationError {}
     }
 
     /// Calls `handler` when a signal comes, which would else end the process.

@@ -20,7 +20,9 @@ final class PendingObjects: TransactionTarget {
 
     func delete(_ object: ObjectRef, replacing old: Row?) { written[object] = .some(nil) }
 
-    func update(_ row: Row, of object: ObjectRef, changed: PropertySet, replacing old: Row) {
+    func update(
+        _ row: Row, of object: ObjectRef, changed: PropertySet, replacing old: Row, edits: [Int: ListEdits]
+    ) {
         written[object] = .some(row)
     }
 

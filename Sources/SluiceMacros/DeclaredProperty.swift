@@ -16,6 +16,8 @@ struct DeclaredProperty {
     let isOptional: Bool
     /// Whether only the type checker can tell if the type can be stored.
     let isOfOwnType: Bool
+    /// Whether the source names a link type, so that the property leads to another model.
+    let isLink: Bool
     let access: AccessLevel
     /// The initial value, as source.
     let initialValue: String?
@@ -71,6 +73,7 @@ struct DeclaredProperty {
         if !isIgnored { NameRule.check(storedName, of: .property, at: names.name?.node ?? Syntax(pattern), &reporter) }
 
         isOptional = declaredType?.isOptional ?? false
+        isLink = declaredType?.namesLink ?? false
         isOfOwnType = declaredType?.namesOwnType ?? false
         if isIgnored {
             type = declaredType?.trimmedDescription ?? ""

@@ -8,6 +8,8 @@ struct ModelDeclaration {
     let typeName: String
     /// The class's name in schemas and queries.
     let className: String
+    /// Whether the class does not sync.
+    let isLocal: Bool
     let access: AccessLevel
     let properties: [DeclaredProperty]
     let inverses: [DeclaredInverse]
@@ -29,6 +31,7 @@ struct ModelDeclaration {
             reporter.report(.error("generic", "a model cannot be generic: a store has one class a name", at: generics))
         }
         typeName = structure.name.trimmedDescription
+        isLocal = Self.isLocal(attribute, reportingTo: &reporter)
         let givenName = Self.name(in: attribute, reportingTo: &reporter)
         className = givenName?.text ?? structure.name.identifier?.name ?? structure.name.text
         NameRule.check(className, of: .class, at: givenName?.node ?? Syntax(structure.name), &reporter)
@@ -73,13 +76,38 @@ struct ModelDeclaration {
     private static func name(
         in attribute: AttributeSyntax, reportingTo reporter: inout Reporter
     ) -> (text: String, node: Syntax)? {
-        guard let argument = attribute.firstArgument else { return nil }
+        guard let argument = attribute.firstArgument, Self.syncing(argument) == nil else { return nil }
         guard let literal = argument.as(StringLiteralExprSyntax.self), let name = literal.representedLiteralValue
         else {
             reporter.report(.error("computedName", "the class's name must be a plain string literal", at: argument))
             return nil
         }
         return (name, Syntax(argument))
+    }
+}
+
+extension ModelDeclaration {
+    /// The case of `ModelSyncing` that an argument of the attribute names; nil for anything else.
+    private static func syncing(_ argument: ExprSyntax) -> String? {
+        guard let member = argument.as(MemberAccessExprSyntax.self), member.declName.argumentNames == nil else {
+            return nil
+        }
+        return member.declName.baseName.text
+    }
+
+    private static func isLocal(_ attribute: AttributeSyntax, reportingTo reporter: inout Reporter) -> Bool {
+        guard case .argumentList(let list) = attribute.arguments, let argument = list.last?.expression,
+            list.count == 2 || syncing(argument) != nil
+        else { return false }
+        switch syncing(argument) {
+        case "local": return true
+        case "synced": return false
+        default:
+            reporter.report(
+                .error(
+                    "computedSyncing", "whether the class syncs must be written here: .local or .synced", at: argument))
+            return false
+        }
     }
 }
 

@@ -20,7 +20,7 @@ struct ModelExpansion {
     }
 
     var members: [DeclSyntax] {
-        [className, table] + metadata + (model.hasOwnInitializer ? [] : [memberwiseInitializer])
+        [className] + syncing + [table] + metadata + (model.hasOwnInitializer ? [] : [memberwiseInitializer])
             + [decodingInitializer, encode]
     }
 
@@ -34,6 +34,17 @@ struct ModelExpansion {
         "nonisolated \(raw: model.access.prefix)static var className: Swift.String { \(literal: model.className) }"
     }
 
+    private var syncing: [DeclSyntax] {
+        model.isLocal ? ["\(raw: model.access.prefix)typealias Syncing = Sluice.LocalClass"] : []
+    }
+
+    /// What the compiler can tell of a link to a class on the other side.
+    private func sideCheck(of property: DeclaredProperty) -> String {
+        guard property.isLink, let location = location(property.syntax) else { return "" }
+        return "\n#sourceLocation(file: \(location.file), line: \(location.line))\n"
+            + "model.checkSide(\\.\(property.name))\n#sourceLocation()"
+    }
+
     private var table: DeclSyntax {
         let lines = stored.map { property in
             var arguments = "\(StringLiteralExprSyntax(content: property.storedName)), \\.\(property.name)"
@@ -43,7 +54,7 @@ struct ModelExpansion {
             if let value = property.initialValue { arguments += ", default: \(value)" }
             if property.isIndexed { arguments += ", isIndexed: true" }
             arguments += was
-            return line("model.property(\(arguments))", of: property)
+            return line("model.property(\(arguments))", of: property) + sideCheck(of: property)
         }
         let inverses = model.inverses.map { inverse in
             "model.inverse(\(StringLiteralExprSyntax(content: inverse.queryName)), \\.\(inverse.name), through: \(inverse.path))"

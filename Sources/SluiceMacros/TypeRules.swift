@@ -78,6 +78,24 @@ extension TypeSyntax {
         }
     }
 
+    /// Whether the source names a link, or a collection or an optional of links.
+    var namesLink: Bool {
+        switch self.as(TypeSyntaxEnum.self) {
+        case .optionalType(let optional): return optional.wrappedType.namesLink
+        case .arrayType(let array): return array.element.namesLink
+        case .dictionaryType(let dictionary): return dictionary.value.namesLink
+        case .identifierType(let identifier):
+            if ["Link", "Links"].contains(identifier.name.text) { return true }
+            return identifier.genericArgumentClause?.arguments.contains { argument in
+                if case .type(let type) = argument.argument { type.namesLink } else { false }
+            } ?? false
+        case .memberType(let member):
+            return ["Sluice.Link", "Sluice.Links"].contains(
+                "\(member.baseType.trimmedDescription).\(member.name.text)")
+        default: return false
+        }
+    }
+
     private static let storedTypes: Set<String> = [
         "Bool", "Int", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "Float", "Double", "Decimal",
         "String",

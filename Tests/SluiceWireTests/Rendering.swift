@@ -18,7 +18,7 @@ enum Rendering {
         case .complete(let complete):
             "complete \(complete.session) \(complete.subscription) \(complete.version) "
                 + "\(complete.acceptedAt.microseconds) \(complete.kind.rawValue)"
-        case .opened(let opened): "opened \(opened.session) \(schema(opened.schema))"
+        case .opened(let opened): "opened \(opened.session) \(opened.schema.map(schema) ?? "as declared")"
         case .schema(let session, let own): "schema \(session) \(schema(own))"
         case .hello: "hello 0"
         case .subscriptionError(let error): "subscriptionError \(error.session)"

@@ -166,7 +166,7 @@ extension SampleGenerator {
                     outcome: pick(ServerMessage.OpenOutcome.allCases),
                     version: number(), acknowledged: number(),
                     rejections: many(upTo: 2) { $0.rejection() }, userID: maybe { $0.text() },
-                    schema: schema()))
+                    schema: maybe { $0.schema() }))
         case 2: return .schema(session: session, schema: schema())
         case 3:
             return .page(

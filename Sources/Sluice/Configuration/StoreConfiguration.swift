@@ -60,6 +60,8 @@ public struct StoreConfiguration: Sendable {
     public var cacheLimits = CacheLimits()
     /// Where log lines go; nil logs nothing.
     public var log: LogSink?
+    /// Who is told about the store's work; nil for nobody.
+    public var metrics: (any StoreMetrics)?
 
     /// All classes: those of the models, and those without a Swift type.
     ///

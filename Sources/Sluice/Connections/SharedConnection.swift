@@ -1,3 +1,4 @@
+internal import SluiceModel
 package import SluiceTransport
 internal import SluiceWire
 internal import Synchronization
@@ -27,6 +28,9 @@ package final class SharedConnection: MessageConnectionDelegate {
         var isOpen = false
         var isOver = false
         var greeting: ServerMessage.HelloReply?
+        /// When the hello was sent, and answered.
+        var askedAt: Duration?
+        var answeredAt: Duration?
         var members: [UInt64: Member] = [:]
         var lastMember: UInt64 = 0
         var lastNumber: UInt64 = 0
@@ -47,14 +51,26 @@ package final class SharedConnection: MessageConnectionDelegate {
     private let state = Mutex(State())
     /// Called when nobody is to join any more.
     private let isOver: @Sendable (SharedConnection) -> Void
+    /// How long something has run; unlike the clocks of stores, nobody sets it.
+    private let uptime: @Sendable () -> Duration
 
     /// - Parameters:
     ///   - agent: what the client calls itself.
+    ///   - uptime: a time that nobody sets, which goes on while the machine is suspended.
     ///   - isOver: called, perhaps more than once, when nobody is to join any more.
-    package init(agent: String, isOver: @escaping @Sendable (SharedConnection) -> Void) {
+    package init(
+        agent: String, uptime: @escaping @Sendable () -> Duration = SharedConnection.systemUptime,
+        isOver: @escaping @Sendable (SharedConnection) -> Void
+    ) {
+        self.uptime = uptime
         hello = Frame.encode(ClientMessage.hello(.init(features: .all, agent: agent)))
         self.isOver = isOver
     }
+
+    private static let start = ContinuousClock.now
+
+    /// How long this process has used connections.
+    package static let systemUptime: @Sendable () -> Duration = { SharedConnection.start.duration(to: .now) }
 
     /// Begins to connect.
     ///
@@ -104,7 +120,11 @@ package final class SharedConnection: MessageConnectionDelegate {
             guard let known = state.members[member], known.number == nil else { return nil }
             state.lastNumber += 1
             state.members[member]?.number = state.lastNumber
-            return ConnectionPlace(session: state.lastNumber, greeting: state.greeting)
+            let now = uptime()
+            let answeredAt = state.answeredAt ?? now
+            return ConnectionPlace(
+                session: state.lastNumber, greeting: state.greeting?.after(now - answeredAt),
+                wait: answeredAt - (state.askedAt ?? now))
         }
     }
 
@@ -201,6 +221,7 @@ package final class SharedConnection: MessageConnectionDelegate {
     package func connectionDidOpen(_ connection: any MessageConnection) {
         let members = state.withLock { state in
             connection.send(SharedBuffer(hello))
+            state.askedAt = uptime()
             state.connection = connection
             state.isOpen = true
             return state.members.values.map(\.tell)
@@ -211,7 +232,10 @@ package final class SharedConnection: MessageConnectionDelegate {
     package func connection(_ connection: any MessageConnection, didReceive message: UnsafeRawBufferPointer) {
         let frame = Array(message)
         let tells = state.withLock { state -> [@Sendable (ClientEvent) -> Void] in
-            if state.greeting == nil { state.greeting = Self.greeting(in: frame) }
+            if state.greeting == nil {
+                state.greeting = Self.greeting(in: frame)
+                state.answeredAt = uptime()
+            }
             // What cannot be read is for everybody to complain of, as is what concerns the connection. Who has no place
             // yet gets the greeting with it.
             let session = Frame.first(of: frame).flatMap { $0.type == Self.errorType ? nil : $0.session } ?? 0
@@ -278,4 +302,13 @@ package final class ConnectionMember: Sendable {
     func probe(timeout: Duration) { connection.probe(timeout: timeout) }
 
     package func leave() { connection.leave(number) }
+}
+
+extension ServerMessage.HelloReply {
+    /// The reply as the server would give it some time later.
+    fileprivate func after(_ duration: Duration) -> Self {
+        var later = self
+        later.time = self.time.advanced(by: duration)
+        return later
+    }
 }

@@ -78,18 +78,22 @@ extension StoreCore {
     /// Waits until a query's subscription is complete and has caught up in an open session, runs `body` while the
     /// subscription is held, and then releases it.
     ///
-    /// - Parameter timeout: the longest wait without progress; nil waits without limit. New rows are progress; a new
-    ///   connection, and rows that an earlier connection brought, are not.
+    /// - Parameters:
+    ///   - isLocal: whether the query is known to find only objects of a class that does not sync: then it is complete
+    ///     at once, without a server.
+    ///   - timeout: the longest wait without progress; nil waits without limit. New rows are progress; a new
+    ///     connection, and rows that an earlier connection brought, are not.
     package func synced<Value: Sendable>(
-        _ query: Query, timeout: Duration?, progress: (@Sendable (SyncProgress) -> Void)? = nil,
-        _ body: @escaping @Sendable () throws -> Value
+        _ query: Query, isLocal: Bool = false, timeout: Duration?,
+        progress: (@Sendable (SyncProgress) -> Void)? = nil, _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
-        try requireServer()
+        let isLocal = isLocal || query.namesLocalClass(in: schema)
+        if !isLocal { try requireServer() }
         let arrival = Arrival<Bool>()
         let gate = DeliveryGate()
         let listener = progress.map { self.progressListener(gate, $0) }
         let (waiter, watch) = try await perform { engine -> (UInt64, UInt64?) in
-            let waiter = try engine.awaitStatus(query) { [unowned engine] status in
+            let waiter = try engine.awaitStatus(query, isLocal: isLocal) { [unowned engine] status in
                 switch status.state {
                 case .complete:
                     arrival.finish(.success(true))
@@ -146,6 +150,17 @@ extension StoreCore {
     /// Waits until the handlers have returned whose calls are due on the store's queue of callbacks.
     private func passCallbacks() async {
         await withCheckedContinuation { continuation in callbacks.async { continuation.resume() } }
+    }
+
+    /// Whether the store has nothing to do, once it and the handlers on its own queue have finished what they had.
+    ///
+    /// - Parameter connecting: whether an attempt to connect counts as nothing to do.
+    package func isQuiet(connecting: Bool) async -> Bool {
+        await passCallbacks()
+        let isQuiet = try? await perform { engine in
+            !engine.hasBusyObservers && (connecting || !engine.isOpening)
+        }
+        return isQuiet ?? true
     }
 
     private typealias Registration =

@@ -83,12 +83,15 @@ package final class StoreCore: Sendable {
             engine: try ClientEngine(
                 storage: storage, declared: try configuration.wholeSchema(), options: options, now: environment.now,
                 random: environment.random,
-                log: configuration.log))
+                log: configuration.log?.about(.sync)))
         published = Mutex(storage.schema)
         confined.engine.onSchemaGrowth = { [weak self] schema in self?.published.withLock { $0 = schema } }
         confined.engine.reportTransfers(while: { [transfers] in transfers.isHeard }, transfers.tell)
         for rejection in confined.engine.unreportedRejections { rejections.report(rejection) }
-        confined.engine.onRejection = { [rejections] in rejections.report($0) }
+        confined.engine.onRejection = { [rejections, configuration] rejection in
+            configuration.metrics?.writeRejected(code: rejection.reason.code)
+            rejections.report(rejection)
+        }
         confined.engine.onResetBegin = configuration.clientReset.before
         if let after = configuration.clientReset.after {
             confined.engine.onResetEnd = { [callbacks] reset in callbacks.async { after(reset) } }
@@ -249,6 +252,7 @@ package final class StoreCore: Sendable {
             case .renew(let delay):
                 renewLogin(after: delay)
             case .send(let frame):
+                configuration.metrics?.sent(byteCount: frame.count)
                 link?.send(frame)
             case .reconnect(let delay):
                 forgetAttempt()
@@ -355,13 +359,23 @@ package final class StoreCore: Sendable {
     }
 
     private func receive(_ event: ClientEvent) {
-        if case .opened = event {
+        switch event {
+        case .received(let frame): receive(frame)
+        case .opened:
+            configuration.metrics?.connected()
             // The number of the session is taken right before the session asks to be opened.
-            return performLater { [self] engine in
+            performLater { [self] engine in
                 if let place = link?.takePlace() { engine.handle(.opened(at: place)) }
             }
+        case .closed:
+            configuration.metrics?.disconnected()
+            performLater { $0.handle(event) }
+        default: performLater { $0.handle(event) }
         }
-        guard case .received(let frame) = event else { return performLater { $0.handle(event) } }
+    }
+
+    private func receive(_ frame: [UInt8]) {
+        configuration.metrics?.received(byteCount: frame.count)
         let isFirst = frames.withLock { frames in
             frames.append(frame)
             return frames.count == 1
@@ -435,7 +449,7 @@ package final class StoreCore: Sendable {
     }
 
     private var excludedAccessLogger: (@Sendable (ExcludedAccess) -> Void)? {
-        guard let log = configuration.log, log.level == .verbose else { return nil }
+        guard let log = configuration.log?.about(.store), log.writes(.verbose) else { return nil }
         return { access in log(.warning, access.message) }
     }
 }

@@ -10,7 +10,10 @@ final class StoreLinks: LinkResolving {
     init(_ core: StoreCore) { self.core = core }
 
     private func open() throws -> StoreCore {
-        guard let core else { throw StoreError(.closed, "the store that this value came from is gone") }
+        guard let core else {
+            throw StoreError(
+                .closed, "the store that this value came from is gone; open it again, and read the value anew")
+        }
         try core.checkOpen()
         return core
     }
@@ -57,11 +60,15 @@ final class StoreLinks: LinkResolving {
 
     func resolve(_ object: Identity, timeout: Duration?) async throws -> Row {
         let core = try open()
-        _ = try core.classIndex(of: object.className)
+        let isLocal = core.schema[try core.classIndex(of: object.className)].isLocal
         let query = try QueryDescription<Record>(className: object.className, key: object.key).query(in: core.schema)
-        return try await core.synced(query, timeout: timeout) { [self] in
+        return try await core.synced(query, isLocal: isLocal, timeout: timeout) { [self] in
             guard let row = try fetch(object) else {
-                throw ModelError(.notFound, "the server has no \(object.className) with this key, or does not show it")
+                throw ModelError(
+                    .notFound,
+                    isLocal
+                        ? "the store has no \(object.className) with this key, and no server has objects of this class"
+                        : "the server has no \(object.className) with this key, or does not show it")
             }
             return row
         }
@@ -77,7 +84,7 @@ extension StoreCore {
         let target = ObjectRef(try classIndex(of: object.className), object.key)
         let source = try classIndex(of: className)
         guard let position = schema[source].index(of: property) else {
-            throw ModelError(.notInSchema, "the store's class '\(className)' has no property '\(property)'")
+            throw ModelError(.notInSchema, MissingNames.text(property: property, of: className))
         }
         try reader.backlinks(to: target, fromClass: source, property: position) { key in
             try body(ObjectRef(source, key))
@@ -88,7 +95,7 @@ extension StoreCore {
     /// The position of a class in the schema.
     package func classIndex(of className: String) throws -> Int {
         guard let classIndex = schema.index(of: className) else {
-            throw StoreError(.unknownClass, "the store has no class '\(className)'")
+            throw StoreError(.unknownClass, MissingNames.text(class: className))
         }
         return classIndex
     }

@@ -54,7 +54,7 @@ extension ClientEngine {
         switch session.phase {
         case .stopped, .paused: connect()
         case .failed:
-            for subscription in active.values { subscription.error = nil }
+            for subscription in active.synced { subscription.error = nil }
             connect()
         case .waiting, .connecting, .opening, .active: break
         }
@@ -75,12 +75,15 @@ extension ClientEngine {
         let identity = state.map {
             ClientIdentity(databaseID: $0.databaseID, epoch: $0.epoch, clientID: $0.clientID, nonce: $0.nonce)
         }
-        session.greet(at: place) { number in
+        session.greet(at: now(), place) { number in
             .init(
                 session: number, path: name, credentials: session.login.presented, identity: identity,
                 version: state?.version ?? 0, acknowledged: outbox.retiredSequence,
-                options: [options.isReadOnly ? .readOnly : options.isShortLived ? .shortLived : [], .movesInPages],
-                variables: session.variables, schema: options.isReadOnly ? Schema() : schemas.standing)
+                options: [
+                    options.isReadOnly ? .readOnly : options.isShortLived ? .shortLived : [], .movesInPages,
+                    .omitsKnownSchema,
+                ],
+                variables: session.variables, schema: schemas.request(declaring: !options.isReadOnly))
         }
         if let greeting = place?.greeting { greeted(greeting) }
     }
@@ -89,7 +92,7 @@ extension ClientEngine {
         switch session.greeted(reply) {
         case .accepted:
             session.login.greeted(serverTime: reply.time, now: now())
-            outbox.compareClock(with: reply.time)
+            outbox.compareClock(with: reply.time, asked: session.askedAt ?? now())
         case .repeated: abandonConnection("the server said hello twice")
         case .refused(let error): fail(error)
         }
@@ -117,7 +120,7 @@ extension ClientEngine {
         outbox.beginSession(acknowledged: opened.acknowledged, opened.rejections)
         try requests.beginSession()
         try outbox.retire()
-        if active.isEmpty, let version = storage.syncState?.version, version < opened.version {
+        if active.synced.isEmpty, let version = storage.syncState?.version, version < opened.version {
             try transactions.run(.local) { _ in try storage.advance(to: opened.version) }
         }
         try offers.beginSession(hasContext: openingContext != nil)
@@ -145,7 +148,7 @@ extension ClientEngine {
             identity.nonce = stored.nonce
         }
         try transactions.run(.local) { transaction in
-            try adopt(opened.schema, transaction)
+            try adopt(opened.schema ?? schemas.requested, transaction)
             try outbox.markOpen()
             let values = schemas.map.map { HiddenValues(storage, images, $0, transaction) }
             try ReadingContext(storage).begin(openingContext, active, values)
@@ -162,7 +165,7 @@ extension ClientEngine {
         guard session.phase != .stopped else { return }
         endSession()
         session.stop()
-        failWaiters(SyncError(.stopped, "syncing was stopped"))
+        failWaiters(SyncError(.stopped, "syncing was stopped; store.session?.start() begins again"))
     }
 
     private func pause() {
@@ -300,7 +303,7 @@ extension ClientEngine {
         log?(.error, "syncing stopped", [("error", error.message)])
         endSession(because: error)
         session.fail(error)
-        for subscription in active.values { subscription.error = subscription.error ?? error }
+        for subscription in active.synced { subscription.error = subscription.error ?? error }
         failWaiters(error)
         observations.publishStatus()
     }
@@ -324,7 +327,7 @@ extension ClientEngine {
     private func failWaiters(_ error: SyncError) {
         waiters.tell(.connected, .failure(error))
         waiters.tell(.uploaded, .failure(error))
-        for subscription in active.values { statusWaiters.fail(subscription, subscription.error ?? error) }
+        for subscription in active.synced { statusWaiters.fail(subscription, subscription.error ?? error) }
     }
 
     /// Checks that the store's file is still where it was opened, and ends syncing if it is not.

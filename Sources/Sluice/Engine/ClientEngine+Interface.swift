@@ -13,15 +13,16 @@ extension ClientEngine {
     ///   - reportsPending: whether an event reports that writes of an object begin or cease to be pending.
     ///   - isPrompt: whether the consumer is the store's own queue of callbacks, so that ``haveHandledComplete(_:)``
     ///     counts it.
+    ///   - isLocal: whether the query is known to find only objects of a class that does not sync.
     ///   - end: called when the store is closed.
     ///   - deliver: called with each event. ``observerIsReady(_:)`` says that the consumer has handled it.
     /// - Returns: the number of the observation.
     package func observe(
-        _ query: Query, reportsPending: Bool = false, isPrompt: Bool = false, end: @escaping () -> Void = {},
-        deliver: @escaping (ResultEvent) -> Void
+        _ query: Query, reportsPending: Bool = false, isPrompt: Bool = false, isLocal: Bool = false,
+        end: @escaping () -> Void = {}, deliver: @escaping (ResultEvent) -> Void
     ) throws -> UInt64 {
-        let subscription = try subscriptions.hold(query)
-        subscription.isRemembered = true
+        let subscription = try subscriptions.hold(query, isLocal: isLocal)
+        subscription.isRemembered = !subscription.isLocal
         do {
             return try observations.begin(
                 subscription, reportsPending: reportsPending, isPrompt: isPrompt, end: end, deliver: deliver)
@@ -65,7 +66,7 @@ extension ClientEngine {
 
     /// The queries that are in sync, by their text.
     package var storeSubscriptions: [StoreSubscription] {
-        active.values.map { subscription in
+        active.synced.map { subscription in
             StoreSubscription(
                 query: subscription.query.canonicalText, status: subscription.status,
                 holderCount: subscription.holderCount)
@@ -112,7 +113,7 @@ extension ClientEngine {
     package func discardRefusedWrites(of object: Identity?) throws {
         let reference = try object.map { object in
             guard let classIndex = storage.schema.index(of: object.className) else {
-                throw StoreError(.unknownClass, "the store has no class '\(object.className)'")
+                throw StoreError(.unknownClass, MissingNames.text(class: object.className))
             }
             return ObjectRef(classIndex, object.key)
         }
@@ -126,11 +127,12 @@ extension ClientEngine {
     /// Holds a subscription without an observer, and calls `waiter` with its status, at once and whenever it changes,
     /// until `waiter` returns true.
     ///
+    /// - Parameter isLocal: whether the query is known to find only objects of a class that does not sync.
     /// - Returns: the number of the wait, for ``releaseStatus(_:waiter:)``.
     package func awaitStatus(
-        _ query: Query, _ waiter: @escaping (SubscriptionStatus) -> Bool
+        _ query: Query, isLocal: Bool = false, _ waiter: @escaping (SubscriptionStatus) -> Bool
     ) throws -> UInt64 {
-        statusWaiters.add(waiter, to: try subscriptions.hold(query))
+        statusWaiters.add(waiter, to: try subscriptions.hold(query, isLocal: isLocal))
     }
 
     /// Releases a subscription that ``awaitStatus(_:_:)`` holds.
@@ -288,6 +290,12 @@ extension ClientEngine {
 
     /// Whether an attempt to connect is running.
     package var isConnecting: Bool { session.phase == .connecting }
+
+    /// Whether a connection or a session is being opened.
+    package var isOpening: Bool { session.phase == .connecting || session.phase == .opening }
+
+    /// Whether a handler on the store's own queue has an event that it has not handled.
+    package var hasBusyObservers: Bool { observations.hasBusyObservers }
 
     /// Whether a session is open.
     package var isSessionOpen: Bool { session.isActive }

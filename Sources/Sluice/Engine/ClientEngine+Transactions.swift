@@ -54,7 +54,7 @@ extension ClientEngine: StoreTransactionsDelegate {
             }
         }
         try schemas.declare(additions, isDeferred: isDeferred)
-        if !isDeferred, session.isActive, !options.isReadOnly {
+        if !isDeferred, !additions.synced.classes.isEmpty, session.isActive, !options.isReadOnly {
             session.send([.declare(session: session.number, schema: schemas.standing)])
         }
     }

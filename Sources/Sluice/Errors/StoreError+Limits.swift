@@ -1,6 +1,11 @@
 internal import SluiceModel
 
 extension StoreError {
+    /// What a write to a class that syncs throws in a store that only reads.
+    static let readOnlySync = StoreError(
+        .readOnly,
+        "the store was opened to read only; sync with access .readWrite to write, or write to a class that is local")
+
     /// What a query in a transaction on a server's database throws.
     static let noQueries = StoreError(
         .insideWrite,

@@ -38,7 +38,7 @@ package final class ElementBinding: Sendable {
         onExcludedAccess: (@Sendable (ExcludedAccess) -> Void)? = nil
     ) throws {
         guard let classIndex = schema.index(of: className) else {
-            throw ModelError(.notInSchema, "the store has no class '\(className)'")
+            throw ModelError(.notInSchema, MissingNames.text(class: className))
         }
         self.classIndex = classIndex
         classSchema = schema[classIndex]
@@ -54,7 +54,7 @@ package final class ElementBinding: Sendable {
             for (column, property) in properties.enumerated() {
                 guard let position = classSchema.index(of: property) else {
                     throw ModelError(
-                        .notInSchema, "the store's class '\(className)' has no property '\(property.name)'")
+                        .notInSchema, MissingNames.text(property: property.name, of: className))
                 }
                 positions.append(position)
                 let stored = classSchema.properties[position].type

@@ -10,6 +10,10 @@ public protocol Model: ResultElement, LinkElement where LinkTarget == Self {
     /// The class's properties, with the key paths that reach them.
     static var modelDefinition: ModelDefinition<Self> { get }
 
+    /// Whether objects of the class sync: ``SyncedClass`` unless the model says `typealias Syncing = LocalClass`, as
+    /// `@Model(.local)` does.
+    associatedtype Syncing: ClassSyncing = SyncedClass
+
     /// What the value carries besides its properties; `@Model` declares it.
     var objectMetadata: ObjectMetadata { get set }
 }

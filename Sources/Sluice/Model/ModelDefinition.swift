@@ -22,7 +22,9 @@ public final class ModelDefinition<Root: Model>: Sendable {
         primaryKey = builder.primaryKey
         let properties = builder.columns.map(\.property)
         let schema = Result { () throws(SchemaError) in
-            try ClassSchema(Root.className, primaryKey: builder.primaryKeyName, properties: properties)
+            try ClassSchema(
+                Root.className, primaryKey: builder.primaryKeyName, properties: properties,
+                isLocal: Root.Syncing.isLocal)
         }
         declared = DeclaredClass(
             schema: schema, defaulted: PropertySet(columns.indices.filter { builder.columns[$0].isDefaulted }),

@@ -16,9 +16,34 @@
     @attached(
         member,
         names: named(className), named(modelDefinition), named(objectMetadata), named(keyedMetadata), named(init),
-        named(encode))
+        named(encode), named(Syncing))
     @attached(extension, conformances: Model)
     public macro Model(_ name: String? = nil) = #externalMacro(module: "SluiceMacros", type: "ModelMacro")
+
+    /// Makes a struct a class of the store, as ``Model(_:)``, and says whether its objects sync.
+    ///
+    /// Objects of a class that is `.local` stay in the store that has them: no server learns of the class, of its
+    /// objects, or of queries over them. Such queries are complete at once. A link cannot lead from a class that syncs
+    /// to one that is local, or back, and a class cannot change sides later.
+    /// - Parameter syncing: `.local` for a class that does not sync.
+    @attached(
+        member,
+        names: named(className), named(modelDefinition), named(objectMetadata), named(keyedMetadata), named(init),
+        named(encode), named(Syncing))
+    @attached(extension, conformances: Model)
+    public macro Model(_ syncing: ModelSyncing) = #externalMacro(module: "SluiceMacros", type: "ModelMacro")
+
+    /// Makes a struct a class of the store, as ``Model(_:)``, under a name, and says whether its objects sync.
+    /// - Parameters:
+    ///   - name: the class's name in schemas and queries.
+    ///   - syncing: `.local` for a class that does not sync, see ``Model(_:)``.
+    @attached(
+        member,
+        names: named(className), named(modelDefinition), named(objectMetadata), named(keyedMetadata), named(init),
+        named(encode), named(Syncing))
+    @attached(extension, conformances: Model)
+    public macro Model(_ name: String, _ syncing: ModelSyncing) =
+        #externalMacro(module: "SluiceMacros", type: "ModelMacro")
 
     /// Marks the property that names objects within their class: an integer, a `String` or a `UUID`. It never changes.
     @attached(peer)

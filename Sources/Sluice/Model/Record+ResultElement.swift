@@ -17,14 +17,14 @@ extension Record: ResultElement {
         for (index, property) in classSchema.properties.enumerated() where !row.absent.contains(index) {
             guard let position = encoder.binding.classSchema.index(of: property.name) else {
                 throw ModelError(
-                    .notInSchema, "the store's class '\(classSchema.name)' has no property '\(property.name)'")
+                    .notInSchema, MissingNames.text(property: property.name, of: classSchema.name))
             }
             let stored = encoder.binding.classSchema.properties[position]
             guard let value = property.type == stored.type ? row.values[index] : stored.type.fitting(row.values[index])
             else {
                 throw ModelError(
                     .typeMismatch,
-                    "\(classSchema.name).\(property.name) is \(stored.type) in the store by now, which cannot hold the value"
+                    "\(classSchema.name).\(property.name) is \(stored.type) in the store by now, which cannot hold the value; read the record again"
                 )
             }
             encoder.set(position: position, value)

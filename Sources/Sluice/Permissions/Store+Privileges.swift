@@ -6,7 +6,8 @@ internal import SluiceWire
 /// known is never answered with yes or no.
 ///
 /// Answers about a class or the database are kept for the session, until the user's rights change. An answer about an
-/// object is that of the moment: writes of others may change it.
+/// object is that of the moment: writes of others may change it. With objects of a class that is local the user may do
+/// everything, and the server is not asked.
 extension Store {
     /// Whether the user may do something with an object as it is on the server now.
     ///
@@ -120,6 +121,9 @@ package enum Proposal {
 
 extension StoreCore {
     fileprivate func privileges(_ question: PrivilegeQuestion, timeout: Duration?) async throws -> Privileges {
+        if let name = question.class, schema.classSchema(named: name)?.isLocal == true {
+            return [.read, .create, .update, .delete]
+        }
         let answer = try await answers(question, timeout: timeout)
         var privileges: Privileges = []
         for (name, privilege) in [

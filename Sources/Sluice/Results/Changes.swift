@@ -1,4 +1,8 @@
 /// The changes of results as an asynchronous sequence. Each iteration is a separate observation.
+///
+/// A consumer that is slow holds nothing up and costs no memory for each commit: one event waits for it, and commits of
+/// one origin that come meanwhile join into the next. When the store is closed the sequence ends; when the task is
+/// cancelled it throws `CancellationError`, so that a loop that ends has seen the end.
 public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
     private let results: Results<Element>
     private let timeout: Duration?
@@ -50,10 +54,10 @@ public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
             }
         }
 
-        /// Waits for the next change; nil when the store was closed or the task was cancelled.
+        /// Waits for the next change; nil when the store was closed.
         ///
         /// - Throws: `QueryError` or ``StoreError`` when the query cannot be observed; ``SyncError`` when the wait takes
-        ///   longer than ``Results/changes(timeout:)`` allows.
+        ///   longer than ``Results/changes(timeout:)`` allows; `CancellationError` when the task was cancelled.
         public mutating func next() async throws -> Change<Element>? {
             limit?.begin()
             defer { limit?.end() }
@@ -61,6 +65,7 @@ public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
                 delivery.ready()
                 return delivery.change
             }
+            try Task.checkCancellation()
             return nil
         }
     }

@@ -20,10 +20,16 @@ extension Results {
     /// Explains what the query means and costs on the server. It makes no subscription there.
     ///
     /// - Parameter timeout: the longest wait in all; nil waits without limit.
-    /// - Throws: `QueryError` as ``explain()``; ``SyncError`` when there is no session or no answer in time, or when
-    ///   the server does not understand the query.
+    /// - Throws: `QueryError` as ``explain()``; ``SyncError`` when there is no session or no answer in time, when the
+    ///   class is local, or when the server does not understand the query.
     public func explainOnServer(timeout: Duration? = nil) async throws -> QueryExplanation {
-        let text = try query().canonicalText
+        let query = try query()
+        guard !query.namesLocalClass(in: core.schema) else {
+            throw SyncError(
+                .noServer, "\(query.className) is local, and no server has it; explain() says what the query costs here"
+            )
+        }
+        let text = query.canonicalText
         let report = try await core.report(.explain(query: text), timeout: timeout)
         do { return try QueryExplanation(json: report.utf8) } catch {
             throw SyncError(.protocolViolation, "the server's explanation cannot be read")

@@ -144,7 +144,9 @@ public struct Results<Element: ResultElement>: Sendable {
         timeout: Duration? = nil, progress: (@Sendable (SyncProgress) -> Void)? = nil
     ) async throws -> [Element] {
         let query = try observable()
-        return try await core.synced(query, timeout: timeout, progress: progress) { try fetch() }
+        return try await core.synced(query, isLocal: Self.isLocal, timeout: timeout, progress: progress) {
+            try fetch()
+        }
     }
 
     /// Observes the results, and keeps the query in sync as long as the token exists.
@@ -195,6 +197,9 @@ public struct Results<Element: ResultElement>: Sendable {
     ///   sequence throws a ``SyncError`` with the code ``SyncError/Code/timedOut``, and ends.
     public func changes(timeout: Duration) -> Changes<Element> { Changes(results: self, timeout: timeout) }
 
+    /// Whether the elements are known to be of a class that does not sync.
+    private static var isLocal: Bool { (try? Element.declaredClass?.schema.get().isLocal) ?? false }
+
     typealias Ready = @Sendable () -> Void
 
     /// Begins an observation.
@@ -215,7 +220,7 @@ public struct Results<Element: ResultElement>: Sendable {
         let number = RegistrationNumber()
         try core.performSoon { engine in
             let id = try engine.observe(
-                query, reportsPending: reportsPending, isPrompt: isPrompt, end: end
+                query, reportsPending: reportsPending, isPrompt: isPrompt, isLocal: Self.isLocal, end: end
             ) { event in
                 let ready: Ready = { [weak core] in core?.performLater { $0.observerIsReady(number.value) } }
                 deliver(event, ready, gate)

@@ -149,11 +149,17 @@ public final class Store: Sendable {
         // The block outlives the call for a moment and must not keep the store open then.
         defer { withExtendedLifetime(hold) {} }
         return try await core.perform { [unowned hold] engine in
-            try engine.write { writer in
+            let metrics = hold.core.configuration.metrics
+            let start = metrics.map { _ in ContinuousClock.now }
+            var isStored = false
+            defer { if let start { metrics?.wrote(took: ContinuousClock.now - start, isStored: isStored) } }
+            let result = try engine.write { writer in
                 let scope = WriteScope(hold.core, writer)
                 defer { scope.end() }
                 return try body(WriteTransaction(writer: writer, hold: hold, scope: scope))
             }
+            isStored = true
+            return result
         }
     }
 

@@ -195,7 +195,7 @@ public struct WriteTransaction: ~Copyable {
 
     func reference(_ object: Identity) throws -> (object: ObjectRef, classSchema: ClassSchema) {
         guard let classIndex = writer.schema.index(of: object.className) else {
-            throw RecordError(.unknownClass, "the store has no class '\(object.className)'")
+            throw RecordError(.unknownClass, MissingNames.text(class: object.className))
         }
         let classSchema = writer.schema[classIndex]
         guard classSchema.accepts(object.key) else {
@@ -222,7 +222,8 @@ public struct WriteTransaction: ~Copyable {
     }
 
     func missing(_ className: String) -> StoreError {
-        StoreError(.objectMissing, "\(className) has no object with this key here to be changed")
+        StoreError(
+            .objectMissing, "\(className) has no object with this key here to be changed; upsert it, or read it before")
     }
 }
 

@@ -82,8 +82,25 @@ extension Row {
             return DataSize(
                 byteCount: sum.byteCount + 16 + size.byteCount, elementCount: sum.elementCount + size.elementCount)
         }
-        return identities.isEmpty
-            ? whole : identities.values.reduce(whole) { $0 + DataSize(byteCount: 8 + $1.byteCount) }
+        return hasIdentities
+            ? identities.values.reduce(whole) { $0 + DataSize(byteCount: 8 + $1.byteCount) } : whole
+    }
+
+    /// What the object takes at the most, where that is known without a look at each element of its long lists; nil
+    /// where it has none.
+    var quickSizeMax: DataSize? {
+        guard hasIdentities else { return nil }
+        var whole = DataSize(byteCount: 64 + key.byteCount, elementCount: values.count)
+        for (property, value) in values.enumerated() {
+            whole.byteCount += 16
+            if let list = openList(of: property) {
+                whole += list.sizeMax + DataSize(byteCount: 20, elementCount: list.count)
+            } else {
+                whole += value.dataSize
+                if let identity = identity(of: property) { whole.byteCount += 8 + identity.byteCount }
+            }
+        }
+        return whole
     }
 }
 

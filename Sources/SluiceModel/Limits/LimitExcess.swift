@@ -27,9 +27,13 @@ extension DataLimits {
     /// - Parameter old: the object as it is. One that is too large already may change as long as it does not grow.
     package func excess(of row: Row, replacing old: Row? = nil, in className: @autoclosure () -> String) -> LimitExcess?
     {
-        let size = row.dataSize
+        // Most objects are far from the limit, and what they take at the most is known at once.
+        if let most = row.quickSizeMax, most.byteCount <= objectByteCount, most.elementCount <= objectElementCount {
+            return nil
+        }
+        let size = row.closed.dataSize
         guard size.byteCount > objectByteCount || size.elementCount > objectElementCount else { return nil }
-        let before = old?.dataSize ?? DataSize()
+        let before = old?.closed.dataSize ?? DataSize()
         if size.byteCount > max(objectByteCount, before.byteCount) {
             return LimitExcess(DataLimits.Name.objectBytes, in: className(), size.byteCount, limit: objectByteCount)
         }
@@ -69,5 +73,13 @@ extension DataLimits {
             return LimitExcess(DataLimits.Name.transactionElements, size.elementCount, limit: transactionElementCount)
         }
         return nil
+    }
+}
+
+extension Row {
+    fileprivate var closed: Row {
+        var row = self
+        row.closeLists()
+        return row
     }
 }

@@ -5,9 +5,8 @@ extension ListEdits {
     package static func inserting(
         _ values: [Value], at position: Int, in list: ElementList, by author: Author
     ) -> ListEdits? {
-        let elements = list.elements
-        var left = position > 0 ? elements[position - 1].place : nil
-        let right = position < elements.count ? elements[position].place : nil
+        var left = position > 0 ? list[position - 1].place : nil
+        let right = position < list.count ? list[position].place : nil
         var edits = ListEdits()
         for value in values {
             guard let place = ElementPlace.between(left, right, time: author.time, origin: author.origin) else {
@@ -24,29 +23,28 @@ extension ListEdits {
         from old: Int, to new: Int, in list: ElementList, by author: Author
     ) -> ListEdits? {
         guard old != new else { return ListEdits() }
-        let elements = list.elements
         // Between those that are its neighbours then.
         let left = new > old ? new : new - 1
         let place = ElementPlace.between(
-            left >= 0 ? elements[left].place : nil, left + 1 < elements.count ? elements[left + 1].place : nil,
+            left >= 0 ? list[left].place : nil, left + 1 < list.count ? list[left + 1].place : nil,
             time: author.time, origin: author.origin)
         guard let place else { return nil }
         var edits = ListEdits()
-        edits.move(elements[old].id, to: place)
+        edits.move(list[old].id, to: place)
         return edits
     }
 
     /// Erases elements.
     package static func erasing(_ positions: Range<Int>, in list: ElementList) -> ListEdits {
         var edits = ListEdits()
-        for element in list.elements[positions] { edits.erase(element.id) }
+        for position in positions { edits.erase(list[position].id) }
         return edits
     }
 
     /// Sets an element.
     package static func setting(_ position: Int, to value: Value, in list: ElementList) -> ListEdits {
         var edits = ListEdits()
-        edits.set(list.elements[position].id, value)
+        edits.set(list[position].id, value)
         return edits
     }
 }

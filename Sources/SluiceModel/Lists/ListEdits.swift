@@ -99,19 +99,12 @@ package struct ListEdits: Hashable, Sendable {
         var outcomes: [ObjectID: Outcome] = [:]
         var before: [ObjectID: ElementList.Element] = [:]
         // What is equal at both ends needs no look.
-        let (left, right) = (old.elements, new.elements)
-        var start = 0
-        while start < min(left.count, right.count), left[start].isIdentical(to: right[start]) { start += 1 }
-        var (leftEnd, rightEnd) = (left.count, right.count)
-        while leftEnd > start, rightEnd > start, left[leftEnd - 1].isIdentical(to: right[rightEnd - 1]) {
-            leftEnd -= 1
-            rightEnd -= 1
-        }
-        for element in left[start..<leftEnd] {
+        let difference = new.difference(from: old)
+        for element in difference.old {
             before[element.id] = element
             outcomes[element.id] = .erased
         }
-        for element in right[start..<rightEnd] {
+        for element in difference.new {
             guard let former = before[element.id] else {
                 outcomes[element.id] = .inserted(element.place, element.value)
                 continue
@@ -140,5 +133,13 @@ package struct ListEdits: Hashable, Sendable {
             }
         }
         return inverse
+    }
+}
+
+extension ListEdits: CustomStringConvertible {
+    /// The outcomes in the order of the elements' ids, so that equal edits have one description.
+    package var description: String {
+        let outcomes = outcomes.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
+        return "ListEdits(\(outcomes.joined(separator: ", ")))"
     }
 }

@@ -27,8 +27,8 @@ package struct ListIdentity: Hashable, Sendable {
         }
 
         /// Adds an element if it continues the run.
-        fileprivate mutating func append(_ element: ElementList.Element) -> Bool {
-            guard element.id == id(count), let distance = firstPlace.distance(to: element.place),
+        fileprivate mutating func append(_ id: ObjectID, _ place: ElementPlace) -> Bool {
+            guard id == self.id(count), let distance = firstPlace.distance(to: place),
                 count == 1 || distance == self.distance &* Int64(count)
             else { return false }
             if count == 1 { self.distance = distance }
@@ -51,13 +51,66 @@ package struct ListIdentity: Hashable, Sendable {
     package static let unknown = ListIdentity(runs: [])
 
     /// O(n).
-    package init(_ elements: [ElementList.Element]) {
+    init(_ elements: SharedChunks<ElementList.Element>) {
         var runs: [Run] = []
-        for element in elements {
-            if let last = runs.indices.last, runs[last].append(element) { continue }
-            runs.append(Run(firstID: element.id, firstPlace: element.place, distance: 0, count: 1))
+        elements.forEach { Self.append($0, to: &runs) }
+        self.init(runs: runs)
+    }
+
+    private static func append(_ element: ElementList.Element, to runs: inout [Run]) {
+        if let last = runs.indices.last, runs[last].append(element.id, element.place) { return }
+        runs.append(Run(firstID: element.id, firstPlace: element.place, distance: 0, count: 1))
+    }
+
+    /// That of an element, and of those that follow it in one run.
+    ///
+    /// - Parameters:
+    ///   - next: the element after it; nil at the end.
+    ///   - countMax: at most how many follow.
+    package init(of element: ElementList.Element, before next: ElementList.Element?, countMax: Int) {
+        var run = Run(firstID: element.id, firstPlace: element.place, distance: 0, count: 1)
+        if let next, run.append(next.id, next.place) { run.count = max(2, countMax) }
+        self.init(runs: [run])
+    }
+
+    /// The identity of a list that is put together of runs, of each of which the list has a number of elements.
+    ///
+    /// - Returns: nil if a run is shorter than that.
+    package init?(of parts: [(run: Run, count: Int)]) {
+        var runs: [Run] = []
+        for (run, count) in parts {
+            guard count <= run.count else { return nil }
+            var part = run
+            part.count = count
+            if count == 1 { part.distance = 0 }
+            Self.append(part, to: &runs)
         }
         self.init(runs: runs)
+    }
+
+    /// Appends a run, of which what continues the last becomes part of that, as if the elements came one by one.
+    private static func append(_ run: Run, to runs: inout [Run]) {
+        guard let last = runs.indices.last, runs[last].append(run.id(0), run.place(0)) else { return runs.append(run) }
+        guard run.count > 1 else { return }
+        // If the second continues it too, all are as far apart.
+        if runs[last].append(run.id(1), run.place(1)) {
+            runs[last].count += run.count - 2
+        } else {
+            runs.append(
+                Run(
+                    firstID: run.id(1), firstPlace: run.place(1), distance: run.count > 2 ? run.distance : 0,
+                    count: run.count - 1))
+        }
+    }
+
+    /// Whether no two elements have one id. O(runs · log runs).
+    var namesEachOnce: Bool {
+        let sorted = runs.sorted { $0.firstID < $1.firstID }
+        for (run, next) in zip(sorted, sorted.dropFirst()) where run.firstID.high == next.firstID.high {
+            guard next.firstID.low - run.firstID.low >= UInt64(run.count) else { return false }
+        }
+        // A run beyond the last number begins again with the first.
+        return sorted.allSatisfy { $0.firstID.low <= .max - UInt64($0.count) }
     }
 
     /// Calls `body` with each element's id and place, in order.
@@ -67,14 +120,14 @@ package struct ListIdentity: Hashable, Sendable {
 
     /// The identity of those elements whose positions are kept, as when some are hidden from a reader. O(n).
     package func filtered(_ isKept: [Bool]) -> ListIdentity {
-        var elements: [ElementList.Element] = []
+        var runs: [Run] = []
         var position = 0
         forEach { id, place in
             if position < isKept.count, isKept[position] {
-                elements.append(.init(id: id, place: place, value: .null))
+                Self.append(ElementList.Element(id: id, place: place, value: .null), to: &runs)
             }
             position += 1
         }
-        return ListIdentity(elements)
+        return ListIdentity(runs: runs)
     }
 }

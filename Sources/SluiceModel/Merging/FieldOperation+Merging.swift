@@ -22,8 +22,11 @@ extension FieldOperation {
     /// - Parameters:
     ///   - row: the server's object.
     ///   - history: the changes of the object after the version that the author knew.
+    ///   - isBehind: whether edits of lists leave the values as they are until `Row.closeLists`.
     /// - Returns: what of the operation had an effect; nil if it is superseded.
-    func merge(into row: inout Row, author: WriteStamp, history: ObjectHistory) -> FieldOperation? {
+    func merge(
+        into row: inout Row, author: WriteStamp, history: ObjectHistory, isBehind: Bool
+    ) -> FieldOperation? {
         var effective = self
         switch change {
         case .set, .clear, .add:
@@ -36,10 +39,10 @@ extension FieldOperation {
             guard !left.isEmpty else { return nil }
             effective.change = .edit(left)
         case .editList(let edits):
-            guard var list = row.list(of: property),
-                let left = edits.merge(into: &list, of: property, author: author, history: history)
-            else { return nil }
-            row.set(list, of: property)
+            let left = row.edit(property, isBehind: isBehind) { list in
+                edits.effective(in: &list, of: property, author: author, history: history)
+            }
+            guard let left else { return nil }
             effective.change = .editList(left)
             return effective
         }
@@ -54,21 +57,19 @@ extension FieldOperation {
 }
 
 extension ListEdits {
-    /// Applies the edits to the server's list, considering what others did to it concurrently.
+    /// Which of the edits have an effect on the server's list, considering what others did to it concurrently.
     ///
     /// - Parameters:
     ///   - list: the server's list, which is the value of a property.
     ///   - history: the changes of the object after the version that the author knew.
-    /// - Returns: what of the edits had an effect; nil if nothing.
-    package func merge(
-        into list: inout ElementList, of property: Int, author: WriteStamp, history: ObjectHistory
+    /// - Returns: what of the edits has an effect; nil if nothing.
+    package func effective(
+        in list: inout ElementList, of property: Int, author: WriteStamp, history: ObjectHistory
     ) -> ListEdits? {
         guard !history.isAssigned(property, byOtherThan: author.clientID) else { return nil }
         let left = effective(in: &list) { id, part in
             history.latestEdit(of: property, element: id, part).map { !(author < $0) } ?? true
         }
-        guard !left.isEmpty else { return nil }
-        list.apply(left)
-        return left
+        return left.isEmpty ? nil : left
     }
 }

@@ -19,6 +19,8 @@ package struct Merger {
     package var supersededCount = 0
 
     private let template: Template
+    /// Whether edits of lists leave the values as they are until `Row.closeLists`.
+    private let leavesListsBehind: Bool
     /// Whether an operation of this upload created or deleted the object, so that no earlier write is concurrent.
     private var isOwn = false
 
@@ -35,9 +37,13 @@ package struct Merger {
         }
     }
 
-    /// - Parameter row: the server's state of the object; nil if it does not exist.
-    package init(_ row: Row?, of template: Template) {
+    /// - Parameters:
+    ///   - row: the server's state of the object; nil if it does not exist.
+    ///   - leavesListsBehind: whether edits of lists leave the values of `row` as they are until `Row.closeLists`, for
+    ///     many transactions on one list of which nobody looks at the values in between.
+    package init(_ row: Row?, of template: Template, leavesListsBehind: Bool = false) {
         self.row = row
+        self.leavesListsBehind = leavesListsBehind
         self.template = template
     }
 
@@ -77,7 +83,7 @@ package struct Merger {
     /// - Parameter former: the value before the operations; if that is what stays, the property was not written.
     package mutating func decide(_ property: Int, _ value: Value, former: Value?) {
         guard row != nil else { return }
-        row?.values[property] = value
+        row?.set(value, of: property)
         partial.removeAll { $0.property == property }
         if let former, former.isIdentical(to: value) {
             written.remove(property)
@@ -109,7 +115,8 @@ package struct Merger {
         // Edits after an assignment of the same upload are edits of what that has made.
         let isOwn = isAssigned && field.yieldsToEarlierWrites
         guard
-            let effective = field.merge(into: &merged, author: author, history: isOwn ? ObjectHistory() : history)
+            let effective = field.merge(
+                into: &merged, author: author, history: isOwn ? ObjectHistory() : history, isBehind: leavesListsBehind)
         else {
             supersededCount += 1
             return
@@ -118,6 +125,7 @@ package struct Merger {
             partial.removeAll { $0.property == field.property }
         } else if case .editList = field.change, isAssigned || self.isOwn {
             // A list that is edited by the transaction that sets it counts as set to the result.
+            merged.closeLists()
             merged.setIdentity(nil, of: field.property)
         } else if !isAssigned {
             partial.fold(effective)

@@ -74,8 +74,6 @@ extension Row {
     }
 
     private mutating func apply(_ edits: ListEdits, to property: Int) {
-        guard !absent.contains(property), var list = list(of: property) else { return }
-        list.apply(edits)
-        set(list, of: property)
+        if !absent.contains(property) { edit(property) { _ in edits } }
     }
 }

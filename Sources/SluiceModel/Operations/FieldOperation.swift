@@ -27,6 +27,20 @@ package struct FieldOperation: Hashable, Sendable {
     }
 }
 
+extension [FieldOperation] {
+    /// The edits of lists, by property; without those of lists that are set or edited more than once.
+    package var listEdits: [Int: ListEdits] {
+        var edits: [Int: ListEdits] = [:]
+        for field in self {
+            guard case .editList(let change) = field.change, count(where: { $0.property == field.property }) == 1 else {
+                continue
+            }
+            edits[field.property] = change
+        }
+        return edits
+    }
+}
+
 extension FieldOperation.Change {
     /// Whether the change decides the whole value. Of others, several that were made at the same time all count.
     package var isAssignment: Bool {

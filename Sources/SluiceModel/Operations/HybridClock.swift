@@ -45,19 +45,29 @@ package struct HybridClock: Sendable {
     /// Compares the wall clock with the server's.
     ///
     /// - Parameters:
-    ///   - server: the server's wall clock.
-    ///   - now: the wall clock at about the same time.
+    ///   - server: the server's wall clock at some moment between the other two.
+    ///   - asked: the wall clock when the server was asked. An answer may take long, on a slow network or because the
+    ///     machine slept, and that is no error of the clock.
+    ///   - now: the wall clock when the answer came.
     /// - Returns: whether the correction is another one now.
-    package mutating func compare(with server: Timestamp, now: Timestamp) -> Bool {
-        let error = Self.sum(server.microseconds, now.microseconds == .min ? .max : -now.microseconds)
+    package mutating func compare(with server: Timestamp, asked: Timestamp, now: Timestamp) -> Bool {
+        // The clock may have been set meanwhile.
+        let (early, late) = (min(asked, now).microseconds, max(asked, now).microseconds)
+        let (least, most) = (Self.difference(server.microseconds, late), Self.difference(server.microseconds, early))
+        let error = least > 0 ? least : min(most, 0)
         let needed = error.magnitude > UInt64(Self.driftMax) ? error : 0
         // What was written by a clock that ran ahead would else be followed by times that are ahead too.
-        last = min(last, Self.sum(server.microseconds, Self.driftMax))
+        let latest = Self.sum(server.microseconds, Self.difference(late, early))
+        last = min(last, Self.sum(latest, Self.driftMax))
         let change = Self.sum(needed, -correction)
         // A message takes its time, and so the correction differs a little each time.
         guard needed == 0 ? correction != 0 : change.magnitude > UInt64(Self.driftMax) / 60 else { return false }
         correction = needed
         return true
+    }
+
+    private static func difference(_ left: Int64, _ right: Int64) -> Int64 {
+        sum(left, right == .min ? .max : -right)
     }
 
     private static func sum(_ left: Int64, _ right: Int64) -> Int64 {

@@ -8,6 +8,8 @@ public struct ClassSchema: Hashable, Sendable {
     public private(set) var primaryKey: String?
     /// The position of the primary key in `properties`; nil in a keyless class.
     public let primaryKeyIndex: Int?
+    /// Whether the objects of the class stay in the store that has them: no server learns of the class or of them.
+    public let isLocal: Bool
     /// Whether the class was removed and only its position is left: then it has no name, no properties and no objects.
     package let isRetired: Bool
     /// The positions of removed properties.
@@ -23,18 +25,27 @@ public struct ClassSchema: Hashable, Sendable {
         primaryKey = nil
         primaryKeyIndex = nil
         isRetired = true
+        isLocal = false
         indexByName = [:]
     }
 
     /// Defines a class.
     ///
+    /// - Parameters:
+    ///   - name: the class's name.
+    ///   - primaryKey: the name of the property that is the primary key; nil for a keyless class.
+    ///   - properties: the properties; a link leads to a class that is local if and only if this one is.
+    ///   - isLocal: whether the class does not sync. It cannot change once a store has the class.
     /// - Throws: ``SchemaError`` when a name is malformed or repeated, a default does not fit its type, or the primary
     ///   key is missing, optional or of a type that cannot be a key (only `int`, `string` and `uuid` can).
-    public init(_ name: String, primaryKey: String? = nil, properties: [Property]) throws(SchemaError) {
+    public init(_ name: String, primaryKey: String? = nil, properties: [Property], isLocal: Bool = false)
+        throws(SchemaError)
+    {
         try Self.check(name: name, of: "class")
         self.name = name
         self.primaryKey = primaryKey
         self.isRetired = false
+        self.isLocal = isLocal
         self.properties = []
         self.indexByName = [:]
         self.primaryKeyIndex = properties.firstIndex { $0.name == primaryKey }

@@ -66,6 +66,7 @@ private struct SchemaMerger {
                 merged.add(try declared.withoutRetired())
                 continue
             }
+            try checkSide(merged[index], declared)
             try checkIdentity(merged[index], declared)
             var taken: Set<Int> = []
             for property in declared.properties where !property.isRetired {
@@ -144,6 +145,20 @@ private struct SchemaMerger {
         SchemaError(.incompatible, "\(own.name): \(problem)")
     }
 
+    private func checkSide(_ own: ClassSchema, _ other: ClassSchema) throws(SchemaError) {
+        guard own.isLocal != other.isLocal else { return }
+        func side(_ declared: ClassSchema) -> String { declared.isLocal ? "is local" : "syncs" }
+        let remedy =
+            rule.isAdoption
+            ? "give the local class another name, such as @Model(\"Local\(own.name)\", .local)"
+            : "a class cannot change sides: give the new one another name, such as "
+                + "\(other.isLocal ? "@Model(\"Local\(own.name)\", .local)" : "@Model(\"Synced\(own.name)\")"), and "
+                + "copy the objects, or remove the store's file if nothing in it is needed"
+        throw SchemaError(
+            .localChange,
+            "\(own.name) \(side(own)) in \(rule.sides.own) and \(side(other)) in \(rule.sides.other); \(remedy)")
+    }
+
     private func checkIdentity(_ own: ClassSchema, _ other: ClassSchema) throws(SchemaError) {
         let isSame =
             switch (own.primaryKeyIndex, other.primaryKeyIndex) {
@@ -166,6 +181,7 @@ extension ClassSchema {
     /// The same class without the positions of removed properties.
     fileprivate func withoutRetired() throws(SchemaError) -> ClassSchema {
         if retiredProperties.isEmpty { return self }
-        return try ClassSchema(name, primaryKey: primaryKey, properties: properties.filter { !$0.isRetired })
+        return try ClassSchema(
+            name, primaryKey: primaryKey, properties: properties.filter { !$0.isRetired }, isLocal: isLocal)
     }
 }

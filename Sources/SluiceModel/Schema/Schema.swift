@@ -131,12 +131,52 @@ public struct Schema: Hashable, Sendable {
                         .unknownClass,
                         "\(declared.name).\(property.name) links to '\(target)', which is not in the schema")
                 }
+                try check(property, of: declared)
             }
         }
     }
 }
 
 extension Schema {
+    /// The classes that sync, without the others.
+    package var synced: Schema {
+        guard hasLocalClasses else { return self }
+        var synced = Schema()
+        for declared in classes where !declared.isLocal && !declared.isRetired { synced.add(declared) }
+        return synced
+    }
+
+    /// Whether a class does not sync. O(classes).
+    package var hasLocalClasses: Bool { classes.contains { $0.isLocal } }
+
+    /// The same schema with these classes marked as local. A position that no class has is ignored.
+    ///
+    /// - Throws: ``SchemaError`` when a link would lead from one side to the other.
+    package func markingLocal(_ positions: [Int]) throws(SchemaError) -> Schema {
+        var marked = self
+        for position in positions where classes.indices.contains(position) && !classes[position].isRetired {
+            let declared = classes[position]
+            marked.classes[position] = try ClassSchema(
+                declared.name, primaryKey: declared.primaryKey, properties: declared.properties, isLocal: true)
+        }
+        try marked.check()
+        return marked
+    }
+
+    /// Checks that a link does not lead from a class that syncs to one that does not, or back.
+    private func check(_ property: Property, of declared: ClassSchema) throws(SchemaError) {
+        guard let target = property.type.targetClass.flatMap({ classSchema(named: $0) }),
+            target.isLocal != declared.isLocal
+        else { return }
+        func side(_ declared: ClassSchema) -> String {
+            declared.isLocal ? "'\(declared.name)' is local" : "'\(declared.name)' syncs"
+        }
+        throw SchemaError(
+            .localLink,
+            "\(declared.name).\(property.name) links two sides: \(side(declared)), and \(side(target)); declare both "
+                + "alike, or keep the other object's key in a property that is no link")
+    }
+
     /// Checks that no two names differ only in the case of ASCII letters, since SQLite would take them for the same
     /// table or column. Names have no other letters.
     private static func checkCase(of names: [String], place: (String) -> String) throws(SchemaError) {

@@ -16,6 +16,10 @@ public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let unknownClass = Code(description: "unknownClass")
         /// The class has no property of that name.
         public static let unknownProperty = Code(description: "unknownProperty")
+        /// A link leads from a class that syncs to one that does not, or back.
+        public static let localLink = Code(description: "localLink")
+        /// A class is local on one side and syncs on the other; it cannot change sides.
+        public static let localChange = Code(description: "localChange")
         /// Two sides declare the same name differently.
         public static let incompatible = Code(description: "incompatible")
         /// There are more classes or properties than the limits allow.

@@ -18,35 +18,99 @@ public enum LogLevel: String, Sendable, Hashable, CaseIterable, Comparable {
     }
 }
 
+/// What part of the work a log line is about. More may be added.
+public struct LogDomain: Hashable, Sendable, CustomStringConvertible {
+    public let description: String
+
+    /// A store's file, and what is read from it.
+    public static let store = LogDomain(description: "store")
+    /// A store's sessions with its server, its uploads and subscriptions.
+    public static let sync = LogDomain(description: "sync")
+    /// Connections to a server.
+    public static let network = LogDomain(description: "network")
+    /// Logins to a server.
+    public static let login = LogDomain(description: "login")
+    /// A server's databases.
+    public static let database = LogDomain(description: "database")
+}
+
 /// One log line: a fixed message and variable metadata, so that sinks can filter and count.
 public struct LogLine: Sendable {
     /// The importance of the line.
     public var level: LogLevel
+    /// What part of the work the line is about.
+    public var domain: LogDomain
     /// What happened, in the same words each time.
     public var message: String
     /// Names and values. They contain no secrets and no contents of objects.
     public var metadata: [(name: String, value: String)]
 
-    package init(_ level: LogLevel, _ message: String, _ metadata: [(name: String, value: String)] = []) {
+    package init(
+        _ level: LogLevel, _ domain: LogDomain, _ message: String, _ metadata: [(name: String, value: String)] = []
+    ) {
         self.level = level
+        self.domain = domain
         self.message = message
         self.metadata = metadata
     }
 }
 
+extension LogLine: CustomStringConvertible {
+    /// The line as text: `warning sync: syncing stopped (error: the login is over)`.
+    public var description: String {
+        let details = metadata.map { "\($0.name): \($0.value)" }.joined(separator: ", ")
+        return "\(level.rawValue) \(domain): \(message)" + (details.isEmpty ? "" : " (\(details))")
+    }
+}
+
+/// Somebody to whom log lines go, such as the logger of a logging library: `LogSink(level: .info, to: logger)`.
+public protocol LogReceiver: Sendable {
+    /// Takes a line, from any thread, and possibly from several at once; it must not block.
+    func receive(_ line: LogLine)
+}
+
 /// Receives log lines at or above a level, from any thread.
 public struct LogSink: Sendable {
-    /// The lowest level that is written.
+    /// The lowest level that is written, of domains that have none of their own.
     public var level: LogLevel
+    /// The lowest levels of single domains; nil for a domain of which nothing is written.
+    public var domains: [LogDomain: LogLevel?]
     /// Called for each line, from any thread, and possibly from several at once; it must not block.
     public var write: @Sendable (LogLine) -> Void
+    /// What the lines of this sink are about.
+    private var domain = LogDomain.store
 
     /// - Parameters:
-    ///   - level: the lowest level that is written.
+    ///   - level: the lowest level that is written, of domains that have none of their own.
+    ///   - domains: the lowest levels of single domains; nil for a domain of which nothing is written.
     ///   - write: receives each line, on any thread.
-    public init(level: LogLevel, write: @escaping @Sendable (LogLine) -> Void) {
+    public init(
+        level: LogLevel, domains: [LogDomain: LogLevel?] = [:], write: @escaping @Sendable (LogLine) -> Void
+    ) {
         self.level = level
+        self.domains = domains
         self.write = write
+    }
+
+    /// - Parameters:
+    ///   - level: the lowest level that is written, of domains that have none of their own.
+    ///   - domains: the lowest levels of single domains; nil for a domain of which nothing is written.
+    ///   - receiver: takes each line, on any thread.
+    public init(level: LogLevel, domains: [LogDomain: LogLevel?] = [:], to receiver: some LogReceiver) {
+        self.init(level: level, domains: domains) { receiver.receive($0) }
+    }
+
+    /// The same sink for lines of a domain.
+    package func about(_ domain: LogDomain) -> LogSink {
+        var sink = self
+        sink.domain = domain
+        return sink
+    }
+
+    /// Whether a line of this level would be written. O(1).
+    package func writes(_ level: LogLevel) -> Bool {
+        guard let lowest = domains[domain, default: self.level] else { return false }
+        return level >= lowest
     }
 
     /// Writes the line if its level is high enough; only then are message and metadata evaluated.
@@ -54,7 +118,6 @@ public struct LogSink: Sendable {
         _ level: LogLevel, _ message: @autoclosure () -> String,
         _ metadata: @autoclosure () -> [(name: String, value: String)] = []
     ) {
-        guard level >= self.level else { return }
-        write(LogLine(level, message(), metadata()))
+        if writes(level) { write(LogLine(level, domain, message(), metadata())) }
     }
 }

@@ -8,7 +8,8 @@ extension Value {
         case (.float(let left), .float(let right)):
             left == right ? left.sign == right.sign : left.isNaN && right.isNaN
         case (.list(let left), .list(let right)), (.set(let left), .set(let right)):
-            left.count == right.count && zip(left, right).allSatisfy { $0.isIdentical(to: $1) }
+            left.isSame(as: right)
+                || left.count == right.count && zip(left, right).allSatisfy { $0.isIdentical(to: $1) }
         case (.map(let left), .map(let right)):
             left == right && zip(left.entries, right.entries).allSatisfy { $0.value.isIdentical(to: $1.value) }
         default: self == other

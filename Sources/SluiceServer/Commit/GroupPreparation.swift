@@ -279,7 +279,9 @@ struct GroupPreparation {
         }
         return TouchedObject(
             object: object, number: number, old: old, isUnknown: isUnknown, isHidden: isHidden,
-            merger: Merger(old, of: template(ofClass: object.classIndex)))
+            merger: Merger(
+                old, of: template(ofClass: object.classIndex),
+                leavesListsBehind: writeGuard == nil && policies == nil))
     }
 
     /// The changes of an object that the author did not know of, as far as they may take precedence over the author's
@@ -323,7 +325,7 @@ struct GroupPreparation {
                 partial: merger.partial)
         case (_?, nil): return JournalChange(touched.object, .delete)
         case (let old?, let row?):
-            let written = row.differences(from: old).union(merger.written)
+            let written = row.differences(from: old, besides: merger.written)
             guard !written.isEmpty else { return nil }
             return JournalChange(
                 touched.object, .update, written: written,

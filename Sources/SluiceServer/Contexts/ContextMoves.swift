@@ -1,4 +1,5 @@
 internal import SluiceModel
+internal import SluiceQuery
 internal import SluiceStorage
 internal import SluiceViews
 internal import SluiceWire
@@ -18,6 +19,8 @@ final class ContextMoves {
         let request: ContextReading.Request
         /// Whether the new view is kept current already.
         let isDivided: Bool
+        /// The classes of which the new context is known whole; nil if these are all.
+        let classes: Set<Int>?
 
         /// Whether the subscription still waits for it.
         var isAwaited: Bool {
@@ -157,11 +160,12 @@ final class ContextMoves {
         for subscription in view.subscriptions { noteLoss(of: objects, by: subscription.session) }
     }
 
-    /// Notes objects that a client drops.
+    /// Notes objects that a client drops. They concern the moves whose views may have them: of another class a view's
+    /// context says nothing, so that it would be told to be forbidden.
     func noteLoss(of objects: Set<ObjectRef>, by session: SessionID) {
         for move in (finding?.moves ?? []) + waiting.flatMap(\.moves)
         where !move.isDivided && move.subscription.session == session {
-            move.run.touch(objects)
+            move.run.touch(objects.filter { move.classes?.contains($0.classIndex) ?? true })
         }
     }
 }

@@ -18,6 +18,11 @@ extension Database {
     /// - Parameter mayAdd: whether the client may change the schema.
     /// - Throws: ``SchemaError``, and ``StorageError``.
     func extendSchema(by schema: Schema, mayAdd: Bool) throws -> SchemaChange {
+        if let local = schema.classes.first(where: \.isLocal) {
+            throw SchemaError(
+                .localChange,
+                "\(local.name) is local, and a server's database has only classes that sync; leave it out here")
+        }
         var merged = storage.schema
         let changes = try merged.merge(schema, sides: ("the server", "this client"))
         guard !changes.isEmpty else { return .none }

@@ -80,6 +80,7 @@ extension DatabaseEngine {
 
     func publish(_ group: CommittedGroup, turning changes: [Permissions.Change]) {
         bootstraps.note(group.delta)
+        let openCount = sessions.count
         var publication = Publication(group, database)
         let moves = leave(changes, group.delta, &publication)
         let failures = hub.follow(group.delta) { view, delta in
@@ -90,7 +91,8 @@ extension DatabaseEngine {
         }
         for (view, error) in failures { giveUp(view, because: error) }
         let (waiting, restarts) = arrive(moves)
-        outbox.append(publication.frames { sessions[$0] != nil })
+        let allAreOpen = sessions.count == openCount
+        outbox.append(publication.frames { allAreOpen || sessions[$0] != nil })
         encodedBlockCount += publication.encodedCount
         restart(restarts)
         // The versions of a group ascend by one.

@@ -139,7 +139,8 @@ extension DatabaseEngine {
         }
         return .init(
             subscription: waiting, run: bootstraps.beginWaiting(waiting),
-            request: .init(former: former, query: target.query, shape: target.shape), isDivided: isDivided)
+            request: .init(former: former, query: target.query, shape: target.shape), isDivided: isDivided,
+            classes: target.query.context.classes(reachedBy: target.query))
     }
 
     @discardableResult

@@ -340,6 +340,9 @@ package final class DatabaseEngine {
     /// The views that are kept current, to see whether any outlives the engine.
     package var views: [AnyObject] { Array(hub.all) }
 
+    /// The numbers of the clients that have a session now.
+    package var connectedClients: [UInt64] { sessions.connectedClients }
+
     /// How many live views commits may have to be followed by. What users share is counted once, however many they are.
     package var liveViewCount: Int { hub.filedCount }
 

@@ -18,6 +18,7 @@ final class ConnectionHub: Sendable {
     private let isBehindProxy: Bool
     private let now: @Sendable () -> Timestamp
     private let log: LogSink?
+    private let metrics: (any ServerMetrics)?
     /// How often logins were revoked. A login that was checked before a revocation is looked at again.
     private let revocationCount = Atomic<UInt64>(0)
     private let checking = DispatchQueue(label: "sluice.logins", qos: .utility)
@@ -32,8 +33,10 @@ final class ConnectionHub: Sendable {
     ///   and resumes.
     init(
         databases: DatabaseDirectory, login: any Login, limits: ServerLimits, queueByteCountMax: Int,
-        quotas: Quotas = Quotas(), isBehindProxy: Bool = false, now: @escaping @Sendable () -> Timestamp, log: LogSink?
+        quotas: Quotas = Quotas(), isBehindProxy: Bool = false, now: @escaping @Sendable () -> Timestamp, log: LogSink?,
+        metrics: (any ServerMetrics)? = nil
     ) {
+        self.metrics = metrics
         self.databases = databases
         self.login = login
         self.limits = limits
@@ -80,6 +83,7 @@ final class ConnectionHub: Sendable {
 
     fileprivate func opened(_ peer: PeerConnection) {
         connections.withLock { $0[peer.id] = peer }
+        metrics?.clientConnected()
         // One that opens while sessions are handed over is either among the others or told here.
         if let server = otherServer.withLock({ $0 }) { peer.perform { $0.handOver(to: server) } }
         log?(.debug, "connected", [("peer", peer.connection.peerDescription)])
@@ -87,12 +91,14 @@ final class ConnectionHub: Sendable {
 
     fileprivate func receive(_ frame: UnsafeRawBufferPointer, from peer: PeerConnection) {
         let time = now()
+        metrics?.receivedFromClient(byteCount: frame.count)
         peer.perform { $0.receive(Array(frame), now: time) }
     }
 
     fileprivate func carryOut(_ action: ConnectionProtocol.Action, of peer: PeerConnection) {
         switch action {
         case .send(let frame):
+            metrics?.sentToClient(byteCount: frame.count)
             peer.connection.send(SharedBuffer(frame))
         case .authenticate(let session, let credentials, let isRenewal):
             identify(credentials, of: session, isRenewal: isRenewal, peer)
@@ -153,6 +159,7 @@ final class ConnectionHub: Sendable {
 
     fileprivate func closed(_ peer: PeerConnection, _ error: TransportError?) {
         connections.withLock { $0[peer.id] = nil }
+        metrics?.clientDisconnected()
         peer.perform { $0.disconnected() }
         log?(
             .debug, "disconnected",
@@ -178,7 +185,8 @@ final class ConnectionHub: Sendable {
         login.identify(credentials, of: peer.login) { [self] result in
             if !isRenewal { peer.connection.resumeReceiving(after: .login) }
             if case .failure(let error) = result {
-                log?(
+                metrics?.loginRefused()
+                log?.about(.login)(
                     .info, "a login was refused",
                     [("peer", peer.connection.peerDescription), ("reason", error.message)])
             }
@@ -241,6 +249,11 @@ final class ConnectionHub: Sendable {
         for peer in connections.withLock({ Array($0.values) }) { peer.perform { $0.expire(now: time) } }
     }
 
+    /// Waits until the logins are checked that were to be.
+    func flush() async {
+        await withCheckedContinuation { continuation in checking.async { continuation.resume() } }
+    }
+
     func stopWatchingLogins() { isStopped.store(true, ordering: .relaxed) }
 
     // MARK: From databases
@@ -281,6 +294,7 @@ final class ConnectionHub: Sendable {
             log?(.warning, "a connection is too slow and is closed", [("peer", peer.connection.peerDescription)])
             return peer.connection.abort()
         }
+        metrics?.sentToClient(byteCount: buffer.count)
         peer.connection.send(buffer)
     }
 }

@@ -41,7 +41,7 @@ final class DatabaseDirectory: Sendable {
             if let worker = workers[name] { return worker }
             let folder = folder.withLock { $0 }
             let worker = DatabaseWorker(
-                name, now: now, log: opener.log,
+                name, now: now, log: opener.log, metrics: opener.metrics,
                 makeEngine: { [opener, weak folder] in
                     try opener.open(name) { [weak folder] in try folder?.check() }
                 },
@@ -99,6 +99,17 @@ final class DatabaseDirectory: Sendable {
             worker.closeIfIdle(unusedSince: time) { group.leave() }
         }
         group.notify(queue: .global(), execute: completion)
+    }
+
+    /// Whether no database has anything to do, once each has finished what it had.
+    func isQuiet() async -> Bool {
+        for worker in workers.withLock({ Array($0.values) }) {
+            let isQuiet = await withCheckedContinuation { continuation in
+                worker.settle { continuation.resume(returning: $0) }
+            }
+            if !isQuiet { return false }
+        }
+        return true
     }
 
     /// The number of open databases, for tests. It waits for the work that their queues have.

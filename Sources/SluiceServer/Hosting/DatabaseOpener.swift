@@ -14,6 +14,7 @@ struct DatabaseOpener: Sendable {
     var rules: RulesFile?
     /// The validators and resolvers.
     var policies: WritePolicies?
+    var metrics: (any ServerMetrics)?
 
     /// Opens a database; this blocks. The file of a new database is created only when there is something to keep.
     ///

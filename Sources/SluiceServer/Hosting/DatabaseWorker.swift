@@ -41,6 +41,7 @@ final class DatabaseWorker: Sendable {
     private let waiting = Mutex(Waiting())
     private let now: @Sendable () -> Timestamp
     private let log: LogSink?
+    private let metrics: (any ServerMetrics)?
     private let makeRoom: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let carryOut: @Sendable ([DatabaseAction]) -> Void
     private let isOnQueue = DispatchSpecificKey<Bool>()
@@ -51,7 +52,7 @@ final class DatabaseWorker: Sendable {
     ///   - makeRoom: closes other databases without sessions, and then calls back.
     ///   - carryOut: called on the database's queue with the actions to carry out.
     init(
-        _ name: String, now: @escaping @Sendable () -> Timestamp, log: LogSink?,
+        _ name: String, now: @escaping @Sendable () -> Timestamp, log: LogSink?, metrics: (any ServerMetrics)? = nil,
         makeEngine: @escaping @Sendable () throws -> DatabaseEngine,
         makeRoom: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
         carryOut: @escaping @Sendable ([DatabaseAction]) -> Void
@@ -63,6 +64,7 @@ final class DatabaseWorker: Sendable {
         readers = DispatchQueue(label: "sluice.pages.\(name)", qos: .utility, attributes: .concurrent)
         self.now = now
         self.log = log
+        self.metrics = metrics
         self.makeRoom = makeRoom
         self.carryOut = carryOut
         queue.setSpecific(key: isOnQueue, value: true)
@@ -102,7 +104,9 @@ final class DatabaseWorker: Sendable {
         if let engine {
             if !events.isEmpty {
                 confined.usedAt = now()
+                let start = ContinuousClock.now
                 carryOut(engine.handle(events, now: now()))
+                metrics?.databaseTurn(eventCount: events.count, of: name, took: ContinuousClock.now - start)
             }
             if engine.hasWork { carryOut(engine.step(now: now())) }
             run(engine.takePreparation(), on: aside)
@@ -261,6 +265,19 @@ final class DatabaseWorker: Sendable {
 
     /// Whether the database's file is open. It waits for the work of the queue.
     var isOpen: Bool { queue.sync { confined.engine != nil } }
+
+    /// Calls `completion` once what has begun is done, with whether nothing is left to do. No thread waits for it.
+    func settle(_ completion: @escaping @Sendable (Bool) -> Void) {
+        queue.async { [self] in
+            aside.async { [self] in
+                readers.async(flags: .barrier) { [self] in
+                    queue.async { [self] in
+                        completion(waiting.withLock { $0.isStopping || !$0.isScheduled && $0.mailbox.isEmpty })
+                    }
+                }
+            }
+        }
+    }
 
     /// Whether the work for a session is useless, because the session was closed meanwhile or the server stops.
     private func isAbandoned(_ id: SessionID?) -> Bool {

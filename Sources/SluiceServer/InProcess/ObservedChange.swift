@@ -23,9 +23,10 @@ package struct ObservedChange: Sendable {
     package private(set) var version: UInt64
     /// Who made the commits, in their order.
     package private(set) var authors: [CommitAuthor]
-    /// The objects in the order of their first change; those of the first event in the order of the query.
-    private var order: [ObjectRef] = []
-    private var outcomes: [ObjectRef: Outcome] = [:]
+    /// The objects in the order of their first change, with nil for those of which nothing is to be told any more; those
+    /// of the first event in the order of the query.
+    private var order: [ObjectRef?] = []
+    private var outcomes: [ObjectRef: (outcome: Outcome, place: Int)] = [:]
 
     package init(
         isInitial: Bool = false, isOwn: Bool = false, schema: Schema, version: UInt64, authors: [CommitAuthor] = []
@@ -42,17 +43,33 @@ package struct ObservedChange: Sendable {
 
     /// The objects with what became of them, in order.
     package var objects: [(object: ObjectRef, outcome: Outcome)] {
-        order.compactMap { object in outcomes[object].map { (object, $0) } }
+        order.compactMap { object in object.flatMap { object in outcomes[object].map { (object, $0.outcome) } } }
     }
 
-    /// Adds what became of an object after everything that is known of it so far.
+    /// Adds what became of an object after everything that is known of it so far. Amortised O(1).
     package mutating func add(_ outcome: Outcome, of object: ObjectRef) {
-        guard let earlier = outcomes[object] else {
+        guard let (earlier, place) = outcomes[object] else {
+            outcomes[object] = (outcome, order.count)
             order.append(object)
-            outcomes[object] = outcome
             return
         }
-        outcomes[object] = outcome.following(earlier)
+        if let together = outcome.following(earlier) {
+            outcomes[object] = (together, place)
+        } else {
+            _ = remove(object)
+        }
+    }
+
+    /// Removes and returns what became of an object; nil if nothing is known of it.
+    private mutating func remove(_ object: ObjectRef) -> Outcome? {
+        guard let (outcome, place) = outcomes.removeValue(forKey: object) else { return nil }
+        order[place] = nil
+        // Objects that come and go must not fill the memory of an observer that is slow.
+        if order.count > 2 * outcomes.count + 16 {
+            order.removeAll { $0 == nil }
+            for case (let place, let object?) in order.enumerated() { outcomes[object]?.place = place }
+        }
+        return outcome
     }
 
     /// Adds a change that follows this one. O(objects of the other).
@@ -67,7 +84,7 @@ package struct ObservedChange: Sendable {
     ///
     /// - Returns: what is known of them, for the other to begin with.
     mutating func giveUp(_ objects: [ObjectRef]) -> [(ObjectRef, Outcome)] {
-        objects.compactMap { object in outcomes.removeValue(forKey: object).map { (object, $0) } }
+        objects.compactMap { object in remove(object).map { (object, $0) } }
     }
 }
 

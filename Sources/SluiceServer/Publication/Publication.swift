@@ -8,8 +8,7 @@ internal import SluiceWire
 struct Publication {
     private let database: Database
     private let group: CommittedGroup
-    /// What has changed for each session, in the order of the views.
-    private var concerned: [SessionID: [SessionBlock]] = [:]
+    private var concerned = ConcernedSessions()
     // Most views that change alike have equal deltas, and then the rows need not be read again; the others may still
     // have equal blocks.
     private var knownDeltas = KnownParts<ShownDelta>()
@@ -26,19 +25,16 @@ struct Publication {
 
     /// Adds the change of a view for those of its subscriptions that are complete.
     mutating func add(_ delta: ViewDelta, of view: SharedView) throws {
-        var parts: EncodedParts?
-        for subscription in view.subscriptions where subscription.isComplete {
-            let encoded = try parts ?? encode(delta, in: view.query.context)
-            parts = encoded
-            add(encoded, for: subscription)
-        }
+        let subscriptions = view.subscriptions
+        guard subscriptions.contains(where: \.isComplete) else { return }
+        concerned.add(try encode(delta, in: view.query.context), for: subscriptions.lazy.filter(\.isComplete))
     }
 
     /// Adds a change for one subscription.
     ///
     /// - Parameter context: what the subscription's reader may read after the commit.
     mutating func add(_ delta: ViewDelta, for subscription: ViewSubscription, in context: ReadContext) throws {
-        add(try encode(delta, in: context), for: subscription)
+        concerned.add(try encode(delta, in: context), for: CollectionOfOne(subscription))
     }
 
     /// Adds what a session is told of its context, in the message that brings what the new context changes.
@@ -54,11 +50,6 @@ struct Publication {
             .init(
                 session: subscription.session.session, subscriptions: [subscription.id],
                 version: group.delta.version, progress: 0, kind: kind, content: ViewBlock()))
-    }
-
-    private mutating func add(_ encoded: EncodedParts, for subscription: ViewSubscription) {
-        concerned[subscription.session, default: []].add(
-            encoded, to: subscription.id, readsNotes: subscription.subscriber.readsNotes)
     }
 
     private mutating func encode(_ delta: ViewDelta, in context: ReadContext) throws -> EncodedParts {
@@ -103,43 +94,69 @@ struct Publication {
         return parts
     }
 
-    /// The frames for all sessions concerned, which also acknowledge the uploads to their authors.
+    /// The frames for all sessions concerned, which also acknowledge the uploads to their authors. O(n log n) for n
+    /// sessions, and O(n) if they subscribed in the order in which they connected.
     ///
     /// - Parameter isOpen: whether a session is still open.
     func frames(where isOpen: (SessionID) -> Bool) -> [DatabaseAction] {
         var actions: [DatabaseAction] = []
         let frames = CommitFrames(group: group, contexts: contexts, limits: database.limits)
-        // Sessions that receive identical bytes share one buffer.
-        var shared: [FrameKey: (frame: [UInt8], connections: [UInt64])] = [:]
-        for (id, blocks) in concerned.sorted(by: { $0.key < $1.key }) where isOpen(id) {
-            if group.acknowledged[id] == nil, contexts[id] == nil, blocks.count == 1, blocks[0].parts.blocks.count == 1
-            {
-                let key = FrameKey(
-                    session: id.session, subscriptions: blocks[0].subscriptions,
-                    parts: ObjectIdentifier(blocks[0].parts),
-                    readsNotes: blocks[0].parts.isSameForAll || blocks[0].readsNotes)
-                if shared[key] == nil { shared[key] = (frames.make(for: id, blocks)[0], []) }
-                shared[key]?.connections.append(id.connection)
+        var shared = SharedFrames()
+        // Those that are told more than what others are told.
+        let others = Set(group.acknowledged.keys).union(contexts.keys).sorted()
+        var told: Set<SessionID> = []
+        var next = 0
+        concerned.forEachSession { id, changes in
+            guard isOpen(id) else { return }
+            while next < others.count, others[next] < id { next += 1 }
+            let isToldMore = next < others.count && others[next] == id
+            if isToldMore { told.insert(id) }
+            if !isToldMore, changes.count == 1, let change = changes.first, concerned.isInOneFrame(change) {
+                shared.add(change, of: concerned) { frames.make(for: id, concerned.blocks(changes))[0] }
             } else {
-                actions += frames.make(for: id, blocks).map { .send($0, to: id.connection) }
+                actions += frames.make(for: id, concerned.blocks(changes)).map { .send($0, to: id.connection) }
             }
         }
-        for (frame, connections) in shared.values.sorted(by: { $0.connections[0] < $1.connections[0] }) {
-            actions.append(.broadcast(frame, to: connections))
-        }
-        let others = contexts.isEmpty ? Set(group.acknowledged.keys) : Set(group.acknowledged.keys).union(contexts.keys)
-        for id in others.sorted() where concerned[id] == nil && isOpen(id) {
+        actions += shared.actions
+        for id in others where !told.contains(id) && isOpen(id) {
             actions += frames.make(for: id, []).map { .send($0, to: id.connection) }
         }
         return actions
     }
+}
 
-    private struct FrameKey: Hashable {
-        var session: UInt64
-        var subscriptions: [UInt64]
-        var parts: ObjectIdentifier
-        var readsNotes: Bool
+/// Frames that several sessions are sent: those that receive identical bytes share one buffer.
+private struct SharedFrames {
+    private struct Key: Hashable {
+        let session: UInt64
+        let subscription: UInt64
+        let parts: Int
+        let readsNotes: Bool
     }
+
+    private var places: [Key: Int] = [:]
+    private var frames: [(frame: [UInt8], connections: [UInt64])] = []
+    // Sessions that follow each other mostly have the same.
+    private var latest: (key: Key, place: Int)?
+
+    /// Adds a session that is told one change and nothing else.
+    ///
+    /// - Parameter frame: makes the frame, if no session before has the same.
+    mutating func add(_ change: ConcernedSessions.Change, of sessions: ConcernedSessions, _ frame: () -> [UInt8]) {
+        let key = Key(
+            session: change.session.session, subscription: change.subscription, parts: change.parts,
+            readsNotes: sessions.isSameForAll(change) || change.readsNotes)
+        if let latest, latest.key == key { return frames[latest.place].connections.append(change.session.connection) }
+        let place = places[key] ?? frames.count
+        if place == frames.count {
+            places[key] = place
+            frames.append((frame(), []))
+        }
+        latest = (key, place)
+        frames[place].connections.append(change.session.connection)
+    }
+
+    var actions: [DatabaseAction] { frames.map { .broadcast($0.frame, to: $0.connections) } }
 }
 
 /// A change of a view, as its reader is shown it.
@@ -153,32 +170,10 @@ extension ObjectDelta {
     /// How those lists that the group has edited come from what they were; without those that changed so much that the
     /// whole takes no more.
     fileprivate func listEdits(_ properties: PropertySet) -> [Int: ListEdits] {
-        guard let old, let new, !new.identities.isEmpty else { return [:] }
-        var edits: [Int: ListEdits] = [:]
-        for property in properties where new.identity(of: property) != nil {
-            guard let before = old.list(of: property), let after = new.list(of: property) else { continue }
-            let difference = ListEdits.between(before, after)
-            if difference.count * 2 <= after.elements.count + 2 { edits[property] = difference }
-        }
-        return edits
-    }
-}
-
-/// The messages about one view for one session.
-struct SessionBlock {
-    var subscriptions: [UInt64]
-    let parts: EncodedParts
-    /// Whether the session's client reads what is said of lists beside their values.
-    let readsNotes: Bool
-}
-
-extension [SessionBlock] {
-    /// Adds a change for a subscription, to the block that has the same change if there is one.
-    fileprivate mutating func add(_ parts: EncodedParts, to subscription: UInt64, readsNotes: Bool) {
-        if let position = firstIndex(where: { $0.parts === parts }) {
-            self[position].subscriptions.append(subscription)
-        } else {
-            append(SessionBlock(subscriptions: [subscription], parts: parts, readsNotes: readsNotes))
+        guard let old, let new, new.hasIdentities else { return [:] }
+        return new.listEdits(properties, from: old).filter { property, edits in
+            guard case .list(let values) = new.values[property] else { return false }
+            return edits.count * 2 <= values.count + 2
         }
     }
 }

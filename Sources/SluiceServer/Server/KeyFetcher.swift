@@ -11,7 +11,7 @@ struct KeyFetcher: Sendable {
     init(_ configuration: ServerConfiguration) {
         trust = configuration.issuerAuthorities.map { .authorities(files: [$0]) } ?? .systemAuthorities
         now = configuration.now
-        log = configuration.log
+        log = configuration.log?.about(.login)
     }
 
     /// The keys of an issuer, which are fetched when they are needed.

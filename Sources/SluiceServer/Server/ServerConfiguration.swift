@@ -74,6 +74,8 @@ public struct ServerConfiguration: Sendable {
     public var loopback: LoopbackNetwork?
     /// Where log lines go; nil logs nothing.
     public var log: LogSink?
+    /// Who is told about the server's work; nil for nobody.
+    public var metrics: (any ServerMetrics)?
 
     /// How long a database stays open without sessions, in microseconds.
     package var idleDatabaseTime: Int64 = 60_000_000

@@ -36,8 +36,9 @@ public final class SyncServer: Sendable {
         self.limits = limits
         let opener = DatabaseOpener(
             folder: configuration.dataFolder, workerID: configuration.workerID, limits: limits,
-            random: configuration.random, log: configuration.log, rules: try LoginSetup.rules(configuration),
-            policies: policies)
+            random: configuration.random, log: configuration.log?.about(.database),
+            rules: try LoginSetup.rules(configuration),
+            policies: policies, metrics: configuration.metrics)
         databases = try DatabaseDirectory(
             opener, idleTime: configuration.idleDatabaseTime, now: configuration.now)
         let login: any Login
@@ -48,13 +49,15 @@ public final class SyncServer: Sendable {
             let methods = try LoginSetup.methods(configuration)
             directory = methods.directory
             login = AccessLogin(
-                Authenticator(methods, now: configuration.now, log: configuration.log),
+                Authenticator(methods, now: configuration.now, log: configuration.log?.about(.login)),
                 mayExtendSchema: configuration.allowsEverything)
         }
         hub = ConnectionHub(
             databases: databases, login: login, limits: limits.server,
             queueByteCountMax: configuration.queueByteCountMax, quotas: configuration.quotas,
-            isBehindProxy: configuration.isBehindTLSProxy, now: configuration.now, log: configuration.log)
+            isBehindProxy: configuration.isBehindTLSProxy, now: configuration.now,
+            log: configuration.log?.about(.network),
+            metrics: configuration.metrics)
         if let server = configuration.handsOverTo { try handOver(to: server) }
     }
 
@@ -223,6 +226,17 @@ public final class SyncServer: Sendable {
 
     /// The number of open databases. It waits for the work that they have.
     package var openDatabaseCount: Int { databases.openCount }
+
+    /// Lets connections, logins and databases finish what they have.
+    ///
+    /// - Returns: whether they have nothing more to do.
+    package func isQuiet() async -> Bool {
+        await hub.flush()
+        return await databases.isQuiet()
+    }
+
+    /// Ends the sessions whose proofs are over, as happens every quarter of a second.
+    package func expireSessions() { hub.expireSessions() }
 
     /// The number of open connections.
     public var connectionCount: Int { hub.connectionCount }

@@ -60,7 +60,9 @@ final class Sessions {
             acknowledged: client.record.sequence,
             rejections: client.outcome == .resumed && clientID != nil && storage.damage == nil
                 ? try storage.rejections(of: client.record.id).map { try ServerMessage.Rejection(wireBytes: $0) } : [],
-            userID: user.id, schema: storage.schema)
+            userID: user.id,
+            schema: request.options.contains(.omitsKnownSchema) && request.schema == storage.schema
+                ? nil : storage.schema)
         var messages = [ServerMessage.opened(opened)]
         open[id] = session
         if client.isUnstored, let error = database.obstacle.error { messages += holdBack(session, because: error) }

@@ -203,7 +203,8 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     /// - Parameter query: a query over a class, not of one object by its id.
     func nonmembers(of subscription: UInt64, matching query: Query) throws -> [ObjectRef]
 
-    /// The present objects of a class that no active subscription holds and that have no pending operations.
+    /// The present objects of a class that no active subscription holds and that have no pending operations; none of
+    /// a class that does not sync.
     func unheldObjects(ofClass classIndex: Int) throws -> [ObjectRef]
 
     /// When objects that no subscription has held, not even a dormant one, were found to be cached.

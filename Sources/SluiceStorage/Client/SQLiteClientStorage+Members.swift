@@ -142,6 +142,7 @@ extension SQLiteClientStorage {
     }
 
     package func unheldObjects(ofClass classIndex: Int) throws -> [ObjectRef] {
+        if schema[classIndex].isLocal { return [] }
         var held = RowBitmap()
         for id in state.subscriptions.active {
             held.formUnion(state.members.rows(ofClass: classIndex, subscription: id, isStaged: nil))

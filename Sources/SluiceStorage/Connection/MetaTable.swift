@@ -36,7 +36,7 @@ struct MetaTable {
         guard let bytes = try blob("schema") else {
             throw StorageError.damaged(file, "the schema is missing")
         }
-        return try StoredBlob.decode(Schema.self, from: bytes, file: file, what: "the schema")
+        return try StoredBlob.decode(StoredSchema.self, from: bytes, file: file, what: "the schema").schema
     }
 
     func remove(_ name: String) throws {

@@ -43,6 +43,8 @@ final class ClassTable {
     let hasLinks: Bool
     /// Keys that no row has.
     var absentKeys = AbsentKeys()
+    /// The row whose lists were edited last, as it is stored.
+    var held: HeldRow?
     /// New rows that wait; made when it is first needed.
     var insertBuffer: InsertBuffer?
     /// The next local row id. No id is used twice while a store is open, so that caches by id stay right. An error
@@ -104,9 +106,7 @@ final class ClassTable {
     /// Empties the cache of local row ids, and looks up again whether there is an index of ids. Call it when rows may
     /// have gone, as after a rollback.
     func recover() throws {
-        rowsByKey.removeAll()
-        recent = nil
-        absentKeys.forget()
+        forgetRows()
         let name = Self.idIndexName(schema.name)
         hasIDIndex = try connection.integer("SELECT 1 FROM sqlite_master WHERE name = '\(name)'") != nil
     }
@@ -128,6 +128,7 @@ final class ClassTable {
         case insertTogether, keyAbove
         case update(PropertySet), updateTogether(PropertySet)
         case insertElement(Int), deleteElements(Int), elements(Int), insertID, deleteID
+        case setElement(Int), setElementIdentity(Int), deleteElement(Int)
     }
 
     /// The prepared statement for a purpose; `sql` is called once.
@@ -234,7 +235,10 @@ final class ClassTable {
     }
 
     /// Forgets which object was inserted or read last, since a row lost its content.
-    func forgetRecent() { recent = nil }
+    func forgetRecent() {
+        recent = nil
+        held = nil
+    }
 
     func forget(_ key: ObjectKey) { rowsByKey[key] = nil }
 
@@ -242,6 +246,7 @@ final class ClassTable {
     func forgetRows() {
         rowsByKey.removeAll()
         recent = nil
+        held = nil
         absentKeys.forget()
     }
 }

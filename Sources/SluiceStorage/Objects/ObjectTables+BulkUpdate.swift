@@ -128,6 +128,7 @@ private final class BulkUpdate {
 
     func run(on tables: ObjectTables) throws {
         guard !changed.isEmpty else { return }
+        table.held = nil
         let positions = changed.map(\.position)[...]
         var column = Int32(4 + table.keyColumns.count)
         for single in singles {

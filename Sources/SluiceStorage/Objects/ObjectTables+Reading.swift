@@ -6,6 +6,7 @@ extension ObjectTables {
     func row(_ object: ObjectRef) throws -> Row? {
         let table = try table(object.classIndex)
         guard table.schema.accepts(object.key), !table.absentKeys.contains(object.key) else { return nil }
+        if let held = table.held, held.row.key == object.key { return held.row }
         let statement = try table.statement(.rowByKey) {
             """
             SELECT \(table.rowColumns().joined(separator: ", ")) FROM \(table.name) \
@@ -52,7 +53,7 @@ extension ObjectTables {
     /// Decodes the current row into a former one, whose storage it uses.
     func readRow(_ statement: Statement, _ table: ClassTable, into row: inout Row) throws {
         var values = row.values
-        if !row.identities.isEmpty { row = Row(key: row.key, values: []) }
+        if row.hasIdentities { row = Row(key: row.key, values: []) }
         row.values = []
         values.removeAll(keepingCapacity: true)
         values.reserveCapacity(table.schema.properties.count)
@@ -101,6 +102,15 @@ extension ObjectTables {
         return try readCollection(column, ofRow: row, table, identity: &identity)
     }
 
+    /// A list as it is stored.
+    func storedList(_ column: ClassTable.Column, ofRow row: Int64, _ table: ClassTable) throws -> ElementList? {
+        var identity: ListIdentity?
+        guard case .list(let values) = try readCollection(column, ofRow: row, table, identity: &identity) else {
+            return nil
+        }
+        return ElementList(values, identity)
+    }
+
     /// - Parameter identity: gets that of a list's elements, where there is one.
     private func readCollection(
         _ column: ClassTable.Column, ofRow row: Int64, _ table: ClassTable, identity: inout ListIdentity?
@@ -121,12 +131,12 @@ extension ObjectTables {
             return .map(map)
         }
         var elements: [Value] = []
+        var identities = StoredIdentity()
         while try statement.step() {
-            if elements.isEmpty, column.hasIdentities, !statement.isNull(2) {
-                identity = (try? ListIdentity(wireBytes: statement.blob(2))) ?? .unknown
-            }
+            if column.hasIdentities { identities.add(statement.isNull(2) ? nil : statement.blob(2)) }
             elements.append(try read(column.codec, 1, of: statement, table))
         }
+        identity = identities.identity
         return container == .set ? .set(elements) : .list(elements)
     }
 

@@ -44,11 +44,14 @@ extension ObjectTables {
         return true
     }
 
-    func update(_ row: Row, ofClass classIndex: Int, changed: PropertySet) throws {
+    /// - Parameter edits: how lists come from what is stored, where that is known.
+    func update(
+        _ row: Row, ofClass classIndex: Int, changed: PropertySet, edits: [Int: ListEdits] = [:]
+    ) throws {
         let table = try table(classIndex)
         try check(row, table)
         guard let id = try rowID(of: ObjectRef(classIndex, row.key)),
-            try write(row, changed, toRow: id, table, isReviving: false)
+            try write(row, changed, toRow: id, table, isReviving: false, edits: edits)
         else {
             throw StorageError(.notFound, "\(connection.name): the \(table.schema.name) to update is not here")
         }
@@ -117,8 +120,11 @@ extension ObjectTables {
     ///
     /// - Returns: false if there is no such row, or it is not present and not to be revived.
     private func write(
-        _ row: Row, _ changed: PropertySet, toRow id: Int64, _ table: ClassTable, isReviving: Bool
+        _ row: Row, _ changed: PropertySet, toRow id: Int64, _ table: ClassTable, isReviving: Bool,
+        edits: [Int: ListEdits] = [:]
     ) throws -> Bool {
+        let held = isReviving || table.held?.id != id ? nil : table.held
+        table.held = nil
         var written = changed
         if let primaryKey = table.schema.primaryKeyIndex { written.remove(primaryKey) }
         let statement = try table.statement(isReviving ? .revive : .update(written)) {
@@ -144,10 +150,18 @@ extension ObjectTables {
         statement.bind(parameter, id)
         try statement.run()
         guard connection.changeCount > 0 else { return false }
+        var positions = held?.positions ?? [:]
         for column in table.collections where written.contains(column.property) {
-            try deleteElements(of: column, ofRow: id, table)
-            try insertElements(of: row, column, ofRow: id, table)
+            let known = positions.removeValue(forKey: column.property)
+            if let edits = edits[column.property], row.hasIdentity(of: column.property) {
+                let old = held.flatMap { held in known.map { (held.row, $0) } }
+                positions[column.property] = try write(edits, of: row, column, ofRow: id, table, replacing: old)
+            } else {
+                try deleteElements(of: column, ofRow: id, table)
+                try insertElements(of: row, column, ofRow: id, table)
+            }
         }
+        if !positions.isEmpty { table.held = HeldRow(id: id, row: row, positions: positions) }
         return true
     }
 
@@ -193,25 +207,21 @@ extension ObjectTables {
         identity: ListIdentity? = nil
     ) throws {
         let property = table.schema.properties[column.property]
-        let isMap = property.type.container == .map
-        let statement = try table.statement(.insertElement(column.property)) {
-            let order = isMap ? TableLayout.key : TableLayout.position
-            let (identity, parameter) = column.hasIdentities ? (", \(TableLayout.identity)", ", ?") : ("", "")
-            return """
-                INSERT INTO \(column.name) (\(TableLayout.owner), \(order), \(TableLayout.value)\(identity)) \
-                VALUES (?, ?, ?\(parameter))
-                """
-        }
+        let statement = try insertion(ofElementsInto: column, table)
         defer { statement.reset() }
         switch (property.type.container, value) {
         case (.list, .list(let elements)), (.set, .set(let elements)):
+            // Where the next run begins.
+            var (run, start) = (0, 0)
             for (position, element) in elements.enumerated() {
                 statement.bind(1, row)
-                statement.bind(2, Int64(position))
+                statement.bind(2, identity == nil ? Int64(position) : HeldRow.roomyPosition(position))
                 try bind(element, column.field, to: 3, of: statement, table)
                 if column.hasIdentities {
-                    if let identity, position == 0 {
-                        statement.bind(4, identity.wireBytes())
+                    if let identity, position == start {
+                        statement.bind(4, identity.bytes(from: run))
+                        start += run < identity.runs.count ? identity.runs[run].count : elements.count
+                        run += 1
                     } else {
                         statement.bindNull(4)
                     }
@@ -228,6 +238,18 @@ extension ObjectTables {
         default:
             throw StorageError(
                 .misuse, "\(table.schema.name).\(property.name) is \(property.type), not \(value.kindName)")
+        }
+    }
+
+    func insertion(ofElementsInto column: ClassTable.Column, _ table: ClassTable) throws(StorageError) -> Statement {
+        try table.statement(.insertElement(column.property)) {
+            let isMap = table.schema.properties[column.property].type.container == .map
+            let order = isMap ? TableLayout.key : TableLayout.position
+            let (identity, parameter) = column.hasIdentities ? (", \(TableLayout.identity)", ", ?") : ("", "")
+            return """
+                INSERT INTO \(column.name) (\(TableLayout.owner), \(order), \(TableLayout.value)\(identity)) \
+                VALUES (?, ?, ?\(parameter))
+                """
         }
     }
 

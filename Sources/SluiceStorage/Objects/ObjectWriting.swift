@@ -50,8 +50,9 @@ package protocol ObjectWriting: ObjectReading {
     /// - Parameters:
     ///   - row: the new row.
     ///   - changed: the properties to write.
+    ///   - edits: how lists in `row` come from what is stored, so that only their changed elements need be written.
     /// - Throws: ``StorageError/Code/notFound`` if the object is not present.
-    func update(_ row: Row, ofClass classIndex: Int, changed: PropertySet) throws
+    func update(_ row: Row, ofClass classIndex: Int, changed: PropertySet, edits: [Int: ListEdits]) throws
 
     /// Stores a row, whether or not the object is present.
     func put(_ row: Row, ofClass classIndex: Int) throws
@@ -80,4 +81,11 @@ package protocol ObjectWriting: ObjectReading {
     /// Rolls back an open transaction and closes the file, even if others still hold the store. Later calls throw
     /// ``StorageError/Code/misuse`` or ``StorageError/Code/notFound``.
     func close()
+}
+
+extension ObjectWriting {
+    /// Writes properties of a present object as wholes.
+    package func update(_ row: Row, ofClass classIndex: Int, changed: PropertySet) throws {
+        try update(row, ofClass: classIndex, changed: changed, edits: [:])
+    }
 }

@@ -193,7 +193,7 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
     }
 
     private func storeSchema() throws {
-        try meta.set("schema", tables.schema.wireBytes())
+        try meta.set("schema", StoredSchema(tables.schema).wireBytes())
         didChangeSchema()
     }
 
@@ -207,9 +207,11 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
         return try tables.insert(row, ofClass: classIndex, ifKnown: .keepPresent)
     }
 
-    package func update(_ row: Row, ofClass classIndex: Int, changed: PropertySet) throws {
+    package func update(
+        _ row: Row, ofClass classIndex: Int, changed: PropertySet, edits: [Int: ListEdits]
+    ) throws {
         try requireTransaction()
-        try tables.update(row, ofClass: classIndex, changed: changed)
+        try tables.update(row, ofClass: classIndex, changed: changed, edits: edits)
     }
 
     package func put(_ row: Row, ofClass classIndex: Int) throws {

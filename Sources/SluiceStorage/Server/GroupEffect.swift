@@ -20,6 +20,8 @@ struct GroupEffect {
         var unwritten: PropertySet?
         /// The lists that transactions edit one after the other; `new` gets them when somebody looks at it.
         var lists: [Int: ElementList] = [:]
+        /// How lists come from what is stored, as long as that is all that is done to them.
+        var edits: [Int: ListEdits] = [:]
 
         /// A list to edit; nil if there is none.
         mutating func takeList(_ property: Int) -> ElementList? {
@@ -99,6 +101,7 @@ struct GroupEffect {
             }
             changes[place].new = row
             changes[place].unwritten = nil
+            changes[place].edits = [:]
         case .update:
             let place = try placeOfPresent(object)
             guard let oldVersion = changes[place].new?.version else {
@@ -142,6 +145,7 @@ struct GroupEffect {
         let identity = old.identity(of: property)
         if let identity { undone.oldLists[property] = .identity(identity) }
         guard identity != nil || !old.values[property].isIdentical(to: value) else { return false }
+        changes[place].edits[property] = nil
         changes[place].new?.set(value, of: property)
         return true
     }
@@ -158,6 +162,9 @@ struct GroupEffect {
         let inverse = edits.inverse(of: &list)
         list.apply(edits)
         changes[place].lists[property] = list
+        if !(changes[place].unwritten?.contains(property) ?? false) || changes[place].edits[property] != nil {
+            changes[place].edits[property, default: ListEdits()].append(edits)
+        }
         return inverse
     }
 
@@ -228,7 +235,9 @@ struct GroupEffect {
         for position in changes.indices {
             changes[position].closeLists()
             if let unwritten = changes[position].unwritten, let row = changes[position].new {
-                try storage.update(row, ofClass: changes[position].object.classIndex, changed: unwritten)
+                try storage.update(
+                    row, ofClass: changes[position].object.classIndex, changed: unwritten,
+                    edits: changes[position].edits)
                 changes[position].unwritten = nil
             }
             // Where a write has failed, the transaction fails when it ends.

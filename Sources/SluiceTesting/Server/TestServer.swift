@@ -36,14 +36,18 @@ internal import Synchronization
 ///
 /// The server's data is in a temporary folder. It survives ``stop()`` and is deleted with this object.
 public final class TestServer: Sendable {
-    private struct Client: Sendable {
+    struct Client: Sendable {
         weak var core: StoreCore?
         let link: ClientLink
     }
 
-    private struct State {
+    struct State {
         var server: SyncServer?
         var clients: [ObjectIdentifier: Client] = [:]
+        /// The conditions of stores that are opened from now on.
+        var conditions = NetworkConditions()
+        /// Why writes to a class are rejected; nil for a class to which they are not any more.
+        var writeRejections: [String: String?] = [:]
         /// What users may read and do, as a rules file; nil if everybody may do everything.
         var rules: String?
     }
@@ -51,11 +55,12 @@ public final class TestServer: Sendable {
     /// The clock of the server and of every store that it opens.
     public let clock: ManualClock
     private let folder: String
+    let floor: NetworkFloor
     private let network: LoopbackNetwork
     private let workerID: String?
     private let prepare: @Sendable (SyncServer) -> Void
     private let log: LogSink?
-    private let state: Mutex<State>
+    let state: Mutex<State>
 
     /// Starts a server without data.
     ///
@@ -77,7 +82,10 @@ public final class TestServer: Sendable {
         self.clock = clock
         self.workerID = workerID
         folder = FileManager.default.temporaryDirectory.path + "/sluice-test-\(UUID().uuidString)"
-        network = LoopbackNetwork()
+        let floor = NetworkFloor(clock)
+        self.floor = floor
+        network = LoopbackNetwork { floor.run($0) }
+        clock.afterMoves { [weak self] in self?.state.withLock { $0.server }?.expireSessions() }
         try start()
     }
 
@@ -101,6 +109,7 @@ public final class TestServer: Sendable {
             configuration.now = { [clock] in clock.timestamp }
             let server = try SyncServer(configuration)
             prepare(server)
+            for className in state.writeRejections.keys { judgeWrites(to: className, server) }
             try server.start()
             state.server = server
         }
@@ -119,6 +128,16 @@ public final class TestServer: Sendable {
     /// Stops the server and starts it again.
     public func restart() async throws {
         await stop()
+        try start()
+    }
+
+    /// Stops the server and starts it without its data, as after a restore from nothing. Its history is then another
+    /// one than its stores know: they do what their ``StoreConfiguration/clientReset`` says.
+    ///
+    /// - Throws: what starting a server throws.
+    public func restartWithoutData() async throws {
+        await stop()
+        try? FileManager.default.removeItem(atPath: folder)
         try start()
     }
 
@@ -163,7 +182,8 @@ public final class TestServer: Sendable {
         _ models: [any Model.Type] = [], schema: Schema = Schema(), database: String = "test", path: String? = nil,
         user: String? = nil, claims: String = "{}", configure: (inout StoreConfiguration) -> Void = { _ in }
     ) async throws -> Store {
-        let link = ClientLink(network)
+        let link = ClientLink(network, floor)
+        link.set(state.withLock { $0.conditions })
         var configuration = StoreConfiguration(
             path: path, models: models, schema: schema, sync: SyncConfiguration(url: "ws://server/\(database)"))
         if state.withLock({ $0.rules }) != nil {
@@ -174,6 +194,8 @@ public final class TestServer: Sendable {
         configuration.environment.scheduleUpkeep = { [clock] delay, body in
             clock.schedule(after: delay, isUpkeep: true, body)
         }
+        configuration.environment.watchNetwork = { _ in nil }
+        configuration.environment.suspendedTime = { .zero }
         configuration.environment.connect = { endpoint, delegate in try link.connect(to: endpoint, delegate) }
         configure(&configuration)
         let store = try await Store.open(configuration)
@@ -188,32 +210,36 @@ public final class TestServer: Sendable {
 
     // MARK: The network
 
-    /// Disconnects a store from the server: its connection breaks, everything in transit is lost, and it cannot connect
-    /// until ``restore(_:)``.
-    public func cut(_ store: Store) { link(of: store)?.cut() }
+    /// Disconnects stores from the server: their connections break, everything in transit is lost, and they cannot
+    /// connect until ``restore(_:)``.
+    public func cut(_ stores: Store...) { for store in stores { link(of: store)?.cut() } }
 
-    /// Ends a ``cut(_:)``; the store connects at once, whatever the clock shows.
-    public func restore(_ store: Store) {
-        link(of: store)?.restore()
-        Self.reconnect(store.core)
+    /// Ends a ``cut(_:)``; the stores connect at once, whatever the clock shows.
+    public func restore(_ stores: Store...) {
+        for store in stores {
+            guard let link = link(of: store) else { continue }
+            link.restore()
+            Self.reconnect(store.core, link)
+        }
     }
 
-    private func link(of store: Store) -> ClientLink? {
+    func link(of store: Store) -> ClientLink? {
         state.withLock { $0.clients[ObjectIdentifier(store.core)]?.link }
     }
 
     private func reconnect() {
         for client in state.withLock({ Array($0.clients.values) }) {
-            if let core = client.core { Self.reconnect(core) }
+            if let core = client.core { Self.reconnect(core, client.link) }
         }
     }
 
     /// Makes a store connect now. If an attempt is under way, which may have failed because of the old state of the
     /// network, this waits for its end first.
-    private static func reconnect(_ core: StoreCore) {
+    private static func reconnect(_ core: StoreCore, _ link: ClientLink) {
         core.performLater { [weak core] engine in
             if engine.isConnecting {
-                if let core { reconnect(core) }
+                // An attempt that takes time, or waits for the test, ends by itself.
+                if let core, !link.isDelayed { reconnect(core, link) }
             } else {
                 engine.handle(.reconnect)
             }

@@ -24,8 +24,9 @@ struct SimulatedBackend {
     }
 
     private var mirrors: [Mirror] = []
-    /// The transactions that validators have refused, by client.
-    private(set) var refused: [UInt64: Set<UInt64>] = [:]
+    /// The transactions that validators have refused, by client and sequence, with the number of objects that each says
+    /// so of.
+    private(set) var refused: [UInt64: [UInt64: Int]] = [:]
 
     /// The validators and resolvers. They need little time, so their limits show only where a machine stands still.
     static func policies() -> WritePolicies {
@@ -84,12 +85,14 @@ struct SimulatedBackend {
     }
 
     /// Notes what validators have refused. Rejections are stored until the client confirms them, in a later batch.
-    mutating func note(_ storage: any ServerStorage, clientCount: Int) throws {
-        for client in 1...UInt64(clientCount) {
+    ///
+    /// - Parameter clients: the numbers of the clients that have a session.
+    mutating func note(_ storage: any ServerStorage, of clients: some Sequence<UInt64>) throws {
+        for client in clients {
             for bytes in try storage.rejections(of: client) {
                 let rejection = try ServerMessage.Rejection(wireBytes: bytes)
                 guard rejection.reasons.contains(where: { $0.code == .writeRefused }) else { continue }
-                refused[client, default: []].insert(rejection.sequence)
+                refused[client, default: [:]][rejection.sequence] = rejection.reasons.count
             }
         }
     }

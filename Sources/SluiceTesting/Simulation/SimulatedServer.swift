@@ -197,7 +197,7 @@ final class SimulatedServer {
 
     private func checkBackend() throws {
         guard options.hasBackend else { return }
-        try backend.note(storage, clientCount: options.clientCount)
+        try backend.note(storage, of: engine.connectedClients)
         try backend.check(engine)
         try backend.observe(engine)
     }

@@ -90,7 +90,7 @@ package struct ObjectGroup: Hashable, Sendable {
             byteCount += value.dataSize.byteCount
             filled.append(value)
         }
-        if !row.identities.isEmpty || !edits.isEmpty {
+        if row.hasIdentities || !edits.isEmpty {
             for (column, position) in positions.enumerated() {
                 if let edits = edits[position] {
                     notes.append(ListNote(row: keys.count - 1, column: column, .edits(edits)))

@@ -7,7 +7,7 @@ extension Row: WireCodable {
         writer.varint(version)
         absent.encode(into: &writer)
         writer.array(values) { $1.encode(into: &$0) }
-        guard !identities.isEmpty else { return }
+        guard hasIdentities else { return }
         writer.array(identities.sorted { $0.key < $1.key }) { writer, entry in
             writer.varint(entry.key)
             entry.value.encode(into: &writer)

@@ -117,6 +117,8 @@ extension ClientMessage {
             package static let shortLived = Options(rawValue: 1 << 1)
             /// A change of what the user may read may come in pages of kind resumed for a complete subscription.
             package static let movesInPages = Options(rawValue: 1 << 2)
+            /// The server need not send a schema that is the one that the client declares.
+            package static let omitsKnownSchema = Options(rawValue: 1 << 3)
         }
     }
 

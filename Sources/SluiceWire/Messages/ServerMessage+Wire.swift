@@ -187,20 +187,23 @@ extension ServerMessage.HelloReply {
 }
 
 extension ServerMessage.Opened {
+    /// The bit of the outcome's byte which says that no schema follows.
+    private static let omitsSchema: UInt8 = 0x80
+
     func encodeFields(into writer: inout ByteWriter) {
         identity.encode(into: &writer)
-        writer.byte(outcome.rawValue)
+        writer.byte(outcome.rawValue | (schema == nil ? Self.omitsSchema : 0))
         writer.varint(version)
         writer.varint(acknowledged)
         writer.array(rejections) { $1.encode(into: &$0) }
         writer.optional(userID) { $0.string($1) }
-        schema.encode(into: &writer)
+        schema?.encode(into: &writer)
     }
 
     init(session: UInt64, from reader: inout ByteReader) throws(WireError) {
         let identity = try ClientIdentity(from: &reader)
         let code = try reader.byte()
-        guard let outcome = ServerMessage.OpenOutcome(rawValue: code) else {
+        guard let outcome = ServerMessage.OpenOutcome(rawValue: code & ~Self.omitsSchema) else {
             throw reader.malformed("\(code) is no outcome of an open")
         }
         self.init(
@@ -210,7 +213,7 @@ extension ServerMessage.Opened {
                 try ServerMessage.Rejection(from: &reader)
             },
             userID: try reader.optional { reader throws(WireError) in try reader.string() },
-            schema: try Schema(from: &reader))
+            schema: code & Self.omitsSchema == 0 ? try Schema(from: &reader) : nil)
     }
 }
 

@@ -78,12 +78,13 @@ extension ServerMessage {
         package var rejections: [Rejection]
         /// The authenticated user; nil for the anonymous one.
         package var userID: String?
-        /// The server's schema, whole, with what the client's added.
-        package var schema: Schema
+        /// The server's schema, whole, with what the client's added; nil if it is the one that the client declared, and
+        /// the client has asked for that.
+        package var schema: Schema?
 
         package init(
             session: UInt64, identity: ClientIdentity, outcome: OpenOutcome, version: UInt64,
-            acknowledged: UInt64 = 0, rejections: [Rejection] = [], userID: String? = nil, schema: Schema
+            acknowledged: UInt64 = 0, rejections: [Rejection] = [], userID: String? = nil, schema: Schema?
         ) {
             self.session = session
             self.identity = identity

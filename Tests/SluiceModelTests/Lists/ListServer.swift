@@ -33,7 +33,10 @@ struct ListServer {
                 list = ElementList(values)
                 trail.append(.update, written: [0], partial: [], stamp)
             case .edit(let edits):
-                guard let effective = edits.merge(into: &list, of: 0, author: stamp, history: history) else { continue }
+                guard let effective = edits.effective(in: &list, of: 0, author: stamp, history: history) else {
+                    continue
+                }
+                list.apply(effective)
                 let partial = [FieldOperation(0, .editList(effective))]
                 trail.append(.update, written: [0], partial: partial, stamp)
             }

@@ -168,6 +168,21 @@ import Testing
         #expect(world.engine.statistics.starts[.anew] == before[.anew])
     }
 
+    /// The client drops what leaves the window, and the move, which waits, says nothing of users.
+    @Test func whatAnotherSubscriptionLosesMeanwhileIsNotForbiddenByTheMove() throws {
+        let world = try world(Self.queries[2])
+        for query in ["User", "User SORT(id DESC) LIMIT(1)"] { try world.observe("ada", query) }
+        world.delaysReadings = true
+        try world.setTeam(7, ["bob"])
+        try world.write("root") {
+            try $0.insert(Row(key: .string("zoe"), values: [.string("zoe")]), ofClass: World.ClassIndex.user)
+        }
+        world.readBeside()
+        #expect(world.problems.isEmpty, "\(world.problems.first ?? "")")
+        #expect(world["ada"].removals[.string("root")] == .window)
+        #expect(world["ada"].results["User"]?.count == 4)
+    }
+
     @Test func whatSeveralLoseTogetherIsEncodedOnce() throws {
         let users = ["ada", "bob", "cyd", "dan", "eve"]
         let world = try world(Self.queries[0], users)

@@ -62,25 +62,39 @@
             try await phone.add("milk", id: "1")
             try await phone.store.uploaded()
 
-            // Without a connection: what is on this disk, and the state that says so.
-            server.cut(tablet.store)
+            // The server's rows are held: the store shows what is on this disk, and the state says so.
+            server.hold(tablet.store, before: .page)
             let shown = try EventRecorder(tablet.open)
-            let first = try await shown.event { $0.isInitial }
-            #expect(first.state == .pending && first.results.isEmpty)
+            try await server.settled()
+            #expect(shown.events.map(\.state) == [.pending])
 
-            // With one: the server sends the results, and then names them complete.
-            server.restore(tablet.store)
+            // The rows arrive, but not the word that they are all.
+            try await server.step(tablet.store)
+            #expect(shown.events.last?.state == .bootstrapping)
+
+            // That arrives, and nothing is held any more.
+            server.release(tablet.store)
             let complete = try await shown.complete()
             #expect(try complete.results.elements().map(\.title) == ["milk"])
 
             // Another store changes the object, so that it no longer matches.
             try await phone.finish("1")
-            let change = try await shown.event { !$0.removals.isEmpty }
-            #expect(change.removals.first?.reason == .filter)
+            try await server.settled()
+            #expect(shown.events.last?.removals.first?.reason == .filter)
+
+            // This store writes, and the server acknowledges it: one event, which is local.
+            try await tablet.add("bread", id: "2")
+            try await server.settled()
+            #expect(
+                shown.transcript == """
+                    initial; pending; cached; 0 objects
+                    remote (create); bootstrapping 100 %; cached; 1 object: +0 ChecklistItem "1" v1
+                    status; complete; confirmed; 1 object
+                    remote (set); complete; confirmed; 0 objects: -0 ChecklistItem "1" filter
+                    local; complete; confirmed; 1 object: +0 ChecklistItem "2" pending
+                    """)
 
             // The server ends the subscription, and the store purges what no other subscription holds.
-            try await phone.add("bread", id: "2")
-            try await shown.event { $0.results.count == 1 }
             shown.token.stop()
             #expect(try tablet.open.count() == 0)
             #expect(try await phone.open.synced().count == 1)
@@ -111,10 +125,7 @@
             server.cut(phone.store)
             let waiting = Task { try await phone.open.synced(timeout: .seconds(30)) }
             // The waiting and the next attempt to connect each set a timer.
-            while server.clock.timerCount < 2 {
-                try Task.checkCancellation()
-                await Task.yield()
-            }
+            try await server.clock.timers(2)
             server.clock.advance(by: .seconds(31))
             let error = await #expect(throws: SyncError.self) { try await waiting.value }
             #expect(error?.code == .timedOut)
@@ -133,6 +144,70 @@
             server.restore(phone.store)
             try await phone.store.uploaded()
             #expect(try await phone.open.synced().map(\.title) == ["soy milk"])
+        }
+
+        @Test func whatDoesNotMatchIsNoEvent() async throws {
+            let shown = try EventRecorder(tablet.open)
+            try await shown.complete()
+            try await server.settled()
+            let count = shown.events.count
+            try await phone.store.write { try $0.insert(ChecklistItem(id: "1", title: "milk", isDone: true)) }
+            try await server.settled()
+            #expect(shown.events.count == count)
+        }
+
+        @Test func aQueryThatIsRefusedSaysSo() async throws {
+            try server.reject(tablet.open, of: tablet.store, because: .limitExceeded, "too many of them")
+            let error = await #expect(throws: SyncError.self) { try await tablet.open.synced() }
+            #expect(error?.code == .limitExceeded)
+            server.acceptQueries(of: tablet.store)
+            #expect(try await tablet.open.synced().isEmpty)
+        }
+
+        @Test func aWriteThatIsRefusedGoesBack() async throws {
+            server.rejectWrites(to: ChecklistItem.self, because: "the list is closed")
+            server.cut(phone.store)
+            try await phone.add("milk", id: "1")
+            #expect(try phone.open.count() == 1)
+            server.restore(phone.store)
+            try await phone.store.uploaded()
+            #expect(try phone.open.count() == 0)
+            server.acceptWrites(to: ChecklistItem.self)
+            try await phone.add("bread", id: "2")
+            try await phone.store.uploaded()
+            #expect(try phone.open.count() == 1)
+        }
+
+        @Test func aLoginThatIsOverAsksForCredentials() async throws {
+            try await phone.store.connected()
+            server.expireLogin(of: phone.store)
+            try await server.settled()
+            #expect(phone.store.session?.state == .needsCredentials)
+            try await phone.store.authenticate(.anonymous)
+            try await phone.store.connected()
+        }
+
+        @Test func everythingArrivesThroughABadNetwork() async throws {
+            let shown = try EventRecorder(tablet.open)
+            try await shown.complete()
+            server.setConditions(NetworkConditions(latency: .milliseconds(80)), of: tablet.store)
+            try await phone.add("milk", id: "1")
+            try await server.advance(by: .milliseconds(79))
+            #expect(shown.events.last?.results.count == 0)
+            try await server.advance(by: .milliseconds(1))
+            #expect(shown.events.last?.results.count == 1)
+
+            server.setConditions(
+                NetworkConditions(
+                    latency: .milliseconds(80), jitter: .milliseconds(200),
+                    connectionLifetime: .seconds(5) ... .seconds(60),
+                    seed: 7))
+            for number in 2...10 {
+                try await phone.add("bread", id: "\(number)")
+                try await server.advance(by: .seconds(20))
+            }
+            try await server.advance(by: .seconds(600))
+            #expect(shown.events.last?.results.count == 10)
         }
 
         @Test func aServerAndAStoreMeetInMemory() async throws {

@@ -18,7 +18,8 @@ import Testing
         let error = #expect(throws: ModelError.self) {
             try ElementBinding(ManualPlane.self, className: "Plane", schema: Schema([]))
         }
-        #expect(error?.message == "the store has no class 'Plane'")
+        #expect(
+            error?.message == "the store has no class 'Plane'; open it with the class's model, or declare the class")
         let missing = #expect(throws: ModelError.self) {
             try ElementBinding(
                 ManualPlane.self, className: "Plane",
@@ -26,7 +27,9 @@ import Testing
                     ClassSchema("Plane", primaryKey: "tailnum", properties: [Property("tailnum", .scalar(.string))])
                 ]))
         }
-        #expect(missing?.message == "the store's class 'Plane' has no property 'seats'")
+        #expect(
+            missing?.message
+                == "the store's class 'Plane' has no property 'seats'; open the store with a model that has it")
     }
 
     #if SLUICE_MACROS

@@ -1,4 +1,5 @@
 import Sluice
+import SluiceModel
 import SluiceTesting
 import Testing
 
@@ -20,6 +21,64 @@ import Testing
             try await store.upload(vins: "c")
             let change = try await recorder.event { !$0.isInitial && !$0.insertions.isEmpty }
             #expect("\(change)" == "local: 3 objects, 1 inserted at 2; complete")
+        }
+
+        @Test func eachKindOfEventReadsAsALine() async throws {
+            server.cut(store)
+            let recorder = try EventRecorder(store.objects(Vehicle.self).where { $0.price < 5 }.sorted(by: \.vin))
+            try await server.settled()
+            #expect(
+                recorder.events.map(String.init(describing:)) == ["initial: 2 objects, 2 inserted at 0, 1; pending"])
+            server.restore(store)
+            try await server.settled()
+            #expect(recorder.events.last.map { "\($0)" } == "status: 2 objects; complete")
+            try await store.write { tx in
+                for vin in ["c", "d", "e", "f", "g", "h"] { try tx.insert(Vehicle(vin: vin, price: 1, plate: "P")) }
+                try tx.update(Vehicle(vin: "a", plate: "")) { $0.price = 9 }
+            }
+            try await server.settled()
+            #expect(
+                recorder.events.last.map { "\($0)" }
+                    == "local: 7 objects, 1 deleted at 0 (filter), 6 inserted at 1, 2, 3, 4, 5, …; complete")
+            let other = try await server.open()
+            try await other.write { tx in
+                try tx.delete(Vehicle.self, key: "b")
+                try tx.insert(Vehicle(vin: "z", price: 1, plate: "P"))
+            }
+            try await server.settled()
+            #expect(
+                recorder.events.last.map { "\($0)" }
+                    == "remote (create, delete): 7 objects, 1 deleted at 0 (deleted), 1 inserted at 6; complete")
+        }
+
+        @Test func aSessionSaysWhatItDoesAndWhy() async throws {
+            try await server.settled()
+            #expect(store.session.map { "\($0)" } == "StoreSession(idle)")
+            try store.session?.pause()
+            #expect(store.session.map { "\($0)" } == "StoreSession(paused)")
+            try store.session?.resume()
+            try await store.connected()
+            server.expireLogin(of: store)
+            try await server.settled()
+            #expect(
+                store.session.map { "\($0)" } == "StoreSession(needs credentials: the login of the session is over)")
+        }
+
+        @Test func nothingPrintedGrowsWithTheData() async throws {
+            let vins = (0..<2_000).map { "vin-\($0)" }
+            let wide = store.objects(Vehicle.self).where { $0.vin.in(vins) }
+            #expect("\(wide)".count < 350 && "\(wide)".hasSuffix(" more characters))"))
+            try await store.write { try $0.insert(Memo(text: String(repeating: "long ", count: 5_000))) }
+            #expect(try "\(store.objects(Memo.self).snapshot())".count < 400)
+            try await store.write { tx in
+                for number in 0..<200 { try tx.insert(Vehicle(vin: "n\(number)", plate: "P")) }
+            }
+            let snapshot = try "\(store.objects(Vehicle.self).snapshot())"
+            #expect(snapshot.split(separator: "\n").count == 12 && snapshot.hasSuffix("\n  … 192 more"))
+            try await store.declare((0..<50).map { try ClassSchema("Extra\($0)", properties: []) })
+            #expect(
+                "\(store)" == "Store(in memory: Vehicle, Person, Garage, Memo, Extra0, Extra1, Extra2, Extra3, Extra4, "
+                    + "Extra5, … 44 more)")
         }
 
         @Test func resultsShowTheirQueryAndSnapshotsTheirObjects() throws {

@@ -495,9 +495,11 @@ def read_message(reader):
         message |= {"agent": reader.string()}
     elif code == 0x82:
         message |= {"type": "opened", "identity": read_identity(reader)}
-        message |= {"outcome": reader.byte(), "version": reader.varint(), "acknowledged": reader.varint()}
+        outcome = reader.byte()
+        message |= {"outcome": outcome & 0x7F, "version": reader.varint(), "acknowledged": reader.varint()}
         message |= {"rejections": reader.array(lambda: read_rejection(reader))}
-        message |= {"user": reader.optional(reader.string), "schema": read_schema(reader)}
+        message |= {"user": reader.optional(reader.string)}
+        message |= {"schema": None if outcome & 0x80 else read_schema(reader)}
     elif code == 0x83:
         message |= {"type": "schema", "schema": read_schema(reader)}
     elif code == 0x84:
@@ -824,6 +826,8 @@ def render_message(message):
     if kind == "listMembers":
         return f"{text} {message['subscription']}"
     if kind in ("opened", "schema"):
+        if message["schema"] is None:
+            return f"{text} as declared"
         classes = ",".join(
             f"{c['name']}/{c['primaryKey']}(" + ",".join(f"{p['name']}:{p['type']}" for p in c["properties"]) + ")"
             for c in message["schema"]

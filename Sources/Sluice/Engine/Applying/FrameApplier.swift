@@ -378,7 +378,8 @@ final class FrameApplier {
         }
         guard current.version <= version else { return true }
         guard let row = overlay(current) else { return false }
-        try transaction.update(row, of: object, changed: images.carried, replacing: current)
+        try transaction.update(
+            row, of: object, changed: images.carried, replacing: current, edits: images.listEdits(notes))
         return true
     }
 }

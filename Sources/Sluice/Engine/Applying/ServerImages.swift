@@ -43,6 +43,20 @@ struct ServerImages {
             keyColumn: group.keyColumn, versions: group.versions, columns: group.columns)
     }
 
+    /// The edits of lists that the server sent, as the lists take them here.
+    func listEdits(_ notes: [ListNote]) -> [Int: ListEdits] {
+        var result: [Int: ListEdits] = [:]
+        for note in notes where !widened.contains(properties[note.column]) {
+            let property = properties[note.column]
+            if case .edits(let edits) = note.content,
+                case .editList(let fitting)? = classSchema.properties[property].fitting(.editList(edits))
+            {
+                result[property] = fitting
+            }
+        }
+        return result
+    }
+
     /// A copy of `row`, or of a new object with defaults, with the values that the server sent; nil if it sent edits of
     /// a list that is not here.
     func overlay(

@@ -48,6 +48,7 @@ final class Observations {
         let observer = Observer(
             id: lastNumber, subscription: subscription, reportsPending: reportsPending, isPrompt: isPrompt,
             freshness: { [active, session] in
+                if subscription.isLocal { return .confirmed }
                 let isCurrent = session.isActive && !active.awaitsCatchUp && subscription.isComplete
                 return isCurrent ? .confirmed : .cached(since: subscription.confirmedUntil?.date)
             }, end: end, deliver: deliver)
@@ -78,6 +79,9 @@ final class Observations {
             return observer.hasHandledComplete
         }
     }
+
+    /// Whether a prompt observer has an event that its consumer has not handled. O(observers).
+    var hasBusyObservers: Bool { index.all.contains { $0.isPrompt && $0.isBusy } }
 
     /// Files all observers again, after the schema has changed.
     func rebind() {

@@ -15,7 +15,8 @@ final class Observer {
     private let deliver: (ResultEvent) -> Void
     /// Tells the consumer that no more events will come.
     let end: () -> Void
-    private var isBusy = false
+    /// Whether the consumer has an event that it has not handled.
+    private(set) var isBusy = false
     private var backlog = Backlog()
     private var reportedStatus: SubscriptionStatus?
     /// Whether the consumer has handled an event with the state ``SubscriptionState/complete``, and none after it with

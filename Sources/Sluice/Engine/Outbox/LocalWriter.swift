@@ -7,8 +7,10 @@ package final class LocalWriter {
     private let transaction: any TransactionTarget
     package let schema: Schema
     private let limits: DataLimits
-    /// Whether the operations are recorded for upload.
+    /// Whether the operations on classes that sync are recorded for upload.
     private let isRecording: Bool
+    /// Whether only classes that do not sync can be written.
+    private let isReadOnly: Bool
     /// The operations in order; changes of one object are combined.
     package private(set) var operations: [ObjectOperation] = []
     /// Every object that was changed, with its state before the transaction.
@@ -38,16 +40,20 @@ package final class LocalWriter {
     /// Who edits lists.
     private let author: () -> ListEdits.Author
 
-    /// - Parameter author: called for each list that is edited.
+    /// - Parameters:
+    ///   - isRecording: whether the operations on classes that sync are recorded for upload.
+    ///   - isReadOnly: whether only classes that do not sync can be written.
+    ///   - author: called for each list that is edited.
     package init(
         _ transaction: any TransactionTarget, schema: Schema, limits: DataLimits, isRecording: Bool,
-        author: @escaping () -> ListEdits.Author
+        isReadOnly: Bool = false, author: @escaping () -> ListEdits.Author
     ) {
         self.author = author
         self.transaction = transaction
         self.schema = schema
         self.limits = limits
         self.isRecording = isRecording
+        self.isReadOnly = isReadOnly
         traits = Array(repeating: nil, count: schema.classes.count)
     }
 
@@ -123,7 +129,9 @@ package final class LocalWriter {
     package func update(_ object: ObjectRef, _ fields: [FieldOperation]) throws {
         guard var row = try note(object) else {
             throw StoreError(
-                .objectMissing, "\(schema[object.classIndex].name) has no object with this key here to be changed")
+                .objectMissing,
+                "\(schema[object.classIndex].name) has no object with this key here to be changed; upsert it, or read it before"
+            )
         }
         guard !fields.isEmpty else { return }
         let old = row
@@ -132,7 +140,7 @@ package final class LocalWriter {
         let changed = PropertySet(fields.map(\.property))
         try check(row, object, changed: changed, replacing: old)
         noteChange(of: object)
-        try transaction.update(row, of: object, changed: changed, replacing: old)
+        try transaction.update(row, of: object, changed: changed, replacing: old, edits: fields.listEdits)
         record(object, fields)
     }
 
@@ -173,7 +181,7 @@ package final class LocalWriter {
     ) -> [FieldOperation] {
         var fields = fields
         for (index, field) in fields.enumerated() {
-            guard case .editList = field.change, !isRecording || isAssigned(field.property, of: object) else {
+            guard case .editList = field.change, !records(object) || isAssigned(field.property, of: object) else {
                 continue
             }
             fields[index].change = .set(row.values[field.property])
@@ -195,6 +203,7 @@ package final class LocalWriter {
 
     /// Deletes an object, here and on the server. An object that is not here is deleted on the server too.
     package func delete(_ object: ObjectRef) throws {
+        try checkWritable(object.classIndex)
         let old = try note(object)
         noteChange(of: object)
         try transaction.delete(object, replacing: old)
@@ -213,7 +222,7 @@ package final class LocalWriter {
         try check(row, object)
         noteChange(of: object)
         guard try transaction.insert(row, of: object) else { return false }
-        guard isRecording else { return true }
+        guard records(object) else { return true }
         remember(object, as: nil)
         // Defaults are sent too, since the server's schema may have other defaults.
         let primaryKey = traits(of: object.classIndex).primaryKey
@@ -225,6 +234,7 @@ package final class LocalWriter {
     /// - Parameter changed: the properties whose values are new; nil for all.
     /// - Throws: ``StoreError/Code/objectTooLarge`` or ``StoreError/Code/keyTooLong``.
     private func check(_ row: Row, _ object: ObjectRef, changed: PropertySet? = nil, replacing old: Row? = nil) throws {
+        try checkWritable(object.classIndex)
         let traits = traits(of: object.classIndex)
         var excess = limits.excess(of: row.key, in: traits.name)
         for position in traits.links where excess == nil && changed?.contains(position) ?? true {
@@ -233,6 +243,14 @@ package final class LocalWriter {
                 in: "\(traits.name).\(schema[object.classIndex].properties[position].name)")
         }
         if let excess = excess ?? limits.excess(of: row, replacing: old, in: traits.name) { throw StoreError(excess) }
+    }
+
+    /// Whether operations on an object are recorded for upload.
+    private func records(_ object: ObjectRef) -> Bool { isRecording && !traits(of: object.classIndex).isLocal }
+
+    private func checkWritable(_ classIndex: Int) throws {
+        guard isReadOnly, !traits(of: classIndex).isLocal else { return }
+        throw StoreError.readOnlySync
     }
 
     private func traits(of classIndex: Int) -> ClassTraits {
@@ -256,7 +274,7 @@ package final class LocalWriter {
 
     /// Keeps what an object was before its first change.
     private func remember(_ object: ObjectRef, as old: Row?) {
-        guard isRecording, positions[object] == nil else { return }
+        guard records(object), positions[object] == nil else { return }
         positions.append(object)
         firstImages.append((object, old))
         lastOperations.append(nil)
@@ -274,7 +292,7 @@ package final class LocalWriter {
     }
 
     private func append(_ operation: ObjectOperation) {
-        guard isRecording, let position = positions[operation.object] else { return }
+        guard let position = positions[operation.object], records(operation.object) else { return }
         lastOperations[position] = operations.count
         operations.append(operation)
     }
@@ -291,12 +309,14 @@ extension LocalWriter: WrittenObjects {
 /// What writing the objects of a class asks of its schema, found out once.
 private final class ClassTraits {
     let name: String
+    let isLocal: Bool
     let primaryKey: Int?
     /// The properties that lead to other objects.
     let links: [Int]
 
     init(_ declared: ClassSchema) {
         name = declared.name
+        isLocal = declared.isLocal
         primaryKey = declared.primaryKeyIndex
         links = declared.properties.indices.filter { declared.properties[$0].type.element.isLink }
     }

@@ -38,8 +38,12 @@ final class LocalWrites {
 
     /// Compares this device's clock with the server's, so that the times of writes are right although the clock is not.
     /// What it lacks is stored: it holds offline too, and after a restart.
-    func compareClock(with server: Timestamp) {
-        guard clock.compare(with: server, now: now()), storage.obstacle == nil else { return }
+    ///
+    /// - Parameters:
+    ///   - server: the server's clock.
+    ///   - asked: when the server was asked.
+    func compareClock(with server: Timestamp, asked: Timestamp) {
+        guard clock.compare(with: server, asked: asked, now: now()), storage.obstacle == nil else { return }
         let text = clock.correction == 0 ? nil : Array("\(clock.correction)".utf8)
         // If it cannot be stored, it holds until the store is closed, and the next session finds it again.
         try? storage.transaction { try storage.setMetadata(Self.correction, text) }
@@ -51,12 +55,11 @@ final class LocalWrites {
     func write<Result>(
         _ body: (LocalWriter) throws -> Result
     ) throws -> (result: Result, written: OutboxEntry?, receipt: WriteReceipt?) {
-        guard !options.isReadOnly else {
-            throw StoreError(.readOnly, "the store was opened to read only; sync with access .readWrite to write")
-        }
+        guard !options.isReadOnly || storage.schema.hasLocalClasses else { throw StoreError.readOnlySync }
         return try transactions.run(.local) { transaction in
             let writer = LocalWriter(
-                transaction, schema: storage.schema, limits: options.dataLimits, isRecording: records
+                transaction, schema: storage.schema, limits: options.dataLimits, isRecording: records,
+                isReadOnly: options.isReadOnly
             ) {
                 let time = self.clock.next(now: self.now()).microseconds
                 return ListEdits.Author(origin: self.elementIDs.origin, time: max(1, time), ids: self.elementIDs)
@@ -103,11 +106,13 @@ final class LocalWrites {
     func queueUnsyncedObjects() throws {
         guard !options.isReadOnly, storage.syncState == nil, storage.lastSequence == 0 else { return }
         let classes = storage.schema.classes
-        guard try classes.indices.contains(where: { try storage.count(ofClass: $0) > 0 }) else { return }
+        guard try classes.indices.contains(where: { try !classes[$0].isLocal && storage.count(ofClass: $0) > 0 }) else {
+            return
+        }
         try transactions.run(.local) { _ in
             var operations: [ObjectOperation] = []
             var byteCount = 0
-            for (classIndex, declared) in classes.enumerated() {
+            for (classIndex, declared) in classes.enumerated() where !declared.isLocal {
                 try storage.forEachRow(ofClass: classIndex) { row in
                     let fields = row.values.indices.filter { $0 != declared.primaryKeyIndex }
                     let operation = ObjectOperation(

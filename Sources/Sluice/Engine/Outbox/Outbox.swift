@@ -69,7 +69,7 @@ final class Outbox {
     var problem: SyncError? { uploads.problem }
 
     /// Compares this device's clock with the server's.
-    func compareClock(with server: Timestamp) { writes.compareClock(with: server) }
+    func compareClock(with server: Timestamp, asked: Timestamp) { writes.compareClock(with: server, asked: asked) }
 
     // MARK: Writing and uploading
 

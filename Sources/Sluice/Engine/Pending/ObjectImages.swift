@@ -162,7 +162,7 @@ final class ObjectImages {
     /// Removes everything that came from the server, because its history is another one. Objects with pending writes
     /// stay as they are shown.
     func forgetServer(_ transaction: StoreTransaction) throws {
-        for classIndex in storage.schema.classes.indices {
+        for classIndex in storage.schema.classes.indices where !storage.schema[classIndex].isLocal {
             var objects: [ObjectRef] = []
             try storage.forEachRow(ofClass: classIndex) { row in
                 objects.append(ObjectRef(classIndex, row.key))

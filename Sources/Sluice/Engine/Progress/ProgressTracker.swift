@@ -63,15 +63,16 @@ final class DownloadTracker: ProgressTracker {
         } else if isCurrent {
             for subscription in active.unsettledValues { work[subscription.record.id] = subscription }
         } else {
-            for subscription in active.values where subscription.error == nil {
+            for subscription in active.synced where subscription.error == nil {
                 work[subscription.record.id] = subscription
             }
         }
     }
 
-    /// Whether nothing more of a subscription is awaited. One that nobody holds any more is not awaited.
+    /// Whether nothing more of a subscription is awaited: not of one that nobody holds any more, nor of one that the
+    /// server is not asked for.
     private func isDone(_ subscription: Subscription) -> Bool {
-        subscription.error != nil || subscription.isComplete && isCurrent
+        subscription.isLocal || subscription.error != nil || subscription.isComplete && isCurrent
             || active[id: subscription.record.id] !== subscription
     }
 

@@ -19,7 +19,7 @@ struct ResultJudge {
     init(_ query: Query, schema: Schema, isAlone: Bool) {
         self.query = query
         self.schema = schema
-        self.isAlone = isAlone
+        self.isAlone = isAlone || query.namesLocalClass(in: schema)
         evaluator = Evaluator(query, schema: schema)
     }
 
@@ -79,6 +79,12 @@ struct ResultJudge {
     }
 
     private func className(of object: ObjectRef) -> String { schema[object.classIndex].name }
+}
+
+extension Query {
+    /// Whether the query is over a class that does not sync. False for a query of one object by its id, which may be of
+    /// any class.
+    func namesLocalClass(in schema: Schema) -> Bool { object == nil && schema[classIndex].isLocal }
 }
 
 extension SubscriptionRecord {

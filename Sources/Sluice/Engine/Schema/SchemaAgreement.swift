@@ -7,6 +7,8 @@ final class SchemaAgreement {
     private var declarations: Declarations {
         didSet { knownReach = nil }
     }
+    /// What the last request to open a session declared.
+    private(set) var requested = Schema()
     /// The server's schema in the open session; empty while there is none.
     private(set) var server = Schema() {
         didSet { knownReach = nil }
@@ -23,10 +25,10 @@ final class SchemaAgreement {
     /// - Parameter declared: what to declare to the server whenever a session opens.
     init(_ storage: any ClientStorage, declared: Schema) {
         self.storage = storage
-        declarations = Declarations(declared)
+        declarations = Declarations(declared.synced)
     }
 
-    /// The application's own classes.
+    /// The application's own classes that sync.
     var standing: Schema { declarations.standing }
 
     /// Whether the server knows every class and property that this store declares.
@@ -72,12 +74,20 @@ final class SchemaAgreement {
 
     // MARK: What is declared
 
+    /// The classes that a request to open a session declares.
+    ///
+    /// - Parameter declaring: false for a session that only reads, which declares nothing.
+    func request(declaring: Bool) -> Schema {
+        requested = declaring ? standing : Schema()
+        return requested
+    }
+
     /// Adds to what is declared, once the store's schema has it.
     ///
     /// - Parameter isDeferred: whether the classes are declared with the first upload of their objects.
     func declare(_ classes: Schema, isDeferred: Bool) throws {
         if map != nil { map = SchemaMap(server: server, store: storage.schema) }
-        try declarations.add(classes, isDeferred: isDeferred)
+        try declarations.add(classes.synced, isDeferred: isDeferred)
     }
 
     /// The classes and properties to declare to the server, which needs them before it can accept a changeset; nil if

@@ -1,3 +1,4 @@
+internal import SluiceModel
 package import SluiceWire
 
 /// An event for a client's session.
@@ -62,6 +63,11 @@ package enum ServerChoice: Sendable, Equatable {
 package struct ConnectionPlace: Sendable {
     /// The session's number on the connection.
     package var session: UInt64
-    /// What the server has answered to the hello; nil as long as it has not.
+    /// What the server has answered to the hello, with its time of now; nil as long as it has not.
     package var greeting: ServerMessage.HelloReply?
+    /// How long the answer to the hello took, or takes so far.
+    package var wait: Duration
+
+    /// When the server was asked for its time, if the answer comes now.
+    func asked(before now: Timestamp) -> Timestamp { now.advanced(by: .zero - wait) }
 }

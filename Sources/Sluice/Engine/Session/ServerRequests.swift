@@ -52,7 +52,12 @@ final class ServerRequests {
     private func request(
         _ feature: Features, orElse refusal: String, _ reply: @escaping Reply, _ message: (UInt64) -> ClientMessage
     ) {
-        guard session.isActive else { return reply(.failure(SyncError(.unreachable, "there is no open session"))) }
+        guard session.isActive else {
+            return reply(
+                .failure(
+                    SyncError(.unreachable, "there is no open session; wait for connected(), or ask store.session why"))
+            )
+        }
         guard session.features.contains(feature) else { return reply(.failure(SyncError(.server, refusal))) }
         lastNumber += 1
         replies[lastNumber] = reply

@@ -60,6 +60,8 @@ final class SyncSession {
     private(set) var lastProblem: String?
     /// What the server reported, and goes on with.
     private var reportedProblem: String?
+    /// When the server was last sent a hello, by this device's clock.
+    private(set) var askedAt: Timestamp?
     /// What the server reported last, in whichever session, and which uploads it had acknowledged by then.
     private var reportBehindUploads: (problem: String, acknowledged: UInt64)?
     /// Called when a message cannot be sent, since the server would not accept it. Sending it again would not help.
@@ -106,10 +108,14 @@ final class SyncSession {
 
     /// Asks the server to open the session.
     ///
-    /// - Parameter place: what the session has of a connection on which somebody else says hello; nil to say it.
-    func greet(at place: ConnectionPlace?, opening message: (_ number: UInt64) -> ClientMessage.Open) {
+    /// - Parameters:
+    ///   - now: this device's clock.
+    ///   - place: what the session has of a connection on which somebody else says hello; nil to say it.
+    func greet(at now: Timestamp, _ place: ConnectionPlace?, opening message: (_ number: UInt64) -> ClientMessage.Open)
+    {
         phase = .opening
         number = place?.session ?? 1
+        askedAt = place.map { $0.asked(before: now) } ?? now
         logVariables()
         let hello = ClientMessage.hello(.init(features: options.features, agent: options.agent))
         send((place == nil ? [hello] : []) + [.open(message(number))])
@@ -125,7 +131,8 @@ final class SyncSession {
             return .refused(
                 SyncError(
                     .protocolViolation,
-                    "the server speaks version \(reply.version) of the protocol, and this library \(known)"))
+                    "the server speaks version \(reply.version) of the protocol, and this library \(known); update the older of the two"
+                ))
         }
         isGreeted = true
         features = reply.features.intersection(options.features)

@@ -8,6 +8,8 @@ final class ActiveSubscriptions {
     private var byID: [UInt64: Subscription] = [:]
     /// The number of complete subscriptions.
     private(set) var completeCount = 0
+    /// The number of subscriptions that the server is not asked for.
+    private var localCount = 0
     /// Whether complete subscriptions are still at the state of the last session, since the server has not yet sent
     /// what changed meanwhile.
     var awaitsCatchUp = false
@@ -24,6 +26,8 @@ final class ActiveSubscriptions {
     var values: some Sequence<Subscription> { byQuery.values }
     /// The subscriptions that the server has neither completed nor rejected. O(their number).
     var unsettledValues: some Sequence<Subscription> { unsettled.lazy.compactMap { self.byID[$0] } }
+    /// The subscriptions that the server is asked for.
+    var synced: some Collection<Subscription> { byQuery.values.lazy.filter { !$0.isLocal } }
 
     /// The subscription to the query with this hash.
     subscript(query hash: ObjectID) -> Subscription? { byQuery[hash] }
@@ -44,6 +48,7 @@ final class ActiveSubscriptions {
         byQuery[subscription.record.hash] = subscription
         byID[subscription.record.id] = subscription
         if subscription.isComplete { completeCount += 1 }
+        if subscription.isLocal { localCount += 1 }
         noteSettlement(of: subscription)
         subscription.onStatusChange = { [unowned self] subscription, wasComplete in
             completeCount += (subscription.isComplete ? 1 : 0) - (wasComplete ? 1 : 0)
@@ -59,11 +64,12 @@ final class ActiveSubscriptions {
         changed[subscription.record.id] = nil
         unsettled.remove(subscription.record.id)
         if subscription.isComplete { completeCount -= 1 }
+        if subscription.isLocal { localCount -= 1 }
         subscription.onStatusChange = nil
     }
 
     private func noteSettlement(of subscription: Subscription) {
-        if subscription.isComplete || subscription.error != nil {
+        if subscription.isComplete || subscription.isLocal || subscription.error != nil {
             unsettled.remove(subscription.record.id)
         } else {
             unsettled.insert(subscription.record.id)
@@ -73,7 +79,7 @@ final class ActiveSubscriptions {
     /// Notes that an object is removed from the store while subscriptions have it. Where the server was told that they
     /// do, what it sends instead of the object is not enough. What it brings to another context it knows without asking.
     func noteLoss(of object: ObjectRef, in storage: any ClientStorage) throws {
-        guard awaitsCatchUp || completeCount < count else { return }
+        guard awaitsCatchUp || completeCount + localCount < count else { return }
         for id in try storage.subscriptions(having: object, role: nil) {
             guard let subscription = byID[id], awaitsCatchUp || !subscription.isComplete, !subscription.isMoving else {
                 continue

@@ -34,6 +34,7 @@ struct StatusWaiters {
     /// error.
     private func currency(of subscription: Subscription) -> SubscriptionStatus {
         let status = subscription.status
+        if subscription.isLocal { return status }
         if status.state != .error, let error = session.standstill {
             return SubscriptionStatus(state: .error, error: error)
         }

@@ -20,6 +20,8 @@ final class Subscription {
     var holderCount = 0
     /// Whether the query stays in sync without holders, until it is stopped explicitly.
     var isKept = false
+    /// Whether the query is over a class that does not sync: then the server is never asked, and what is here is all.
+    let isLocal: Bool
     /// Whether its membership is kept dormant when it ends. The subscription to an object that was only waited for
     /// leaves none.
     var isRemembered = true
@@ -53,9 +55,12 @@ final class Subscription {
     /// The number of the last waiter.
     var lastWaiter: UInt64 = 0
 
-    /// - Parameter isAlone: whether the store has no server.
-    init(query: Query, schema: Schema, record: SubscriptionRecord, isAlone: Bool) {
+    /// - Parameters:
+    ///   - isAlone: whether the store has no server.
+    ///   - isLocal: whether the query is over a class that does not sync.
+    init(query: Query, schema: Schema, record: SubscriptionRecord, isAlone: Bool, isLocal: Bool) {
         self.record = record
+        self.isLocal = isLocal
         judge = ResultJudge(query, schema: schema, isAlone: isAlone)
         plan = ClosurePlan(query, schema: schema)
     }
@@ -77,6 +82,7 @@ final class Subscription {
     var isComplete: Bool { record.state == .complete }
 
     var status: SubscriptionStatus {
+        if isLocal { return SubscriptionStatus(state: .complete, progress: 1) }
         if let error { return SubscriptionStatus(state: .error, error: error) }
         return switch record.state {
         case .complete: SubscriptionStatus(state: .complete, progress: 1)

@@ -48,7 +48,9 @@ final class SubscriptionHolders {
 
     /// Adds a holder to the subscription to a query. The first holder creates the subscription and requests it from the
     /// server.
-    func hold(_ query: Query) throws -> Subscription {
+    ///
+    /// - Parameter isLocal: whether the query is known to find only objects of a class that does not sync.
+    func hold(_ query: Query, isLocal: Bool = false) throws -> Subscription {
         try transactions.checkNoneIsOpen()
         let query = current(query)
         if let subscription = active[query: query.hash] {
@@ -57,13 +59,23 @@ final class SubscriptionHolders {
         }
         let known = storage.subscription(toQuery: query.hash)
         let subscription = Subscription(
-            query: query, schema: storage.schema, record: try awaken(known, query), isAlone: !options.syncs)
+            query: query, schema: storage.schema, record: try awaken(known, query), isAlone: !options.syncs,
+            isLocal: try isLocal || findsLocalObjects(query))
         subscription.holderCount = 1
-        subscription.isRemembered = known != nil || !query.isOfOneObject(in: storage.schema)
-        if let error = session.failure { subscription.error = error }
+        subscription.isRemembered =
+            !subscription.isLocal && (known != nil || !query.isOfOneObject(in: storage.schema))
+        if let error = session.failure, !subscription.isLocal { subscription.error = error }
         active.add(subscription)
         try requests.request(subscription)
         return subscription
+    }
+
+    /// Whether a query finds only objects of a class that does not sync.
+    private func findsLocalObjects(_ query: Query) throws -> Bool {
+        guard let id = query.object, storage.schema.hasLocalClasses else {
+            return query.namesLocalClass(in: storage.schema)
+        }
+        return try storage.findObject(id).map { storage.schema[$0.classIndex].isLocal } ?? false
     }
 
     /// Stores that somebody holds the subscription to a query.
@@ -179,7 +191,9 @@ final class SubscriptionHolders {
         try transactions.run(.local) { transaction in
             var count = 0
             let classes = storage.schema.classes.indices
-            if storage.subscriptionCount == 0, storage.outboxCount == 0, storage.keptObjects.isEmpty {
+            if storage.subscriptionCount == 0, storage.outboxCount == 0, storage.keptObjects.isEmpty,
+                !storage.schema.hasLocalClasses
+            {
                 for classIndex in classes { count += try storage.count(ofClass: classIndex) }
                 try storage.evictAll()
                 return count

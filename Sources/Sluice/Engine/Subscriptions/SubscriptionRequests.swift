@@ -45,7 +45,7 @@ final class SubscriptionRequests {
     /// Requests all subscriptions in a session that has just opened.
     func beginSession() throws {
         digestObjectCountLeft = digestObjectCountMax
-        let messages = try active.values.sorted { $0.record.id < $1.record.id }.map(message)
+        let messages = try active.synced.sorted { $0.record.id < $1.record.id }.map(message)
         active.awaitsCatchUp = active.completeCount > 0
         if !messages.isEmpty { session.sendTogether(messages[...]) }
     }
@@ -53,7 +53,7 @@ final class SubscriptionRequests {
     /// Forgets the numbers, because the connection has ended. Bootstraps that were interrupted start anew in the next
     /// session.
     func endSession() {
-        for subscription in active.values {
+        for subscription in active.synced {
             subscription.arrivedCount = 0
             subscription.wireID = nil
             if subscription.record.state == .bootstrapping { pause(subscription) }
@@ -80,7 +80,7 @@ final class SubscriptionRequests {
 
     /// Requests a subscription, if a session is open.
     func request(_ subscription: Subscription) throws {
-        if session.isActive { session.send([try message(for: subscription)]) }
+        if session.isActive, !subscription.isLocal { session.send([try message(for: subscription)]) }
     }
 
     /// Requests everything of a subscription again that was requested before.

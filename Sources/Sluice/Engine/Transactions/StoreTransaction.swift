@@ -39,6 +39,10 @@ final class StoreTransaction: TransactionTarget {
         let current = try remember(object)
         switch (current, row) {
         case (nil, nil): break
+        case (let current?, let row?) where current.hasIdentities && row.hasIdentities:
+            let changed = row.differences(from: current)
+            let edits = row.listEdits(changed, from: current)
+            try storage.update(row, ofClass: object.classIndex, changed: changed, edits: edits)
         case (_, let row?): try storage.put(row, ofClass: object.classIndex)
         case (_?, nil): try storage.delete(object, version: 0)
         }
@@ -46,10 +50,14 @@ final class StoreTransaction: TransactionTarget {
 
     /// Stores some properties of an object that is here.
     ///
-    /// - Parameter old: the row as it is.
-    func update(_ row: Row, of object: ObjectRef, changed: PropertySet, replacing old: Row) throws {
+    /// - Parameters:
+    ///   - old: the row as it is.
+    ///   - edits: how lists come from what they are.
+    func update(
+        _ row: Row, of object: ObjectRef, changed: PropertySet, replacing old: Row, edits: [Int: ListEdits] = [:]
+    ) throws {
         if isObserved { remember(object, as: old) }
-        try storage.update(row, ofClass: object.classIndex, changed: changed)
+        try storage.update(row, ofClass: object.classIndex, changed: changed, edits: edits)
     }
 
     /// Deletes an object.

@@ -11,8 +11,11 @@ package protocol TransactionTarget: AnyObject {
 
     /// Stores some properties of an object that is there.
     ///
-    /// - Parameter old: the row as it is.
-    func update(_ row: Row, of object: ObjectRef, changed: PropertySet, replacing old: Row) throws
+    /// - Parameters:
+    ///   - old: the row as it is.
+    ///   - edits: how lists come from what they are.
+    func update(
+        _ row: Row, of object: ObjectRef, changed: PropertySet, replacing old: Row, edits: [Int: ListEdits]) throws
 
     /// Deletes an object.
     ///

@@ -90,7 +90,8 @@ public struct Link<Target: Model>: Sendable {
     }
 
     private static var withoutTarget: ModelError {
-        ModelError(.invalidLink, "this link to \(Target.className) has no target")
+        ModelError(
+            .invalidLink, "this link to \(Target.className) has no target; give it one, or declare it as optional")
     }
 }
 

@@ -81,7 +81,8 @@ extension Links: RandomAccessCollection, RangeReplaceableCollection, MutableColl
         for element in elements {
             if element.key == nil {
                 fault = ModelError(
-                    .invalidLink, "a link without target cannot be an element of Links<\(Target.className)>")
+                    .invalidLink,
+                    "a link without target cannot be an element of Links<\(Target.className)>; leave it out")
             }
             if links == nil { links = element.links }
         }

@@ -28,6 +28,11 @@ extension ListEdits {
     }
 }
 
+extension ListIdentity.Run {
+    /// The most bytes that a run takes, whatever was before it.
+    static func byteCountMax(stepCount: Int) -> Int { 42 + 33 * stepCount }
+}
+
 /// Adds up the most bytes that ids and places take in the form in which they travel, where each refers to the one
 /// before.
 private struct PlaceSize {

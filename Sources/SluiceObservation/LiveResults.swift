@@ -1,0 +1,98 @@
+public import Observation
+public import Sluice
+internal import SluiceModel
+
+/// The results of a query for a user interface: a list that is always current, and that says to the Observation module
+/// when it is not what it was.
+///
+/// ```swift
+/// let cheap = try LiveResults(store.objects(Car.self).where { $0.price < 10_000 })
+/// withObservationTracking { print(cheap.elements.count) } onChange: { print("there is more") }
+/// ```
+///
+/// It observes from when it is made until ``stop(stopSyncing:purgeLocal:)`` or its release, as a `NotificationToken`
+/// does. Everything is on the main actor.
+@MainActor @Observable public final class LiveResults<Element: ResultElement> {
+    /// The objects, in the order of the query. An object that its type cannot represent is left out, see
+    /// ``unreadable``.
+    public private(set) var elements: [Element] = []
+    /// How much of the server's answer is here, and why there is none.
+    public private(set) var status: SubscriptionStatus
+    /// Whether ``elements`` are what the server says.
+    public private(set) var freshness = Freshness.cached(since: nil)
+    /// Why objects are missing in ``elements``.
+    public private(set) var unreadable: [ModelError] = []
+
+    /// How many objects were decoded. Tests use it to see how this work grows.
+    @ObservationIgnored package private(set) var decodedCount = 0
+    @ObservationIgnored private var known: [ObjectID: Element] = [:]
+    @ObservationIgnored private var token: NotificationToken?
+
+    /// Begins to observe.
+    ///
+    /// - Throws: `QueryError` when the query is wrong; `StoreError` when the store is closed, or within a write.
+    public init(_ results: Results<Element>) throws {
+        status = SubscriptionStatus(state: .pending)
+        token = try results.observe(isolation: MainActor.shared) { [weak self] change in self?.receive(change) }
+    }
+
+    /// The number of objects.
+    public var count: Int { elements.count }
+
+    /// Whether there are no objects.
+    public var isEmpty: Bool { elements.isEmpty }
+
+    /// The object at a position, from 0.
+    ///
+    /// - Precondition: the position is below ``count``.
+    public subscript(index: Int) -> Element { elements[index] }
+
+    /// Ends the observation; the elements stay as they are. See `NotificationToken.stop(stopSyncing:purgeLocal:)`.
+    ///
+    /// - Parameters:
+    ///   - stopSyncing: whether to end the subscription.
+    ///   - purgeLocal: whether to remove the query's objects from the store.
+    public func stop(stopSyncing: Bool = true, purgeLocal: Bool = true) {
+        token?.stop(stopSyncing: stopSyncing, purgeLocal: purgeLocal)
+        token = nil
+    }
+
+    /// Takes in an event. Only objects that are new or have changed are decoded.
+    private func receive(_ change: Change<Element>) {
+        if status != change.subscription { status = change.subscription }
+        if freshness != change.freshness { freshness = change.freshness }
+        guard change.isInitial || change.changesResults else { return }
+        let changed = Set(change.insertions).union(change.modifications)
+        var next: [Element] = []
+        var ids: [ObjectID: Element] = [:]
+        var errors: [ModelError] = []
+        next.reserveCapacity(change.results.count)
+        for index in 0..<change.results.count {
+            let id = change.results.objectID(at: index)
+            do {
+                let isKnown = changed.contains(index) ? nil : known[id]
+                if isKnown == nil { decodedCount += 1 }
+                let element = try isKnown ?? change.results[index]
+                next.append(element)
+                ids[id] = element
+            } catch let error as ModelError {
+                errors.append(error)
+            } catch {
+                errors.append(ModelError(.notInSchema, "\(error)"))
+            }
+        }
+        known = ids
+        elements = next
+        if !(unreadable.isEmpty && errors.isEmpty) { unreadable = errors }
+    }
+}
+
+extension LiveResults: @MainActor CustomStringConvertible {
+    /// The number of objects, and the state of the subscription.
+    public var description: String { "LiveResults(\(count) \(count == 1 ? "object" : "objects"); \(status))" }
+}
+
+extension Change {
+    /// Whether the results are other ones than before the event.
+    var changesResults: Bool { !(deletions.isEmpty && insertions.isEmpty && modifications.isEmpty && moves.isEmpty) }
+}

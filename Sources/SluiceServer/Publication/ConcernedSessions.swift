@@ -1,0 +1,90 @@
+/// What a commit has changed for each session, gathered view by view.
+///
+/// One view may concern a hundred thousand sessions. So what is kept of each is a small value that owns nothing, in the
+/// order in which it comes, and the sessions are put in order once, at the end.
+struct ConcernedSessions {
+    /// A change of one view, for one subscription.
+    struct Change {
+        let session: SessionID
+        let subscription: UInt64
+        /// The position of what was encoded.
+        let parts: Int
+        /// Whether the session's client reads what is said of lists beside their values.
+        let readsNotes: Bool
+        /// The views of a session are told in the order in which they were added.
+        fileprivate let order: Int
+
+        fileprivate static func < (left: Change, right: Change) -> Bool {
+            left.session == right.session ? left.order < right.order : left.session < right.session
+        }
+    }
+
+    private struct Parts {
+        let encoded: EncodedParts
+        let isSameForAll: Bool
+    }
+
+    private var changes: [Change] = []
+    private var parts: [Parts] = []
+    private var numbers: [ObjectIdentifier: Int] = [:]
+
+    /// Adds a change of a view for some of its subscriptions. O(subscriptions).
+    mutating func add(_ encoded: EncodedParts, for subscriptions: some Sequence<ViewSubscription>) {
+        let number = numbers[ObjectIdentifier(encoded)] ?? parts.count
+        if number == parts.count {
+            numbers[ObjectIdentifier(encoded)] = number
+            parts.append(Parts(encoded: encoded, isSameForAll: encoded.isSameForAll))
+        }
+        for subscription in subscriptions {
+            let subscriber = subscription.subscriber
+            changes.append(
+                Change(
+                    session: subscriber.session, subscription: subscription.id, parts: number,
+                    readsNotes: subscriber.readsNotes, order: changes.count))
+        }
+    }
+
+    /// Calls `body` with each session, ascending, and what has changed for it.
+    func forEachSession(_ body: (SessionID, ArraySlice<Change>) -> Void) {
+        let isSorted = zip(changes, changes.dropFirst()).allSatisfy { $0 < $1 }
+        let changes = isSorted ? changes : changes.sorted { $0 < $1 }
+        var start = 0
+        while start < changes.count {
+            let session = changes[start].session
+            var end = start + 1
+            while end < changes.count, changes[end].session == session { end += 1 }
+            body(session, changes[start..<end])
+            start = end
+        }
+    }
+
+    /// Whether a change is so small that one message tells it.
+    func isInOneFrame(_ change: Change) -> Bool { parts[change.parts].encoded.blocks.count == 1 }
+
+    /// Whether a change has the same bytes for all receivers.
+    func isSameForAll(_ change: Change) -> Bool { parts[change.parts].isSameForAll }
+
+    /// What one session is told: subscriptions with the same change are told it together.
+    func blocks(_ changes: ArraySlice<Change>) -> [SessionBlock] {
+        var blocks: [SessionBlock] = []
+        for change in changes {
+            let encoded = parts[change.parts].encoded
+            if let position = blocks.firstIndex(where: { $0.parts === encoded }) {
+                blocks[position].subscriptions.append(change.subscription)
+            } else {
+                blocks.append(
+                    SessionBlock(
+                        subscriptions: [change.subscription], parts: encoded, readsNotes: change.readsNotes))
+            }
+        }
+        return blocks
+    }
+}
+
+/// The messages about one view for one session.
+struct SessionBlock {
+    var subscriptions: [UInt64]
+    let parts: EncodedParts
+    /// Whether the session's client reads what is said of lists beside their values.
+    let readsNotes: Bool
+}

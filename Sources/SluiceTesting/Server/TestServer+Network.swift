@@ -1,0 +1,58 @@
+public import Sluice
+internal import Synchronization
+
+/// How messages travel between the server and its stores.
+extension TestServer {
+    /// Changes how the network of a store is from now on. Messages that are under way keep their times.
+    ///
+    /// With a latency, nothing arrives until the clock moves: ``advance(by:)`` moves it step by step.
+    ///
+    /// - Parameters:
+    ///   - conditions: latency, jitter, and how long connections last; a connection that is open stays.
+    ///   - store: the store; nil for all, those that are opened later included.
+    public func setConditions(_ conditions: NetworkConditions, of store: Store? = nil) {
+        if let store {
+            link(of: store)?.set(conditions)
+            return
+        }
+        let links = state.withLock { state in
+            state.conditions = conditions
+            return state.clients.values.map(\.link)
+        }
+        for link in links { link.set(conditions) }
+    }
+
+    // MARK: Holding
+
+    /// Keeps what the server sends to a store, until ``step(_:)`` or ``release(_:)``. What the store sends arrives.
+    ///
+    /// - Parameters:
+    ///   - store: the store.
+    ///   - kind: the messages before the first of this kind pass; nil keeps everything from now on. Held before
+    ///     ``ServerMessageKind/page``, a subscription stays `pending`; before ``ServerMessageKind/complete``, it stays
+    ///     `bootstrapping`.
+    public func hold(_ store: Store, before kind: ServerMessageKind? = nil) {
+        link(of: store)?.set(kind.map { .openUntil($0) } ?? .closed)
+    }
+
+    /// The kinds of the messages that are held for a store, in order. They are lost with the connection.
+    public func held(_ store: Store) -> [ServerMessageKind] { link(of: store)?.held ?? [] }
+
+    /// Lets a store have the first message that is held for it, and waits until it has had its effects.
+    ///
+    /// - Returns: what it was.
+    /// - Throws: ``NotSettled`` when nothing is held.
+    @discardableResult
+    public func step(_ store: Store) async throws -> ServerMessageKind {
+        try await settled()
+        guard let link = link(of: store), let kind = link.held.first else {
+            throw NotSettled("nothing is held for the store; hold(_:before:) keeps what the server sends")
+        }
+        link.step()
+        try await settled()
+        return kind
+    }
+
+    /// Ends ``hold(_:before:)``: the store gets everything that was held.
+    public func release(_ store: Store) { link(of: store)?.set(.open) }
+}

@@ -1,0 +1,54 @@
+internal import Sluice
+internal import SluiceServer
+internal import Synchronization
+
+/// Waiting until nothing happens any more.
+extension TestServer {
+    /// Waits until the server, its stores and the network have nothing left to do as long as the clock stands still: all
+    /// that was sent has arrived, and every handler that has no queue of its own has returned. So a test can say that
+    /// something did *not* come.
+    ///
+    /// What a test holds (``hold(_:before:)``) or what waits for the clock stays where it is. Tasks and queues of the
+    /// test itself, and observers of a `ServerDatabase`, do not count.
+    ///
+    /// - Parameter timeout: the longest wait, in real time.
+    /// - Throws: ``NotSettled`` when it goes on; the error says where.
+    public func settled(timeout: Duration = .seconds(120)) async throws {
+        let end = ContinuousClock.now + timeout
+        var quietRounds = 0
+        while quietRounds < 2 {
+            let activity = floor.activity
+            let busy = try await busyPlace()
+            quietRounds = busy == nil && floor.activity == activity ? quietRounds + 1 : 0
+            guard ContinuousClock.now < end else {
+                throw NotSettled("after \(timeout) there is still work in \(busy ?? "the network")")
+            }
+        }
+    }
+
+    /// Moves the clock, and lets everything happen that its timers set off, each at its own time: attempts to connect,
+    /// and messages that a latency delays. Stores of this server alone are waited for.
+    ///
+    /// - Throws: ``NotSettled``.
+    public func advance(by duration: Duration) async throws {
+        try await settled()
+        let end = clock.elapsed + duration
+        while clock.advanceToNextTimer(until: end) { try await settled() }
+        try await settled()
+    }
+
+    /// Lets every place finish what it has, in the direction in which messages travel.
+    ///
+    /// - Returns: the first place that has more to do.
+    private func busyPlace() async throws -> String? {
+        let (server, clients) = state.withLock { ($0.server, Array($0.clients.values)) }
+        var busy: String?
+        for client in clients {
+            if let core = client.core, await !core.isQuiet(connecting: client.link.isDelayed) { busy = "a store" }
+        }
+        await floor.flush()
+        if let server, await !server.isQuiet() { busy = "the server" }
+        await floor.flush()
+        return busy
+    }
+}

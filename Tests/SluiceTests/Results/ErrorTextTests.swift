@@ -1,0 +1,67 @@
+import Foundation
+import Sluice
+import SluiceModel
+import SluiceTesting
+import Testing
+
+#if SLUICE_MACROS
+    /// What errors say: what was wrong, and what would help.
+    @Suite(.timeLimit(.minutes(10))) struct ErrorTextTests {
+        private let server: TestServer
+        private let store: Store
+
+        init() async throws {
+            server = try TestServer()
+            store = try await server.open([Garage.self])
+        }
+
+        private func text(_ body: () async throws -> Void) async -> String {
+            do {
+                try await body()
+                return "no error"
+            } catch { return "\(error)" }
+        }
+
+        @Test func aClassThatTheStoreLacks() async {
+            let message = "the store has no class 'Memo'; open it with the class's model, or declare the class"
+            #expect(await text { try await store.write { try $0.insert(Memo(text: "x")) } } == message)
+            #expect(
+                await text { try await store.write { try $0.delete(Identity(className: "Memo", key: .int(1))) } }
+                    == message)
+        }
+
+        @Test func anObjectThatIsNotHere() async {
+            #expect(
+                await text { try await store.write { try $0.update(Garage(code: "g")) { $0.city = "x" } } }
+                    == "Garage has no object with this key here to be changed; upsert it, or read it before")
+        }
+
+        @Test func aSessionThatIsNotOpen() async throws {
+            server.cut(store)
+            try await server.settled()
+            #expect(
+                await text { _ = try await store.serverStatus() }
+                    == "there is no open session; wait for connected(), or ask store.session why")
+            try store.session?.stop()
+            #expect(
+                await text { try await store.connected() } == "syncing is stopped; start it with store.session")
+        }
+
+        @Test func aStoreThatIsClosedOrHasNoServer() async throws {
+            let alone = try await Store.open(StoreConfiguration(models: [Garage.self]))
+            #expect(
+                await text { _ = try await alone.objects(Garage.self).synced() }
+                    == "this store syncs with nothing; open it with a SyncConfiguration to wait for a server")
+            await alone.close()
+            #expect(await text { _ = try alone.objects(Garage.self).count() } == "the store was closed; open it again")
+        }
+
+        @Test func aWriteWhereOnlyReadingIsAllowed() async throws {
+            let reader = try await server.open([Garage.self]) { $0.sync?.access = .readOnly }
+            #expect(
+                await text { try await reader.write { try $0.insert(Garage(code: "g")) } }
+                    == "the store was opened to read only; sync with access .readWrite to write, or write to a class that "
+                    + "is local")
+        }
+    }
+#endif
